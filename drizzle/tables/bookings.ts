@@ -1,0 +1,52 @@
+import { sql } from 'drizzle-orm'
+import { check, date, index, integer, pgTable, text, timestamp, unique } from 'drizzle-orm/pg-core'
+
+/** Instants are kept to the millisecond, the precision in which the API shows them. */
+const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow()
+
+export const prenotazioni = pgTable('prenotazioni', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  nome_cognome: text().notNull(),
+  lingua: text().notNull(),
+  email: text(),
+  telefono: text(),
+  paese_id: integer().notNull(),
+  check_in: date().notNull(),
+  check_out: date().notNull(),
+  numero_notti: integer().notNull().generatedAlwaysAs(sql`check_out - check_in`),
+  numero_ospiti: integer().notNull(),
+  idf_gen: text(),
+  created_at: instant('created_at'),
+  updated_at: instant('updated_at'),
+  /** Counts every change of the booking or of its guests: the ETag. */
+  versione: integer().notNull().default(1)
+}, (t) => [
+  check('prenotazioni_partenza_dopo_arrivo', sql`${t.check_out} > ${t.check_in}`),
+  check('prenotazioni_numero_ospiti_positivo', sql`${t.numero_ospiti} > 0`),
+  // The calendar asks for the stays that touch a span of days.
+  index('prenotazioni_soggiorno').using('gist', sql`daterange(${t.check_in}, ${t.check_out}, '[)')`),
+  index('prenotazioni_check_in').on(t.check_in, t.id),
+  index('prenotazioni_updated_at').on(t.updated_at, t.id)
+])
+
+export const ospiti = pgTable('ospiti', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  prenotazione_id: integer().notNull().references(() => prenotazioni.id, { onDelete: 'cascade' }),
+  /** Place in the guest list, 0-based: the `guest_idx` of the document images. */
+  indice: integer().notNull(),
+  nome: text().notNull(),
+  cognome: text().notNull(),
+  sesso: text(),
+  data_nascita: date(),
+  luogo_nascita: text(),
+  cittadinanza: text(),
+  tipo_documento: text(),
+  numero_documento: text(),
+  luogo_rilascio: text(),
+  tipo_alloggiato: text(),
+  comune_nascita: text(),
+  provincia_nascita: text(),
+  stato_nascita: text()
+}, (t) => [
+  unique('ospiti_prenotazione_indice').on(t.prenotazione_id, t.indice)
+])

@@ -1,0 +1,3 @@
+export * from './alloggiati.ts'
+export * from './bookings.ts'
+export * from './system.ts'
