@@ -1,0 +1,168 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
+import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
+
+const GUEST_EXAMPLE = {
+  tipo_alloggiato: '16',
+  cognome: 'Bianchi',
+  nome: 'Anna',
+  sesso: 'F',
+  data_nascita: '1985-04-12',
+  comune_nascita: '412058091',
+  provincia_nascita: 'RM',
+  stato_nascita: '100000100',
+  cittadinanza: '100000100',
+  tipo_documento: 'IDELE',
+  numero_documento: 'CA12345AA',
+  luogo_rilascio: '412058091'
+}
+const STAY_EXAMPLE = { check_in: '2026-11-21', numero_notti: 3 }
+
+const Ospiti = Type.Array(Schedina, { minItems: 1, maxItems: 1000 })
+
+export const ValidaBody = Closed({ ospiti: Ospiti, prenotazione: Soggiorno }, {
+  examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
+})
+
+export const ValidaAnswer = Closed({ valid: Type.Boolean(), errors: Type.Array(Ref(Segnalazione)), warnings: Type.Array(Ref(Segnalazione)) }, {
+  examples: [{
+    valid: false,
+    errors: [{ ospite: 0, campo: 'provincia_nascita', messaggio: 'La provincia va indicata solo per i nati in Italia' }],
+    warnings: []
+  }]
+})
+
+/** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
+export const InvioBody = Closed({
+  ospiti: Ospiti,
+  prenotazione: Type.Optional(Soggiorno),
+  soggiorno: Type.Optional(Soggiorno),
+  testMode: Type.Optional(Type.Boolean())
+}, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
+export type InvioBody = Static<typeof InvioBody>
+
+export const InvioAnswer = Closed({
+  success: Type.Boolean(),
+  message: Type.String(),
+  /** The ledger's own reference; empty for a Test, which leaves no trace. */
+  ricevuta: Type.String(),
+  dettagli: Closed({
+    schedine_inviate: Type.Integer(),
+    metodo: Type.String(),
+    /** The booking that the submission was tied to. */
+    prenotazione_id: Nullable(Type.Integer())
+  })
+}, {
+  examples: [{
+    success: true,
+    message: '1 schedina acquisita',
+    ricevuta: 'AW-20261121-1',
+    dettagli: { schedine_inviate: 1, metodo: 'Send', prenotazione_id: 1 }
+  }]
+})
+export type InvioAnswer = Static<typeof InvioAnswer>
+
+/** What the service said of one guest. */
+export const EsitoSchedina = Closed({
+  ospite: Type.Integer({ minimum: 0 }),
+  esito: OneOf(['acquisita', 'valida', 'rifiutata']),
+  codice_errore: Type.String(),
+  messaggio_soap: Type.String(),
+  dettaglio: Type.String()
+}, { $id: 'EsitoSchedina' })
+export type EsitoSchedina = Static<typeof EsitoSchedina>
+
+/** A submission that failed: 422. */
+export const InvioFailure = Closed({
+  success: Type.Boolean(),
+  error: Type.String(),
+  dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() }),
+  status: Type.Integer(),
+  codice: Type.String(),
+  requestId: Type.String(),
+  ricevuta: Type.Optional(Type.String()),
+  errors: Type.Optional(Type.Array(Ref(Segnalazione))),
+  schedine: Type.Optional(Type.Array(Ref(EsitoSchedina)))
+}, {
+  $id: 'InvioFallito',
+  examples: [{
+    success: false,
+    error: 'Invio rifiutato dal servizio',
+    dettagli: { codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO: Data di Arrivo Errata' },
+    status: 422,
+    codice: 'SCHEDINE_RIFIUTATE',
+    requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+  }]
+})
+
+/** A guest that was sent before, or may have been: 409. */
+export const InvioDuplicate = Closed({
+  error: Type.String(),
+  status: Type.Integer(),
+  codice: Type.String(),
+  requestId: Type.String(),
+  ricevuta: Type.Optional(Type.String()),
+  ospiti: Type.Optional(Type.Array(Type.Integer()))
+}, {
+  $id: 'InvioGiaFatto',
+  examples: [{
+    error: 'Ospiti già inviati, o di esito sconosciuto, con la ricevuta AW-20261121-1',
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
+    ricevuta: 'AW-20261121-1',
+    ospiti: [0]
+  }]
+})
+
+export const CheckAnswer = Closed({ connected: Type.Boolean(), message: Type.String(), endpoint: Type.String() }, {
+  examples: [{ connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: 'http://127.0.0.1:40123/service/service.asmx' }]
+})
+export const CheckFailure = Closed({
+  connected: Type.Boolean(), error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String()
+}, {
+  $id: 'ConnessioneFallita',
+  examples: [{
+    connected: false,
+    error: 'Credenziali Alloggiati Web non configurate',
+    status: 503,
+    codice: 'CREDENZIALI_MANCANTI',
+    requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+  }]
+})
+
+export const ReceiptQuery = Closed({ data: Day })
+
+const BookingRef = Closed({ prenotazione_id: Id, nome_cognome: Type.String(), check_in: Day }, { $id: 'PrenotazioneDaVerificare' })
+
+export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
+export type CrossCheckQuery = Static<typeof CrossCheckQuery>
+
+export const CrossCheckAnswer = Closed({
+  totale_prenotazioni: Type.Integer(),
+  totale_ricevute: Type.Integer(),
+  mancanti: Type.Array(BookingRef),
+  in_attesa: Type.Array(BookingRef),
+  discordanze: Type.Array(Closed({ giorno: Day, inviate: Type.Integer(), in_ricevuta: Type.Integer() }))
+}, {
+  examples: [{
+    totale_prenotazioni: 2,
+    totale_ricevute: 1,
+    mancanti: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21' }],
+    in_attesa: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21' }],
+    discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]
+  }]
+})
+export type CrossCheckAnswer = Static<typeof CrossCheckAnswer>
+
+export const SandboxRecords = Closed({
+  data: Type.Array(Closed({
+    id: Id,
+    riga: Type.String(),
+    giorno: Day,
+    acquisita_il: Type.String(),
+    id_appartamento: Nullable(Type.Integer())
+  }))
+}, {
+  examples: [{ data: [{ id: 1, riga: '1621/11/202603BIANCHI', giorno: '2026-11-21', acquisita_il: '2026-11-21T09:31:00.000Z', id_appartamento: null }] }]
+})

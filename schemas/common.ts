@@ -1,0 +1,59 @@
+import { Type, type ObjectOptions, type SchemaOptions, type Static, type StringOptions, type TProperties, type TSchema } from '@sinclair/typebox'
+
+/** An object that refuses fields it does not name. */
+export function Closed<T extends TProperties> (properties: T, options: ObjectOptions = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/** An object that carries further fields of any kind: only where the contract types it so. */
+export function Open<T extends TProperties> (properties: T, options: ObjectOptions = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: true })
+}
+
+/** `T` or null, as a `type` array: a union would be coerced, and fast-json-stringify would try its branches one by one. */
+export function Nullable<T extends TSchema> (schema: T) {
+  const { type, enum: values, ...rest }: TSchema = schema
+  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) })
+}
+
+/** One of a list of strings. */
+export function OneOf<const T extends readonly string[]> (values: T, options: SchemaOptions = {}) {
+  return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
+}
+
+/** A reference to a shared schema, with its static type. */
+export function Ref<T extends TSchema> (schema: T) {
+  return Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#` })
+}
+
+/** A number that PostgreSQL's `integer` holds and that can identify a row. */
+export const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647, examples: [1] })
+
+/** A calendar day that exists, `YYYY-MM-DD`. */
+export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-11-21'] })
+
+/** An instant, ISO 8601 UTC with a `Z`. */
+export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+
+/** Text of a person's making: bounded and without control characters, which neither PostgreSQL nor XML hold. */
+export function Text (maxLength: number, options: StringOptions = {}) {
+  return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
+}
+
+export const IdParams = Closed({ id: Id })
+
+export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String() })
+export type FieldError = Static<typeof FieldError>
+
+/** The body of every error. */
+export const ErrorBody = Closed({
+  error: Type.String(),
+  status: Type.Integer(),
+  codice: Type.String(),
+  requestId: Type.String(),
+  dettagli: Type.Optional(Type.Array(FieldError))
+}, {
+  $id: 'Errore',
+  examples: [{ error: 'Prenotazione non trovata', status: 404, codice: 'PRENOTAZIONE_NON_TROVATA', requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f' }]
+})
+export type ErrorBody = Static<typeof ErrorBody>

@@ -1,0 +1,51 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Day, Id, Nullable, OneOf, Text } from './common.ts'
+
+/** A guest as the booking's detail shows it. */
+export const Guest = Closed({
+  id: Id,
+  nome: Type.String(),
+  cognome: Type.String(),
+  sesso: Nullable(Type.String()),
+  data_nascita: Nullable(Day),
+  tipo_documento: Nullable(Type.String()),
+  numero_documento: Nullable(Type.String())
+}, { $id: 'Ospite' })
+export type Guest = Static<typeof Guest>
+
+/** A field that may be absent, null or empty: all three mean "not known", and are stored as null. */
+const optional = (maxLength: number) => Type.Optional(Nullable(Text(maxLength)))
+
+/** A guest as `saveOspiti` takes it. The last four fields let a schedina be built from what is stored. */
+export const GuestInput = Closed({
+  nome: Text(100, { minLength: 1 }),
+  cognome: Text(100, { minLength: 1 }),
+  sesso: Type.Optional(Type.Unsafe<'M' | 'F' | '' | null>({ ...OneOf(['M', 'F', '']), type: ['string', 'null'], enum: ['M', 'F', '', null] })),
+  data_nascita: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })),
+  luogo_nascita: optional(100),
+  cittadinanza: optional(20),
+  tipo_documento: optional(20),
+  numero_documento: optional(50),
+  luogo_rilascio: optional(100),
+  tipo_alloggiato: optional(2),
+  comune_nascita: optional(20),
+  provincia_nascita: optional(2),
+  stato_nascita: optional(20)
+}, { $id: 'OspiteDaSalvare' })
+export type GuestInput = Static<typeof GuestInput>
+
+export const GuestFields = Object.keys(GuestInput.properties) as (keyof GuestInput)[]
+
+export const SaveGuests = Closed({ prenotazione_id: Id, dati: Type.Array(GuestInput, { maxItems: 1000 }) }, {
+  examples: [{
+    prenotazione_id: 1,
+    dati: [{
+      nome: 'Anna', cognome: 'Bianchi', sesso: 'F', data_nascita: '1985-04-12', cittadinanza: '100000100', tipo_documento: 'IDELE', numero_documento: 'CA12345AA', luogo_rilascio: '412058091'
+    }]
+  }]
+})
+export type SaveGuests = Static<typeof SaveGuests>
+
+export const SaveGuestsAnswer = Closed({ message: Type.String(), count: Type.Integer(), status: Type.Integer() }, {
+  examples: [{ message: '1 ospite salvato', count: 1, status: 200 }]
+})

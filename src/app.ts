@@ -1,0 +1,80 @@
+import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerDefault } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { ErrorBody } from '#schemas/common.ts'
+import alloggiati from './alloggiati/routes.ts'
+import bookings from './bookings/routes.ts'
+import type { Config } from './config.ts'
+import { createKeys } from './keys.ts'
+import auth, { guards } from './plugins/auth.ts'
+import database from './plugins/database/plugin.ts'
+import errors, { renderClientError, renderError } from './plugins/errors.ts'
+import idempotency from './plugins/idempotency.ts'
+import jobs from './plugins/jobs.ts'
+import limits from './plugins/limits.ts'
+import { loggerOptions, requestLog } from './plugins/logging.ts'
+import openapi, { openapiPages } from './plugins/openapi.ts'
+import ops from './plugins/ops.ts'
+import security from './plugins/security.ts'
+import { schemaController } from './plugins/validation.ts'
+import { createClock } from './time.ts'
+
+export interface BuildOptions {
+  config: Config
+  /** For tests: where log lines go. */
+  logStream?: { write (line: string): void }
+  /** For tests: called on the bare instance, before anything is registered. */
+  prepare?: (app: FastifyInstance) => void | Promise<void>
+}
+
+/** The whole service, ready to listen: the plan of the house. The server and every test use this one factory. */
+export async function build ({ config, logStream, prepare }: BuildOptions): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
+  const keys = createKeys(config.MASTER_KEY)
+  const clock = createClock(config.TODAY)
+  try {
+    await prepare?.(app)
+
+    await app.register(errors)
+    app.addSchema(ErrorBody)
+    await app.register(security, { config })
+    await app.register(auth, { config, keys })
+    await app.register(limits, { config })
+    await app.register(guards)
+    await app.register(openapi, { config })
+    await app.register(database, { config })
+    await app.register(jobs)
+    await app.register(idempotency)
+
+    await app.register(openapiPages)
+    await app.register(ops)
+    await app.register(bookings)
+    await app.register(alloggiati, { config, keys, clock })
+
+    await app.ready()
+    return app
+  } catch (err) {
+    // Whatever was opened is closed again: a failed start leaves nothing behind.
+    await app.close()
+    throw err
+  }
+}
+
+function serverOptions (config: Config, logStream: BuildOptions['logStream']): FastifyHttpOptions<RawServerDefault> {
+  return {
+    logger: loggerOptions(config.LOG_LEVEL, logStream),
+    logController: requestLog,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    bodyLimit: 1024 * 1024,
+    requestTimeout: 60_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 10_000,
+    http: { headersTimeout: 15_000 },
+    routerOptions: { maxParamLength: 300 },
+    schemaController,
+    frameworkErrors: renderError,
+    clientErrorHandler: renderClientError
+  }
+}

@@ -1,0 +1,45 @@
+import createError from '@fastify/error'
+import type { FieldError } from '#schemas/common.ts'
+
+/**
+ * The catalogue: every error that the API answers on purpose, with its stable machine code, its Italian text and its
+ * status. Handlers throw; `plugins/errors.ts` renders.
+ */
+export const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta non valida: %s', 400)
+export const NonAutenticato = createError('NON_AUTENTICATO', 'Autenticazione mancante o non valida', 401)
+export const NonAutorizzato = createError('NON_AUTORIZZATO', 'Permessi insufficienti', 403)
+export const RisorsaNonTrovata = createError('RISORSA_NON_TROVATA', 'Risorsa non trovata', 404)
+export const MetodoNonAmmesso = createError('METODO_NON_AMMESSO', 'Metodo non ammesso per questa risorsa', 405)
+export const TroppeRichieste = createError('TROPPE_RICHIESTE', 'Troppe richieste: riprovare fra %s secondi', 429)
+export const ServizioOccupato = createError('SERVIZIO_OCCUPATO', 'Servizio momentaneamente occupato: riprovare fra poco', 503)
+
+export const PrenotazioneNonTrovata = createError('PRENOTAZIONE_NON_TROVATA', 'Prenotazione non trovata', 404)
+export const PrenotazioneModificata = createError('PRENOTAZIONE_MODIFICATA', 'La prenotazione è stata modificata nel frattempo', 412)
+export const InvioInCorso = createError('INVIO_IN_CORSO', 'Prenotazioni con un invio alla Polizia ancora aperto: %s', 409)
+
+export const ChiaveRiusata = createError('IDEMPOTENCY_KEY_RIUSATA', 'Idempotency-Key già usata con una richiesta diversa', 422)
+export const ChiaveInCorso = createError('IDEMPOTENCY_KEY_IN_CORSO', 'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta', 409)
+
+export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per la data richiesta', 404)
+
+/** A 400 that names the fields at fault. */
+export class CampiNonValidi extends RichiestaNonValida {
+  readonly dettagli: FieldError[]
+  constructor (...dettagli: FieldError[]) {
+    super(dettagli.map(({ campo, messaggio }) => `${campo} ${messaggio}`).join('; '))
+    this.dettagli = dettagli
+  }
+}
+
+/** An error whose body has a shape of its own: `body` is added to the common fields. */
+export class ShapedError extends Error {
+  readonly code: string
+  readonly statusCode: number
+  readonly body: Record<string, unknown>
+  constructor (code: string, statusCode: number, message: string, body: Record<string, unknown>) {
+    super(message)
+    this.code = code
+    this.statusCode = statusCode
+    this.body = body
+  }
+}

@@ -1,0 +1,27 @@
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+import postgres from 'postgres'
+import * as tables from '#drizzle/tables/index.ts'
+
+/** The database as repositories see it. A repository takes an `Executor`, so that it can run inside a transaction. */
+export type Database = PostgresJsDatabase<typeof tables>
+export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
+export type Executor = Database | Transaction
+
+export interface Connection {
+  db: Database
+  /** The driver's own client, for streaming and advisory locks. */
+  sql: postgres.Sql
+  close (): Promise<void>
+}
+
+/** Opens a pool of at most `max` connections; nothing is sent before the first query. */
+export function connect (url: string, max: number): Connection {
+  const sql = postgres(url, {
+    max,
+    idle_timeout: 300,
+    connect_timeout: 10,
+    onnotice: () => {},
+    connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000 }
+  })
+  return { sql, db: drizzle(sql, { schema: tables }), close: () => sql.end({ timeout: 5 }) }
+}

@@ -1,0 +1,116 @@
+import { execFile, spawn } from 'node:child_process'
+import { open, readFile, readlink, rename, stat } from 'node:fs/promises'
+import { platform } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import type { Endpoint } from './endpoint.ts'
+import { dataArgument } from './folder.ts'
+import { codeOf } from './problems.ts'
+import { CHILD_ENV, run } from './run.ts'
+import { flags, listenSettings, SERVER_SETTINGS } from './settings.ts'
+import type { Site } from './site.ts'
+
+const LOG_LIMIT_BYTES = 4 * 1024 * 1024
+
+/** What a postmaster notes about itself in `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
+export interface Note {
+  /** NaN when the file is empty or torn. */
+  pid: number
+  port: number
+  /** Absolute; undefined: TCP only. */
+  socketFolder: string | undefined
+  /** It takes connections. While it recovers or stops, asking would only fill its log. */
+  ready: boolean
+}
+
+export function noteFile (folder: string): string {
+  return join(folder, 'postmaster.pid')
+}
+
+/** The note of the postmaster that runs, or last ran and died, on the folder. */
+export async function readNote (folder: string): Promise<Note | undefined> {
+  try {
+    const [pid, , , port, socketFolder, , , status] = (await readFile(noteFile(folder), 'utf8')).split('\n')
+    return {
+      pid: Number.parseInt(pid ?? '', 10),
+      port: Number(port),
+      socketFolder: socketFolder ? resolve(folder, socketFolder) : undefined,
+      ready: status?.trim() === 'ready'
+    }
+  } catch (err) {
+    if (codeOf(err) === 'ENOENT') return undefined
+    throw err
+  }
+}
+
+export function endpointOf (note: Note, { password }: Site): Endpoint {
+  return note.socketFolder === undefined
+    ? { host: '127.0.0.1', port: note.port, password }
+    : { host: note.socketFolder, port: note.port }
+}
+
+/** True when the process is a postmaster of this very folder, not another program that got its number since. */
+export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
+  if (!isAlive(pid)) return false
+  switch (platform()) {
+    case 'linux': return await readlink(`/proc/${pid}/cwd`).catch(() => '') === folder
+    // No way to ask: the port or the socket has to tell.
+    case 'win32': return true
+    default: return (await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.includes(folder)
+  }
+}
+
+/** True when a process of that number exists. */
+export function isAlive (pid: number): boolean {
+  if (!(pid > 0)) return false
+  try {
+    return process.kill(pid, 0)
+  } catch (err) {
+    return codeOf(err) === 'EPERM'
+  }
+}
+
+/** A postmaster that was just started. */
+export interface Launch {
+  pid: number | undefined
+  /** The end of it, when it did not stay; then `complaint` says why. */
+  hasExited (): boolean
+  /** What PostgreSQL wrote since the launch. */
+  complaint (): Promise<string>
+}
+
+/** Starts the postmaster in a session of its own, so that neither Ctrl-C nor the end of this process reaches it. */
+export async function launch ({ home, folder, account, binaries, socketFolder, port }: Site): Promise<Launch> {
+  const logFile = join(home, 'postgres.log')
+  const start = await rotate(logFile)
+  const output = await open(logFile, 'a', 0o600)
+  const listen = listenSettings(socketFolder === folder ? '.' : socketFolder, port)
+  const args = ['-D', dataArgument(folder, account), ...flags({ ...SERVER_SETTINGS, ...listen })]
+  const child = spawn(join(binaries.bin, 'postgres'), args, {
+    ...account, cwd: folder, env: CHILD_ENV, detached: true, windowsHide: true, stdio: ['ignore', output.fd, output.fd]
+  })
+  let failure: Error | undefined
+  child.once('error', (err) => { failure = err })
+  child.unref()
+  await output.close()
+  return {
+    pid: child.pid,
+    hasExited: () => failure !== undefined || child.exitCode !== null || child.signalCode !== null,
+    complaint: async () => failure?.message ?? (await readFile(logFile)).subarray(start).toString()
+  }
+}
+
+/** Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. */
+export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
+  if (platform() === 'win32') await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
+  else process.kill(pid, 'SIGINT')
+}
+
+/** Keeps one old log. Returns the size of the present one, bytes. */
+async function rotate (logFile: string): Promise<number> {
+  const size = await stat(logFile).then((found) => found.size, () => 0)
+  if (size < LOG_LIMIT_BYTES) return size
+  await rename(logFile, `${logFile}.1`)
+  return 0
+}

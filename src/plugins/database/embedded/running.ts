@@ -1,0 +1,101 @@
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { removeOldCopies } from './binaries.ts'
+import { makeAlias } from './endpoint.ts'
+import { takeLease, type Lease } from './lease.ts'
+import { askToStop, endpointOf, isAlive, isPostmasterOf, launch, noteFile, readNote } from './postmaster.ts'
+import { EmbeddedError } from './problems.ts'
+import type { Site } from './site.ts'
+
+const POLL_MS = 10
+const RETRY_MS = 200
+/** Crash recovery replays at most `max_wal_size`; a slow disk takes its time over it. */
+const START_LIMIT_MS = 300_000
+const STOP_LIMIT_MS = 60_000
+
+/** What PostgreSQL says while the processes of a postmaster that was killed are still ending, or when another start came first. */
+const PASSING = /is still in use|lock file "postmaster\.pid"/
+
+/** The cluster, found running or started; to be called inside the lock of the site. */
+export async function attachOrStart (site: Site, onLost: () => void): Promise<{ lease: Lease, owned: boolean }> {
+  const deadline = Date.now() + START_LIMIT_MS
+  for (;;) {
+    const found = await attach(site, onLost, deadline)
+    if (found) return { lease: found, owned: false }
+    const started = await start(site, onLost, deadline)
+    if (started) return { lease: started, owned: true }
+    failAfter(deadline, site)
+    await sleep(RETRY_MS)
+  }
+}
+
+async function attach (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {
+  for (let note = await readNote(site.folder); note; note = await readNote(site.folder)) {
+    const lease = note.ready ? await takeLease(endpointOf(note, site), onLost) : 'absent'
+    if (typeof lease === 'object') {
+      await makeAliasFor(site, note.socketFolder)
+      site.log(`PostgreSQL incorporato: già in esecuzione su ${site.folder} (pid ${note.pid}), lo uso`)
+      return lease
+    }
+    if (lease === 'absent' && !await isPostmasterOf(note.pid, site.folder)) {
+      // PostgreSQL sees through a dead process by itself, but takes any living one of that number for its own kind.
+      if (isAlive(note.pid) || Number.isNaN(note.pid)) await rm(noteFile(site.folder), { force: true })
+      return undefined
+    }
+    failAfter(deadline, site)
+    await sleep(POLL_MS)
+  }
+  return undefined
+}
+
+async function start (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {
+  const launched = await launch(site)
+  for (;;) {
+    await sleep(POLL_MS)
+    if (launched.hasExited()) return explain(await launched.complaint())
+    const note = await readNote(site.folder)
+    const lease = note?.ready && note.pid === launched.pid ? await takeLease(endpointOf(note, site), onLost) : 'busy'
+    if (typeof lease === 'object') {
+      await makeAliasFor(site, site.socketFolder)
+      await removeOldCopies(site.home, site.binaries)
+      site.log(`PostgreSQL incorporato: ${site.binaries.version} avviato su ${site.folder} (pid ${launched.pid})`)
+      return lease
+    }
+    failAfter(deadline, site)
+  }
+}
+
+function explain (complaint: string): undefined {
+  if (PASSING.test(complaint)) return undefined
+  const fatal = complaint.split('\n').filter((line) => /FATAL|PANIC/.test(line)).at(-1) ?? complaint.trim()
+  throw new EmbeddedError(`non si avvia: ${fatal}`)
+}
+
+function failAfter (deadline: number, { home }: Site): void {
+  if (Date.now() > deadline) throw new EmbeddedError(`non risponde: vedere ${home}/postgres.log`)
+}
+
+async function makeAliasFor ({ account }: Site, socketFolder: string | undefined): Promise<void> {
+  if (socketFolder !== undefined) await makeAlias(socketFolder, account)
+}
+
+/**
+ * Gives the lease back, and stops the cluster when no other process has one; to be called inside the lock of the site.
+ * True: stopped.
+ */
+export async function leave (site: Site, lease: Lease): Promise<boolean> {
+  const note = await readNote(site.folder)
+  try {
+    // A lease that broke just now: whoever comes next decides.
+    if (!note || !await lease.isLast().catch(() => false)) return false
+    await askToStop(note.pid, site)
+  } finally {
+    await lease.end()
+  }
+  const deadline = Date.now() + STOP_LIMIT_MS
+  while (await readNote(site.folder) && await isPostmasterOf(note.pid, site.folder)) {
+    if (Date.now() > deadline) throw new EmbeddedError(`non si ferma (pid ${note.pid}): vedere ${site.home}/postgres.log`)
+    await sleep(POLL_MS)
+  }
+  return true
+}

@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify'
+import fp from 'fastify-plugin'
+import { availableParallelism } from 'node:os'
+import type { Config } from '#src/config.ts'
+import { connect, type Connection, type Database } from './connect.ts'
+import { migrate } from './migrate.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    db: Database
+    /** The driver's own client, for streaming. */
+    sql: Connection['sql']
+  }
+}
+
+/** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
+export default fp<{ config: Config }>(async function database (app, { config }) {
+  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
+  const url = config.DATABASE_URL ?? embedded!.url
+  app.addHook('onClose', async () => embedded?.stop())
+  await migrate(url)
+  // Two connections a core keep PostgreSQL busy; more only queue inside it.
+  const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2))
+  app.decorate('db', db)
+  app.decorate('sql', sql)
+  app.addHook('onClose', close)
+}, { name: 'database' })
+
+async function startEmbedded (dataDir: string, log: FastifyBaseLogger) {
+  const { startEmbedded } = await import('./embedded/cluster.ts')
+  return startEmbedded({ dataDir, log: (message: string) => log.info(message) })
+}

@@ -1,0 +1,42 @@
+import postgres from 'postgres'
+
+export interface DatabaseProblem { status: number, codice: string, error: string }
+
+const UNAVAILABLE: DatabaseProblem = { status: 503, codice: 'DATABASE_NON_DISPONIBILE', error: 'Archivio momentaneamente non disponibile: riprovare fra poco' }
+const OUT_OF_RANGE: DatabaseProblem = { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida: un valore è fuori dai limiti' }
+
+/** SQLSTATEs, and classes of them, that are not a fault of this program (PostgreSQL manual, appendix A). */
+const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
+  22003: OUT_OF_RANGE,
+  22007: OUT_OF_RANGE,
+  22008: OUT_OF_RANGE,
+  22021: OUT_OF_RANGE,
+  40001: UNAVAILABLE,
+  '40P01': UNAVAILABLE,
+  57014: UNAVAILABLE,
+  '57P01': UNAVAILABLE,
+  '57P02': UNAVAILABLE,
+  '57P03': UNAVAILABLE,
+  53300: UNAVAILABLE
+}
+
+/** Errors of the connection itself, as the driver and the socket name them. */
+const CONNECTION = new Set(['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT'])
+
+/** The driver's error inside Drizzle's wrapper, whose message and `params` hold bound values and must not be shown. */
+export function postgresError (err: unknown): postgres.PostgresError | undefined {
+  const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
+  return inner instanceof postgres.PostgresError ? inner : undefined
+}
+
+/** What a database error means to a caller; undefined when it is a fault of ours. */
+export function databaseProblem (err: unknown): DatabaseProblem | undefined {
+  const sqlstate = postgresError(err)?.code
+  if (sqlstate !== undefined) return BY_SQLSTATE[sqlstate]
+  const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
+  return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err) ? UNAVAILABLE : undefined
+}
+
+function isDriverError (err: unknown): boolean {
+  return err instanceof Error && (err.message.startsWith('Failed query') || 'query' in err || 'errno' in err || 'address' in err)
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { ErrorBody, FieldError } from '#schemas/common.ts'
+import { databaseProblem } from './database/problems.ts'
+import { fieldErrors } from './validation-messages.ts'
+
+declare module 'fastify' {
+  interface FastifyError {
+    /** Fields at fault, of a 400. */
+    dettagli?: FieldError[]
+    /** Further fields of the body, where the contract gives an error a shape of its own. */
+    body?: Record<string, unknown>
+  }
+}
+
+interface Problem { status: number, codice: string, error: string, dettagli?: FieldError[], body?: Record<string, unknown> }
+
+const INTERNAL: Problem = { status: 500, codice: 'ERRORE_INTERNO', error: 'Errore interno del server' }
+
+/** What Fastify and its plugins throw, in the words of this API. */
+const FRAMEWORK: Readonly<Record<string, Problem>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: { status: 400, codice: 'JSON_NON_VALIDO', error: 'Il corpo della richiesta non è JSON valido' },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { status: 400, codice: 'JSON_NON_VALIDO', error: 'Il corpo della richiesta è vuoto' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, codice: 'CORPO_TROPPO_GRANDE', error: 'Il corpo della richiesta è troppo grande' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, codice: 'TIPO_NON_SUPPORTATO', error: 'Content-Type non supportato: serve application/json' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: 'Content-Length non corrisponde al corpo' },
+  FST_ERR_BAD_URL: { status: 400, codice: 'URL_NON_VALIDO', error: 'Indirizzo non valido' },
+  FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' },
+  FST_UNDER_PRESSURE: { status: 503, codice: 'SERVIZIO_OCCUPATO', error: 'Servizio momentaneamente occupato: riprovare fra poco' }
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'Intestazioni della richiesta troppo grandi'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'La richiesta non è arrivata in tempo']
+}
+
+/**
+ * The one place that turns an error into an answer: `{error, status, codice, requestId}` plus `dettagli` on a 400.
+ * A 5xx is logged with its cause and answered with a fixed text.
+ */
+export default fp(async function errors (app) {
+  app.setErrorHandler(renderError)
+}, { name: 'errors' })
+
+export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const problem = problemOf(err)
+  if (problem.status >= 500) logFailure(request.log, err, problem)
+  if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
+  reply.header('cache-control', 'no-store')
+  const { status, codice, error, dettagli, body } = problem
+  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...(dettagli ? { dettagli } : {}), ...body }
+  // A stream that failed may have set its own type already.
+  return reply.code(status).type('application/json; charset=utf-8').send(answer)
+}
+
+/** What the HTTP parser refuses never becomes a request: the same body, written on the bare socket. */
+export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
+  if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
+  const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
+  const body = JSON.stringify({ error, status, codice: 'RICHIESTA_NON_VALIDA', requestId: randomUUID() } satisfies ErrorBody)
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`)
+}
+
+function problemOf (err: FastifyError): Problem {
+  if (err.validation) {
+    const dettagli = fieldErrors(err.validation, err.validationContext)
+    return { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: `Richiesta non valida: ${dettagli.map((item) => `${item.campo} ${item.messaggio}`).join('; ')}`, dettagli }
+  }
+  const framework = FRAMEWORK[err.code]
+  if (framework) return framework
+  const database = databaseProblem(err)
+  if (database) return database
+  const status = err.statusCode ?? 500
+  // Anything not from the catalogue keeps its status but not its words: they may say more than they should.
+  if (err.code === undefined || err.code.startsWith('FST_')) {
+    return status >= 400 && status < 500 ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' } : INTERNAL
+  }
+  if (err.statusCode === undefined) return INTERNAL
+  const { code: codice, message: error, dettagli, body } = err
+  return { status, codice, error, ...(dettagli ? { dettagli } : {}), ...(body ? { body } : {}) }
+}
+
+function logFailure (log: FastifyBaseLogger, err: FastifyError, { status, codice }: Problem) {
+  if (status === 503) log.warn({ codice }, 'request refused')
+  else log.error({ err }, 'request failed')
+}

@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { Ref, ErrorBody } from '#schemas/common.ts'
+import type { Config } from '#src/config.ts'
+
+/** The package's version is the API's. */
+const { version: VERSION } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+const TAGS = [
+  { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
+  { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },
+  { name: 'Sistema', description: 'Stato e descrizione del servizio' }
+]
+
+/** OpenAPI 3.1 of every route, at `/openapi.json`, and its reference page at `/docs`. */
+export default fp<{ config: Config }>(async function openapi (app, { config }) {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Locanda', version: VERSION, description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.', license: { name: 'MIT' } },
+      servers: [{ url: config.PUBLIC_URL ?? '/' }],
+      tags: TAGS,
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+          apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
+          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+        }
+      }
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) }
+  })
+
+  // Every route can fail: an error status without a schema would be sent with a serializer that hides nothing.
+  app.addHook('onRoute', ({ schema }) => {
+    if (!schema) return
+    schema.response = { '4xx': Ref(ErrorBody), '5xx': Ref(ErrorBody), ...(schema.response as object) }
+  })
+}, { name: 'openapi' })
+
+/** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
+export async function openapiPages (app: Parameters<typeof swaggerUi>[0]) {
+  app.defaultAccess = 'public'
+  app.get('/openapi.json', {
+    config: { access: 'public' },
+    schema: {
+      operationId: 'getOpenapi',
+      tags: ['Sistema'],
+      summary: 'La descrizione OpenAPI 3.1 di questo servizio',
+      response: { 200: Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0', info: { title: 'Locanda', version: '0.1.0' }, paths: {} }] }) }
+    }
+  }, async () => app.swagger())
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, logLevel: 'warn' })
+}

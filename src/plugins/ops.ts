@@ -1,0 +1,31 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Closed, OneOf } from '#schemas/common.ts'
+import { ServizioOccupato } from '#src/errors.ts'
+
+const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ stato: 'ok' }] })
+
+const READY_WITHIN_MS = 2000
+
+/** For whoever keeps the server up: is the process alive, and can it serve? */
+const ops: FastifyPluginAsyncTypebox = async (app) => {
+  app.route({
+    method: 'GET',
+    url: '/health/live',
+    config: { access: 'public', rateLimit: false },
+    schema: { operationId: 'getHealthLive', tags: ['Sistema'], summary: 'Il processo risponde', response: { 200: Health } },
+    handler: async () => ({ stato: 'ok' as const })
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/health/ready',
+    config: { access: 'public', rateLimit: false },
+    schema: { operationId: 'getHealthReady', tags: ['Sistema'], summary: 'Il servizio può lavorare: il database risponde', response: { 200: Health } },
+    handler: async () => {
+      const timeout = new Promise<never>((_resolve, reject) => setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref())
+      await Promise.race([app.sql`select 1`.catch(() => { throw new ServizioOccupato() }), timeout])
+      return { stato: 'ok' as const }
+    }
+  })
+}
+export default ops

@@ -1,0 +1,64 @@
+/**
+ * The one clock of the house. Calendar days are plain `YYYY-MM-DD` strings and are never turned into local `Date`s:
+ * arithmetic on them is done in UTC, where every day has 24 hours, so daylight saving cannot move a date.
+ */
+
+/** A calendar day, `YYYY-MM-DD`. */
+export type Day = string
+
+export interface Clock {
+  /** The present instant. */
+  now (): Date
+  /** The present calendar day in Europe/Rome. */
+  today (): Day
+}
+
+const MS_PER_DAY = 86_400_000
+const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
+
+const romeDay = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Rome', year: 'numeric', month: '2-digit', day: '2-digit' })
+
+/** The calendar day of an instant in Europe/Rome. */
+export function dayInRome (instant: Date): Day {
+  return romeDay.format(instant)
+}
+
+/** True for a `YYYY-MM-DD` that exists in the calendar (`2026-02-30` does not; the year 0000 neither). */
+export function isDay (text: string): boolean {
+  const match = DAY_PATTERN.exec(text)
+  if (!match || match[1] === '0000') return false
+  const instant = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)
+}
+
+/** `day` moved by a whole number of days (negative goes back). */
+export function addDays (day: Day, days: number): Day {
+  return new Date(epochDay(day) * MS_PER_DAY + days * MS_PER_DAY).toISOString().slice(0, 10)
+}
+
+/** Days from `from` to `to`; negative when `to` comes first. */
+export function daysBetween (from: Day, to: Day): number {
+  return epochDay(to) - epochDay(from)
+}
+
+/** Whole years of age on `on` of a person born on `born` (a 29 February birthday counts from 1 March in common years). */
+export function ageInYears (born: Day, on: Day): number {
+  const years = Number(on.slice(0, 4)) - Number(born.slice(0, 4))
+  return on.slice(5) < born.slice(5) ? years - 1 : years
+}
+
+/**
+ * The process clock. With `today` (the `TODAY` setting of tests and demos) the calendar stands on that day
+ * while the hours go on as they are.
+ */
+export function createClock (today?: Day): Clock {
+  const now = () => {
+    const real = new Date()
+    return today === undefined ? real : new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
+  }
+  return { now, today: () => today ?? dayInRome(now()) }
+}
+
+function epochDay (day: Day): number {
+  return Date.parse(`${day}T00:00:00Z`) / MS_PER_DAY
+}
