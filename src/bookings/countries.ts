@@ -1,0 +1,14 @@
+import { createRequire } from 'node:module'
+import countries from 'i18n-iso-countries'
+import type { Country } from '#schemas/country.ts'
+
+const italian: countries.LocaleData = createRequire(import.meta.url)('i18n-iso-countries/langs/it.json')
+
+/** The countries of ISO 3166-1 with their Italian names, in alphabetical order; `id` is the numeric code. */
+export function listCountries (): Country[] {
+  countries.registerLocale(italian)
+  return Object.entries(countries.getNames('it', { select: 'official' }))
+    .map(([iso2, nome]) => ({ id: Number(countries.alpha2ToNumeric(iso2)), nome, iso2, iso3: countries.alpha2ToAlpha3(iso2) ?? '' }))
+    .filter(({ id }) => id > 0)
+    .sort((a, b) => a.nome.localeCompare(b.nome, 'it'))
+}

@@ -1,0 +1,39 @@
+import { and, eq, gte, sql } from 'drizzle-orm'
+import { ospiti, prenotazioni } from '#drizzle/tables/index.ts'
+import { GuestFields, type SaveGuests } from '#schemas/guest.ts'
+import { CampiNonValidi, PrenotazioneNonTrovata } from '#src/errors.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+
+/** On a second save every field takes the new value. */
+const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
+
+/**
+ * Makes `dati` the guest list of the booking: item *i* is guest *i*, whose row keeps its id; rows past the end go.
+ * The booking's row is locked first, so two lists saved at once follow each other whole.
+ * @returns how many guests the booking now has
+ * @throws PrenotazioneNonTrovata
+ * @throws CampiNonValidi when there are more guests than `numero_ospiti`
+ */
+export function saveGuests (db: Database, { prenotazione_id, dati }: SaveGuests): Promise<number> {
+  return db.transaction(async (tx) => {
+    const [booking] = await tx.update(prenotazioni)
+      .set({ updated_at: sql`now()`, versione: sql`${prenotazioni.versione} + 1` })
+      .where(eq(prenotazioni.id, prenotazione_id))
+      .returning({ numero_ospiti: prenotazioni.numero_ospiti })
+    if (!booking) throw new PrenotazioneNonTrovata()
+    if (dati.length > booking.numero_ospiti) {
+      throw new CampiNonValidi({ campo: 'dati', messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${booking.numero_ospiti}` })
+    }
+    const rows = dati.map((guest, indice) => ({ ...known(guest), prenotazione_id, indice, nome: guest.nome, cognome: guest.cognome }))
+    if (rows.length > 0) {
+      await tx.insert(ospiti).values(rows).onConflictDoUpdate({ target: [ospiti.prenotazione_id, ospiti.indice], set: overwrite })
+    }
+    await tx.delete(ospiti).where(and(eq(ospiti.prenotazione_id, prenotazione_id), gte(ospiti.indice, rows.length)))
+    return rows.length
+  })
+}
+
+/** Every field, with null for what is absent or empty: one spelling of "not known". */
+function known (guest: SaveGuests['dati'][number]): Record<string, string | null> {
+  return Object.fromEntries(GuestFields.map((name) => [name, guest[name] || null]))
+}

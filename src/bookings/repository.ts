@@ -1,0 +1,88 @@
+import { eq, inArray, sql } from 'drizzle-orm'
+import { ospiti, prenotazioni as t } from '#drizzle/tables/index.ts'
+import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
+import { Guest } from '#schemas/guest.ts'
+import { openSubmissions } from '#src/alloggiati/ledger/open.ts'
+import { InvioInCorso, PrenotazioneModificata, PrenotazioneNonTrovata } from '#src/errors.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import { bookingColumns } from './columns.ts'
+import { changedStay, newStay } from './stay.ts'
+
+/** A booking and the number of its present version, which is its ETag. */
+export interface Versioned<T> { booking: T, versione: number }
+
+/** Which versions a change may be made on; undefined: any. */
+export type Expected = ReadonlySet<number> | undefined
+
+const guestJson = sql.join(Object.keys(Guest.properties).map((name) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(name)}`), sql`, `)
+
+/** The guests of a booking in the same round trip as the booking. */
+const guestList = sql<Guest[]>`(
+  select coalesce(json_agg(json_build_object(${guestJson}) order by o.indice), '[]') from ${ospiti} o where o.prenotazione_id = ${t}.id
+)`
+
+const versionedColumns = { ...bookingColumns, versione: t.versione }
+
+function versioned ({ versione, ...booking }: Booking & { versione: number }): Versioned<Booking> {
+  return { booking, versione }
+}
+
+/** Bookings in the database. */
+export function bookingRepository (db: Database) {
+  const { created_at, updated_at, ...plain } = bookingColumns
+  const detail = db.select({ booking: { ...plain, ospiti: guestList, created_at, updated_at }, versione: t.versione })
+    .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
+
+  return {
+    /** @throws PrenotazioneNonTrovata */
+    async find (id: number): Promise<Versioned<BookingDetail>> {
+      const [found] = await detail.execute({ id })
+      if (!found) throw new PrenotazioneNonTrovata()
+      return found
+    },
+
+    async create ({ check_in, check_out, numero_notti, ...rest }: BookingCreation): Promise<Versioned<Booking>> {
+      const [created] = await db.insert(t).values({ ...rest, ...newStay({ check_in, check_out, numero_notti }) })
+        .returning(versionedColumns)
+      return versioned(created!)
+    },
+
+    /**
+     * Changes the fields that are present.
+     * @throws PrenotazioneNonTrovata
+     * @throws PrenotazioneModificata when the booking is not at an expected version
+     */
+    update (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned<Booking>> {
+      return db.transaction(async (tx) => {
+        const [current] = await tx.select(versionedColumns).from(t).where(eq(t.id, id)).for('update')
+        if (!current) throw new PrenotazioneNonTrovata()
+        if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
+        const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, ...writable } = change
+        if (Object.keys(writable).length === 0) return versioned(current)
+        const { numero_notti: _notti, ...fields } = writable
+        const [updated] = await tx.update(t)
+          .set({ ...fields, ...changedStay(current, change), updated_at: sql`now()`, versione: sql`${t.versione} + 1` })
+          .where(eq(t.id, id))
+          .returning(versionedColumns)
+        return versioned(updated!)
+      })
+    },
+
+    /**
+     * Deletes, all or nothing; the guests go with their booking.
+     * @returns the ids that existed, ascending
+     * @throws InvioInCorso when one of them has a submission to the police still open
+     */
+    deleteMany (ids: readonly number[]): Promise<number[]> {
+      return db.transaction(async (tx) => {
+        // Locked in one order, so that two deletions cannot wait for each other.
+        const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
+        const found = present.map(({ id }) => id)
+        const open = await openSubmissions(tx, found)
+        if (open.length > 0) throw new InvioInCorso(open.join(', '))
+        if (found.length > 0) await tx.delete(t).where(inArray(t.id, found))
+        return found
+      })
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { Readable } from 'node:stream'
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { IdParams } from '#schemas/common.ts'
+import {
+  BookingAnswer, BookingCreation, BookingDetailAnswer, BookingList, BookingQuery, BookingUpdate, BulkDelete, BulkDeleteAnswer, Calendar, CalendarQuery
+} from '#schemas/booking.ts'
+import { CountryList } from '#schemas/country.ts'
+import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
+import { sendJson } from '#src/plugins/json.ts'
+import { calendar, calendarSpan } from './calendar.ts'
+import { listCountries } from './countries.ts'
+import { encodeCursor } from './cursor.ts'
+import { etag, expectedVersions, isKnown } from './etag.ts'
+import { saveGuests } from './guests.ts'
+import { bookingBatches, bookingPage, countBookings } from './list.ts'
+import { bookingRepository } from './repository.ts'
+
+const tags = ['Prenotazioni']
+const DEFAULT_LIMIT = 100
+
+/** Bookings, their guests and the calendar. */
+const bookings: FastifyPluginAsyncTypebox = async (app) => {
+  const repository = bookingRepository(app.db)
+  const entries = calendar(app.db)
+  const countries = { data: listCountries() }
+
+  app.route({
+    method: 'GET',
+    url: '/api/prenotazioni',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getCalendario',
+      tags,
+      summary: 'Il calendario, nella forma che legge FullCalendar',
+      querystring: CalendarQuery,
+      response: { 200: Calendar }
+    },
+    handler: async (request) => entries(calendarSpan(request.query))
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/prenotazioni',
+    config: { access: 'auth' },
+    schema: { operationId: 'listPrenotazioni', tags, summary: 'Le prenotazioni: tutte, o a pagine', querystring: BookingQuery, response: { 200: BookingList } },
+    handler: async (request, reply) => {
+      const { limit, cursor, ...filters } = request.query
+      if (limit === undefined && cursor === undefined) return sendJson(reply, Readable.from(wholeList(filters), { objectMode: false }))
+      const [{ rows, next }, total] = await Promise.all([
+        bookingPage(app.db, { ...filters, cursor }, limit ?? DEFAULT_LIMIT),
+        countBookings(app.db, filters)
+      ])
+      reply.header('x-total-count', total)
+      if (next) reply.header('link', nextLink(request.query, encodeCursor(next)))
+      return sendJson(reply, `{"data":[${rows.join(',')}]}`)
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/prenotazioni/:id',
+    config: { access: 'auth' },
+    schema: { operationId: 'getPrenotazione', tags, summary: 'Una prenotazione con i suoi ospiti', params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() } },
+    handler: async (request, reply) => {
+      const { booking, versione } = await repository.find(request.params.id)
+      const tag = etag(versione)
+      reply.header('etag', tag)
+      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+      return { data: booking }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/prenotazioni',
+    config: { access: 'auth', idempotent: true },
+    schema: { operationId: 'createPrenotazione', tags, summary: 'Crea una prenotazione', body: BookingCreation, response: { 201: BookingAnswer(201) } },
+    handler: async (request, reply) => {
+      const { booking, versione } = await repository.create(request.body)
+      reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
+      return { data: booking, status: 201 }
+    }
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/api/v1/prenotazioni/:id',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'updatePrenotazione',
+      tags,
+      summary: 'Modifica i campi presenti di una prenotazione',
+      params: IdParams,
+      body: BookingUpdate,
+      response: { 200: BookingAnswer(200) }
+    },
+    handler: async (request, reply) => {
+      const { booking, versione } = await repository.update(request.params.id, request.body, expectedVersions(request.headers['if-match']))
+      reply.header('etag', etag(versione))
+      return { data: booking, status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/prenotazioni/delete-bulk',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'deletePrenotazioni', tags, summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', body: BulkDelete, response: { 200: BulkDeleteAnswer }
+    },
+    handler: async (request) => {
+      const deleted = await repository.deleteMany(request.body.ids)
+      return { message: counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate'), deleted, status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/saveOspiti',
+    config: { access: 'auth', idempotent: true },
+    schema: { operationId: 'saveOspiti', tags, summary: 'Salva la lista completa degli ospiti di una prenotazione', body: SaveGuests, response: { 200: SaveGuestsAnswer } },
+    handler: async (request) => {
+      const count = await saveGuests(app.db, request.body)
+      return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/paesi',
+    config: { access: 'auth' },
+    schema: { operationId: 'listPaesi', tags, summary: 'I paesi di ISO 3166-1, per paese_id', response: { 200: CountryList } },
+    handler: async () => countries
+  })
+
+  async function * wholeList (filters: Parameters<typeof bookingBatches>[1]) {
+    let separator = '{"data":['
+    for await (const rows of bookingBatches(app.db, filters)) {
+      yield separator + rows.join(',')
+      separator = ','
+    }
+    yield ']}'
+  }
+}
+export default bookings
+
+/** RFC 8288: where the next page is. Relative, so that it holds behind any proxy. */
+function nextLink (query: BookingQuery, cursor: string): string {
+  const parameters = new URLSearchParams(Object.entries({ ...query, cursor }).map(([name, value]): [string, string] => [name, String(value)]))
+  return `</api/v1/prenotazioni?${parameters}>; rel="next"`
+}
+
+function counted (count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,34 @@
+import type { BookingCreation, BookingUpdate } from '#schemas/booking.ts'
+import { CampiNonValidi } from '#src/errors.ts'
+import { addDays, type Day } from '#src/time.ts'
+
+export interface Stay { check_in: Day, check_out: Day }
+
+/** The stay of a new booking: `check_out` wins over `numero_notti`; one of the two is needed. */
+export function newStay ({ check_in, check_out, numero_notti }: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>): Stay {
+  if (check_out !== undefined) return ordered({ check_in, check_out })
+  if (numero_notti !== undefined) return moved(check_in, numero_notti)
+  throw new CampiNonValidi(
+    { campo: 'check_out', messaggio: 'è obbligatorio se manca numero_notti' },
+    { campo: 'numero_notti', messaggio: 'è obbligatorio se manca check_out' }
+  )
+}
+
+/** The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone leaves it. */
+export function changedStay (current: Stay, { check_in = current.check_in, check_out, numero_notti }: BookingUpdate): Stay {
+  if (check_out !== undefined) return ordered({ check_in, check_out })
+  if (numero_notti !== undefined) return moved(check_in, numero_notti)
+  return ordered({ check_in, check_out: current.check_out }, 'check_in')
+}
+
+function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
+  if (stay.check_out > stay.check_in) return stay
+  throw new CampiNonValidi({ campo, messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out' })
+}
+
+function moved (check_in: Day, nights: number): Stay {
+  const check_out = addDays(check_in, nights)
+  // Beyond the year 9999 a day no longer has ten characters.
+  if (check_out.length !== 10) throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
+  return { check_in, check_out }
+}
