@@ -1,0 +1,61 @@
+/** What a text became: `refused` holds the characters that have no equivalent, each once ('' when there are none). */
+export interface Folded {
+  /** The folded text. Refused characters stand in it as they were, so that it cannot be sent by mistake. */
+  text: string
+  /** Whether more changed than letter case and surrounding blanks. */
+  changed: boolean
+  refused: string
+}
+
+// ICAO Doc 9303 part 3, section 6 A: what passports print in the machine readable zone for letters that do not decompose.
+const LETTERS: Readonly<Record<string, string>> = {
+  Æ: 'AE', Œ: 'OE', Ø: 'OE', Đ: 'D', Ð: 'D', Ħ: 'H', Ł: 'L', Ŋ: 'N', ĸ: 'K', Ŧ: 'T', Þ: 'TH', Ĳ: 'IJ', ẞ: 'SS', Ŀ: 'L'
+}
+const APOSTROPHES = /^['`´ʹʻʼʽʾʿˈ‘’‛′＇]$/u
+const BLANK = /^[\s\p{Pd}−]$/u
+const DROPPED = /^[.·\p{M}\p{Cf}]$/u
+const MARKS = /\p{M}/gu
+const PLAIN = /^[A-Z]+$/
+
+/**
+ * A name in the letters the police service takes (A-Z, blank, apostrophe): marks dropped, special letters spelled out,
+ * dashes to blanks, dots dropped, blanks collapsed. Digits and other scripts are refused: the host copies the name
+ * from the machine readable zone instead. Nothing is cut: the length is to be checked on the result.
+ */
+export function foldName (text: string): Folded {
+  return fold(text, foldCharacter)
+}
+
+/**
+ * A document number as the police service takes it: A-Z, digits and - . / without blanks. Nothing is cut: the length is
+ * to be checked on the result.
+ */
+export function foldDocument (text: string): Folded {
+  return fold(text, (char) => {
+    if (/^[a-z]$/.test(char)) return char.toUpperCase()
+    if (/^[\s\p{Cf}]$/u.test(char)) return ''
+    return /^[A-Z0-9./-]$/.test(char) ? char : undefined
+  })
+}
+
+function fold (text: string, replace: (char: string) => string | undefined): Folded {
+  let result = ''
+  const refused = new Set<string>()
+  for (const char of text) {
+    const replacement = replace(char)
+    if (replacement === undefined) refused.add(char)
+    result += replacement ?? char
+  }
+  const folded = result.replace(/ +/g, ' ').trim()
+  const plain = text.trim().replace(/[a-z]+/g, (letters) => letters.toUpperCase())
+  return { text: folded, changed: folded !== plain, refused: [...refused].join('') }
+}
+
+function foldCharacter (char: string): string | undefined {
+  if (BLANK.test(char)) return ' '
+  if (APOSTROPHES.test(char)) return '\''
+  if (DROPPED.test(char)) return ''
+  // Upper case first: ß becomes SS by itself, ı becomes I, and one table entry serves both cases.
+  const base = char.toUpperCase().normalize('NFD').replace(MARKS, '')
+  return LETTERS[base] ?? (PLAIN.test(base) ? base : undefined)
+}

@@ -1,0 +1,50 @@
+import createError from '@fastify/error'
+import type { EsitoSchedina } from '#schemas/alloggiati.ts'
+import type { Segnalazione } from '#schemas/schedina.ts'
+import { ShapedError } from '#src/errors.ts'
+
+/** Why a submission failed, with the text that a person reads. The code is also `dettagli.codice_errore` unless the service gave its own. */
+const CAUSES = {
+  VALIDAZIONE: 'Le schedine contengono errori e non sono state inviate',
+  CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
+  CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
+  SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
+  RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
+  SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
+  ESITO_SCONOSCIUTO: 'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. Verificare la ricevuta di domani o il portale'
+} as const
+
+export type Cause = keyof typeof CAUSES
+
+interface Details {
+  codice_errore?: string
+  messaggio_soap?: string
+  ricevuta?: string
+  errors?: Segnalazione[]
+  schedine?: EsitoSchedina[]
+}
+
+/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`. */
+export class InvioFallito extends ShapedError {
+  constructor (cause: Cause, { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {}) {
+    super(cause, 422, CAUSES[cause], { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest })
+  }
+}
+
+/** A guest that was sent before, or may have been. `ospiti` are indices into the request's list. */
+export class SchedineGiaInviate extends ShapedError {
+  constructor (ricevuta: string, ospiti: number[]) {
+    super('SCHEDINE_GIA_INVIATE', 409, `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevuta}`, { ricevuta, ospiti })
+  }
+}
+
+/** The contract's failure shape of `check`: 503 with `connected: false`. */
+export class ConnessioneFallita extends ShapedError {
+  constructor (cause: 'CREDENZIALI_MANCANTI' | 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE', reason: string) {
+    super(cause, 503, reason, { connected: false })
+  }
+}
+
+/** The service is needed for something else than a submission, and is not there. */
+export const ServizioNonRaggiungibile = createError('SERVIZIO_NON_RAGGIUNGIBILE', 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi', 503)
+export const CredenzialiMancanti = createError('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate', 503)

@@ -1,0 +1,93 @@
+import type { EsitoOperazioneServizio, ElencoSchedineEsito } from '../soap/contract.ts'
+import { AlloggiatiCredentialsError, SoapTransportError } from '../soap/errors.ts'
+
+/** What a Send is known to have done, in the words of the ledger's tables. */
+export interface Verdict {
+  stato: 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'
+  /** `K` answered row by row · `N` proven not acquired · `?` unknown */
+  tentativo: 'K' | 'N' | '?'
+  /** One a row, in order. */
+  schedine: RowVerdict[]
+  /** Why nothing was sent, of a verdict `non_inviato`. */
+  causa?: 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO'
+  httpStatus?: number
+  errore?: string
+  raw?: string
+}
+
+export interface RowVerdict {
+  esito: 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta'
+  codice_errore?: string
+  messaggio_soap?: string
+  dettaglio?: string
+}
+
+export interface SendReply {
+  esito: EsitoOperazioneServizio
+  result: ElencoSchedineEsito | undefined
+  httpStatus: number
+  raw: string
+}
+
+/** Statuses with which a web server refuses a request before the service sees it. */
+const NEVER_SERVED = new Set([404, 405, 413, 415])
+
+/** Names of errors with which the service refuses a whole call before it looks at the rows. */
+const REFUSED_BEFORE = /AUTENTICAZIONE|TOKEN|CREDENZIALI|PARAMETRO_ERRATO/
+
+/** The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind. */
+export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
+  const seen = { httpStatus, raw }
+  const details = result?.Dettaglio ?? []
+  if (!esito.esito) {
+    const errore = [esito.ErroreCod, esito.ErroreDes, esito.ErroreDettaglio].filter((text) => text !== '').join(' ')
+    const refusedWhole = details.length === 0 && (result?.SchedineValide ?? 0) === 0 && REFUSED_BEFORE.test(esito.ErroreDes)
+    return { ...(refusedWhole ? notSent('RIFIUTATO_DAL_SERVIZIO', rows) : unknown(rows)), ...seen, errore }
+  }
+  const accepted = details.filter((row) => row.esito).length
+  if (result === undefined || details.length !== rows || result.SchedineValide !== accepted) {
+    return { ...unknown(rows), ...seen, errore: 'conteggi incoerenti' }
+  }
+  return {
+    stato: accepted === rows ? 'acquisito' : accepted === 0 ? 'rifiutato' : 'parziale',
+    tentativo: accepted === 0 ? 'N' : 'K',
+    schedine: details.map(rowVerdict),
+    ...seen
+  }
+}
+
+/** The verdict of a call without a usable reply: not sent only where the transport proves it. */
+export function classifyFailure (err: unknown, rows: number): Verdict {
+  if (!(err instanceof SoapTransportError)) return { ...unknown(rows), errore: 'errore interno' }
+  const unserved = err.kind === 'http-status' && err.httpStatus !== undefined && NEVER_SERVED.has(err.httpStatus)
+  return {
+    ...(!err.sent || unserved ? notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows) : unknown(rows)),
+    errore: err.kind,
+    ...(err.httpStatus === undefined ? {} : { httpStatus: err.httpStatus }),
+    ...(err.raw === undefined ? {} : { raw: err.raw })
+  }
+}
+
+/** The verdict of a login that failed: without a token nothing is sent, whatever the login's own reply was. */
+export function classifyLogin (err: unknown, rows: number): Verdict {
+  return err instanceof AlloggiatiCredentialsError
+    ? { ...notSent('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
+    : { ...notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows), errore: err instanceof SoapTransportError ? err.kind : 'errore interno' }
+}
+
+function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOperazioneServizio): RowVerdict {
+  if (esito) return { esito: 'acquisita' }
+  return { esito: 'rifiutata', codice_errore: ErroreCod, messaggio_soap: ErroreDes, dettaglio: ErroreDettaglio }
+}
+
+function notSent (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
+  return { stato: 'non_inviato', tentativo: 'N', schedine: every('non_inviata', rows), causa }
+}
+
+function unknown (rows: number): Verdict {
+  return { stato: 'sconosciuto', tentativo: '?', schedine: every('sconosciuta', rows) }
+}
+
+function every (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
+  return Array.from({ length: rows }, () => ({ esito }))
+}

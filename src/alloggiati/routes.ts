@@ -1,0 +1,167 @@
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import {
+  CheckAnswer, CheckFailure, CrossCheckAnswer, CrossCheckQuery, EsitoSchedina, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, ReceiptQuery,
+  SandboxRecords, ValidaAnswer, ValidaBody
+} from '#schemas/alloggiati.ts'
+import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
+import { Ref } from '#schemas/common.ts'
+import { Segnalazione } from '#schemas/schedina.ts'
+import type { Config } from '#src/config.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Clock } from '#src/time.ts'
+import { authenticate, downloadTable } from './calls.ts'
+import { crossCheck } from './cross-check.ts'
+import { ConnessioneFallita } from './errors.ts'
+import { ledger } from './ledger/ledger.ts'
+import { receipts } from './receipts.ts'
+import { validate } from './rules/validate.ts'
+import { acquired } from './sandbox/store.ts'
+import { policeService } from './service.ts'
+import { AlloggiatiCredentialsError } from './soap/errors.ts'
+import { submit, type Desk } from './submission.ts'
+import { codici } from './tables/codici.ts'
+import { tablesSource } from './tables/source.ts'
+
+const tags = ['Alloggiati Web']
+
+/** The legal registration of guests with the State Police. */
+const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock }> = async (app, { config, keys, clock }) => {
+  const { db, log } = app
+  const { service, close } = await policeService({ config, keys, clock, db, log })
+  const submissions = ledger(db, keys, clock)
+  const tables = tablesSource(db)
+  const archive = receipts(db, service, clock)
+  const desk: Desk = { db, ledger: submissions, service, clock, log, tables: tables.get }
+
+  app.addHook('onClose', close)
+  for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioDuplicate, CheckFailure, Codice, Codici]) app.addSchema(schema)
+
+  if (config.ALLOGGIATI_MODE === 'sandbox') {
+    app.addHook('onSend', (_request, reply, payload, done) => {
+      reply.header('x-alloggiati-mode', 'sandbox')
+      done(null, payload)
+    })
+  }
+
+  const sweep = async () => {
+    for (const ricevuta of await submissions.sweep()) log.error({ ricevuta }, 'outcome of a submission unknown: its process ended before the reply')
+  }
+  await sweep()
+  app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', run: sweep })
+  app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
+  if (service !== null) {
+    app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: () => tables.refresh((tipo) => downloadTable(service, tipo)) })
+  }
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/check',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'checkAlloggiati',
+      tags,
+      summary: 'Prova la connessione e le credenziali',
+      response: { 200: CheckAnswer, 503: Ref(CheckFailure) }
+    },
+    handler: async () => {
+      if (service === null) throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
+      try {
+        const { esito, ErroreDes } = await authenticate(service)
+        if (esito) return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
+        service.token.invalidate()
+        throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', `Il servizio ha rifiutato l'accesso: ${ErroreDes}`)
+      } catch (err) {
+        if (err instanceof ConnessioneFallita) throw err
+        if (err instanceof AlloggiatiCredentialsError) throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', err.message)
+        throw new ConnessioneFallita('SERVIZIO_NON_RAGGIUNGIBILE', err instanceof Error ? err.message : 'Servizio non raggiungibile')
+      }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/alloggiati/valida',
+    config: { access: 'auth' },
+    schema: { operationId: 'validaSchedine', tags, summary: 'Controlla le schedine con le regole ufficiali', body: ValidaBody, response: { 200: ValidaAnswer } },
+    handler: async (request) => {
+      const { ospiti, prenotazione } = request.body
+      const fileUnico = prenotazione.id_appartamento !== undefined
+      const { valid, errors, warnings } = validate({ ospiti, soggiorno: prenotazione, tables: await tables.get(), today: clock.today(), fileUnico })
+      return { valid, errors, warnings }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/alloggiati/invio',
+    config: { access: 'auth', idempotent: true },
+    schema: {
+      operationId: 'inviaSchedine',
+      tags,
+      summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
+      body: InvioBody,
+      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: Ref(InvioFailure) }
+    },
+    handler: async (request) => submit(desk, request.body)
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/ricevute',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getRicevuta',
+      tags,
+      summary: 'La ricevuta di un giorno, in PDF',
+      querystring: ReceiptQuery,
+      produces: ['application/pdf'],
+      response: { 200: { description: 'Il PDF firmato', content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } } } }
+    },
+    handler: async (request, reply) => {
+      const { data } = request.query
+      const pdf = await archive.of(data)
+      return reply.type('application/pdf').header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`).send(pdf)
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/verifica-ricevute',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'verificaRicevute',
+      tags,
+      summary: 'Confronta prenotazioni arrivate, invii e ricevute',
+      querystring: CrossCheckQuery,
+      response: { 200: CrossCheckAnswer }
+    },
+    handler: async (request) => crossCheck(db, service?.account ?? '', clock.today(), request.query)
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/codici',
+    config: { access: 'auth' },
+    schema: { operationId: 'getCodici', tags, summary: 'Le tabelle dei codici; q e limit cercano', querystring: CodiciQuery, response: { 200: Ref(Codici), 304: Type.Null() } },
+    handler: async (request, reply) => {
+      const current = await tables.get()
+      const tag = `"${current.version}"`
+      reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send(null)
+      return codici(current, request.query)
+    }
+  })
+
+  if (service?.mode === 'sandbox') {
+    app.route({
+      method: 'GET',
+      url: '/api/alloggiati/sandbox/schedine',
+      config: { access: 'auth' },
+      schema: { operationId: 'listSchedineSandbox', tags, summary: 'Le schedine acquisite dalla sandbox', response: { 200: SandboxRecords } },
+      handler: async () => ({
+        data: (await acquired(db, service.utente)).map((row) => ({ ...row, acquisita_il: new Date(row.acquisita_il).toISOString() }))
+      })
+    })
+  }
+}
+export default alloggiati

@@ -1,0 +1,92 @@
+/** How a call can fail, with the text that a person reads. */
+const KINDS = {
+  'invalid-request': 'la richiesta contiene un valore non ammesso',
+  'before-write': 'invio annullato prima di trasmettere',
+  dns: 'nome del servizio non trovato',
+  refused: 'connessione rifiutata',
+  unreachable: 'servizio non raggiungibile',
+  'connect-timeout': 'connessione non riuscita in tempo',
+  tls: 'connessione sicura non riuscita',
+  aborted: 'chiamata interrotta',
+  timeout: 'nessuna risposta completa in tempo',
+  reset: 'connessione interrotta',
+  'http-status': 'risposta HTTP inattesa',
+  redirect: 'il servizio rimanda a un altro indirizzo',
+  'too-large': 'risposta troppo grande',
+  malformed: 'risposta non riconosciuta',
+  fault: 'errore SOAP'
+} as const
+
+export type FailureKind = keyof typeof KINDS
+
+export interface FailureDetails {
+  /** False only when it is certain that not one byte of the request was written. */
+  sent: boolean
+  httpStatus?: number
+  /** What went wrong more exactly: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */
+  reason?: string
+  /** The reply as far as it is text. */
+  raw?: string
+  cause?: unknown
+}
+
+/**
+ * A call without a usable answer. When `sent` is true the service may have carried it out.
+ * The reply is reachable through `raw` but is no property of the object, so no logger or inspector prints it.
+ */
+export class SoapTransportError extends Error {
+  readonly kind: FailureKind
+  readonly sent: boolean
+  readonly httpStatus: number | undefined
+  readonly reason: string | undefined
+  readonly #raw: string | undefined
+
+  constructor (kind: FailureKind, { sent, httpStatus, reason, raw, cause }: FailureDetails) {
+    const details = [httpStatus === undefined ? undefined : `HTTP ${httpStatus}`, reason].filter((detail) => detail !== undefined)
+    super(`Alloggiati Web: ${KINDS[kind]}${details.length > 0 ? ` (${details.join(', ')})` : ''}`, cause === undefined ? undefined : { cause })
+    this.name = 'SoapTransportError'
+    this.kind = kind
+    this.sent = sent
+    this.httpStatus = httpStatus
+    this.reason = reason
+    this.#raw = raw
+  }
+
+  /** The body of the reply, where there was one: evidence to be stored, not to be logged. */
+  get raw (): string | undefined {
+    return this.#raw
+  }
+}
+
+/**
+ * The service answered with a SOAP fault. `code` is in the words of SOAP 1.1 for both versions (`Client`, `Server`, …).
+ * `text` may repeat parts of the request, so it stays out of the message and out of what loggers print.
+ */
+export class SoapFault extends SoapTransportError {
+  readonly code: string
+  readonly #text: string
+
+  constructor (code: string, text: string, details: { httpStatus: number, raw: string }) {
+    super('fault', { sent: true, ...details })
+    this.name = 'SoapFault'
+    this.code = code
+    this.#text = text
+  }
+
+  get text (): string {
+    return this.#text
+  }
+}
+
+/** The service refused the credentials; `codice` and `descrizione` are its own words. */
+export class AlloggiatiCredentialsError extends Error {
+  readonly codice: string
+  readonly descrizione: string
+
+  constructor (codice: string, descrizione: string) {
+    super(`Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`)
+    this.name = 'AlloggiatiCredentialsError'
+    this.codice = codice
+    this.descrizione = descrizione
+  }
+}

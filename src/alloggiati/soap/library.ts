@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises'
+import type { Client, HttpClient, Wsdl } from 'strong-soap'
+
+export type SoapVersion = '1.1' | '1.2'
+
+/** Sends an envelope and returns the text of the reply. */
+export type Exchange = (envelope: string, headers: Record<string, string>) => Promise<string>
+
+const SERVICE = 'Service'
+const PORTS: Record<SoapVersion, string> = { 1.1: 'ServiceSoap', 1.2: 'ServiceSoap12' }
+
+/** strong-soap could not make sense of a request or reply. Its own errors are dropped: they hold the whole reply. */
+export class LibraryError extends Error {}
+
+type NewClient = (httpClient: HttpClient) => Client
+
+let loading: Promise<NewClient> | undefined
+
+/**
+ * One operation through strong-soap: it writes the envelope of `args` from the WSDL and reads the reply that `exchange`
+ * brings. Rejects with what `exchange` rejects with, or with a LibraryError.
+ */
+export async function invoke (version: SoapVersion, operation: string, args: object, exchange: Exchange): Promise<unknown> {
+  const newClient = await (loading ??= load())
+  return await new Promise((resolve, reject) => {
+    // A client of its own for each call: it keeps the last envelope, credentials and all, in a property.
+    const client = newClient({
+      options: { prettyPrint: false },
+      request (_location, xml, done, headers) {
+        exchange(xml, headers)
+          .then((reply) => done(null, { statusCode: 200, headers: {} }, reply), reject)
+          .catch(() => reject(new LibraryError()))
+      }
+    })
+    client[SERVICE]![PORTS[version]]![operation]!(args, (error, result) => {
+      if (error) reject(new LibraryError())
+      else resolve(result)
+    })
+  })
+}
+
+/** Loads strong-soap with its many dependencies at the first call only: a server that never calls does without. */
+async function load (): Promise<NewClient> {
+  const { default: { soap } } = await import('strong-soap')
+  const content = asTexts(await readFile(new URL('service.wsdl', import.meta.url), 'utf8'))
+  const wsdl = await new Promise<Wsdl>((resolve, reject) => {
+    new soap.WSDL(content, '', {}).load((error, loaded) => error ? reject(error) : resolve(loaded))
+  })
+  return (httpClient) => new soap.Client(wsdl, '', { httpClient })
+}
+
+/**
+ * The WSDL with all simple types as texts. strong-soap's own conversions lose information: any unknown boolean is false,
+ * any unknown number NaN, and a dateTime without zone is moved by the zone of the process.
+ */
+function asTexts (wsdl: string): string {
+  return wsdl.replaceAll(/type="s:(?:boolean|int|dateTime|base64Binary)"/g, 'type="s:string"')
+}

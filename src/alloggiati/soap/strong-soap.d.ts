@@ -1,0 +1,30 @@
+/** The part of strong-soap 6 that is used here: it publishes no types. */
+declare module 'strong-soap' {
+  export interface Wsdl {
+    load (done: (error: Error | null, wsdl: Wsdl) => void): void
+  }
+
+  export type ReplyHandler = (error: Error | null, response: { statusCode: number, headers: object } | null, body: string) => void
+
+  export interface HttpClient {
+    options: { prettyPrint: boolean }
+    request (location: string, xml: string, done: ReplyHandler, headers: Record<string, string>): void
+  }
+
+  export type Method = (args: object, done: (error: Error | null, result: unknown) => void) => void
+
+  export interface Client {
+    /** Service, port and operation by their names in the WSDL. */
+    [service: string]: Record<string, Record<string, Method>>
+  }
+
+  interface StrongSoap {
+    soap: {
+      WSDL: new (content: string, uri: string, options: object) => Wsdl
+      Client: new (wsdl: Wsdl, endpoint: string, options: { httpClient: HttpClient }) => Client
+    }
+  }
+
+  const strongSoap: StrongSoap
+  export default strongSoap
+}

@@ -1,0 +1,34 @@
+/** Text as searches compare it: no case, accents, apostrophes (the tables write `FORLI'`), hyphens or brackets. */
+export function searchKey (text: string): string {
+  return text.normalize('NFD').replace(/[\p{M}'’`´]/gu, '').replace(/[^\p{L}\p{N}]+/gu, ' ').trim().toUpperCase()
+}
+
+/** One searchable row: its name and the whole text looked through (both as search keys), and whether it is out of force. */
+export interface Entry<T> {
+  row: T
+  name: string
+  text: string
+  code: string
+  ceased: boolean
+}
+
+/**
+ * The rows that contain `query`, best first: the name is just that, the text begins with it, a word does, it is inside.
+ * Rows in force come before ceased ones of the same rank; then in alphabetical order. A code matches from its start.
+ */
+export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
+  const wanted = searchKey(query)
+  if (wanted === '') return entries.map(({ row }) => row)
+  return entries
+    .map((entry) => ({ entry, rank: rank(entry, wanted) }))
+    .filter((hit) => hit.rank < Infinity)
+    .sort((a, b) => a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) || (a.entry.text < b.entry.text ? -1 : 1))
+    .map(({ entry }) => entry.row)
+}
+
+function rank ({ name, text, code }: Entry<unknown>, wanted: string): number {
+  if (name === wanted) return 0
+  if (text.startsWith(wanted) || code.startsWith(wanted)) return 1
+  if (!text.includes(wanted)) return Infinity
+  return text.includes(` ${wanted}`) ? 2 : 3
+}

@@ -1,0 +1,50 @@
+import type { Day } from '#src/time.ts'
+
+export interface Codice {
+  codice: string
+  descrizione: string
+}
+
+/** A place of the `Luoghi` table. There is no start date: only the last day on which the code was in force. */
+interface Luogo extends Codice {
+  cessato_il: Day | null
+}
+
+/** An Italian comune, under the province it has (or had) with this code. */
+export interface Comune extends Luogo {
+  provincia: string
+}
+
+/** A state; ISO 3166-1 codes are null where there are none (ceased states, `APOLIDE`). */
+export interface Stato extends Luogo {
+  iso2: string | null
+  iso3: string | null
+}
+
+/** A province sign; `cessata` when no comune in force carries it any more. */
+export interface Provincia extends Codice {
+  cessata: boolean
+}
+
+/** An apartment of an account of category "Gestione Appartamenti". */
+export interface Appartamento {
+  id: number
+  descrizione: string
+  comune: string
+  provincia: string
+  indirizzo: string
+  proprietario: string
+}
+
+/** Where a set of tables comes from: downloaded from the service, or the snapshot in this folder. */
+export type Fonte = 'servizio' | 'inclusa'
+
+export interface TablesData {
+  fonte: Fonte
+  comuni: readonly Comune[]
+  stati: readonly Stato[]
+  documenti: readonly Codice[]
+  tipi_alloggiato: readonly Codice[]
+  errori: readonly Codice[]
+  appartamenti: readonly Appartamento[]
+}
