@@ -1,0 +1,26 @@
+.PHONY: start test bench check
+
+# What runs in production; `test` brings the rest.
+node_modules/.production: package-lock.json
+	npm ci --omit=dev
+	touch $@
+
+node_modules/.development: package-lock.json
+	npm ci
+	touch node_modules/.production $@
+
+# Installs and starts the server, with a PostgreSQL of its own in ./data.
+start: node_modules/.production
+	exec npm start
+
+# Installs and passes the tests.
+test: node_modules/.development
+	npm test
+
+# Speed, as ratios against a bare peer in the same run.
+bench: node_modules/.development
+	npm run bench
+
+# Types, lint and formatting, circular imports.
+check: node_modules/.development
+	npm run check
