@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
@@ -20,9 +21,6 @@ export interface PoliceService {
   token: TokenSource
 }
 
-/** The address of the service as its WSDL gives it; only production with credentials ever calls it. */
-export const PRODUCTION_ENDPOINT = 'https://alloggiatiweb.poliziadistato.it/service/service.asmx'
-
 interface Options { config: Config, keys: Keys, clock: Clock, db: Database, log: FastifyBaseLogger }
 
 /**
@@ -33,7 +31,7 @@ export async function policeService ({ config, keys, clock, db, log }: Options):
   const credentials = credentialsOf(config)
   if (config.ALLOGGIATI_MODE === 'production') {
     if (credentials === undefined) return { service: null, close: async () => {} }
-    const endpoint = config.ALLOGGIATI_ENDPOINT ?? PRODUCTION_ENDPOINT
+    const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
     const client = soapClient({ endpoint, ...(config.ALLOGGIATI_CA === undefined ? {} : { ca: config.ALLOGGIATI_CA }) })
     return { service: describe('production', endpoint, credentials, client, clock), close: async () => {} }
   }
@@ -55,4 +53,10 @@ function credentialsOf ({ ALLOGGIATI_UTENTE: utente, ALLOGGIATI_PASSWORD: passwo
 function sandboxCredentials (keys: Keys): Credentials {
   const secret = (label: string) => createHash('sha256').update(keys.derive(`sandbox/${label}`)).digest('base64url')
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
+}
+
+/** The service's own address stands in its WSDL and nowhere else: only production with credentials reads it. */
+async function wsdlAddress (): Promise<string> {
+  const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
+  return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!
 }
