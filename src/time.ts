@@ -14,9 +14,14 @@ export interface Clock {
 }
 
 const MS_PER_DAY = 86_400_000
+const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
 const romeDay = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Rome', year: 'numeric', month: '2-digit', day: '2-digit' })
+
+const romeClock = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Europe/Rome', hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
+})
 
 /** The calendar day of an instant in Europe/Rome. */
 export function dayInRome (instant: Date): Day {
@@ -61,4 +66,34 @@ export function createClock (today?: Day): Clock {
 
 function epochDay (day: Day): number {
   return Date.parse(`${day}T00:00:00Z`) / MS_PER_DAY
+}
+
+/**
+ * The instant of a wall-clock hour of a day in Europe/Rome. An hour that the clocks skip is taken as if they had not yet been
+ * moved; of one that comes twice, the first is meant.
+ */
+export function instantInRome (day: Day, hour: number, minute = 0): Date {
+  const wall = Date.parse(`${day}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`)
+  const candidates = [2, 1].map((offset) => new Date(wall - offset * MS_PER_HOUR))
+  return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
+}
+
+/** The hour from which a guest is taken to have arrived: the booking knows the day alone. */
+const ARRIVAL_HOUR = 14
+
+/**
+ * When the law wants an arrival communicated: within 24 hours, or 6 for stays of up to 24 hours (art. 109 TULPS, DM 16/9/2021).
+ */
+export function filingDeadline (arrival: Day, nights: number): Date {
+  return new Date(instantInRome(arrival, ARRIVAL_HOUR).getTime() + (nights <= 1 ? 6 : 24) * MS_PER_HOUR)
+}
+
+/** Whether the service still takes an arrival: today's or yesterday's, by the calendar of Rome. */
+export function arrivalWindowOpen (arrival: Day, today: Day): boolean {
+  return arrival === today || arrival === addDays(today, -1)
+}
+
+function wallClock (instant: Date): number {
+  const { year, month, day, hour, minute, second } = Object.fromEntries(romeClock.formatToParts(instant).map(({ type, value }) => [type, Number(value)]))
+  return Date.UTC(year!, month! - 1, day, hour, minute, second)
 }

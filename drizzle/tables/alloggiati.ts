@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { date, index, integer, pgTable, primaryKey, text, timestamp, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import { boolean, date, foreignKey, index, integer, pgTable, primaryKey, text, timestamp, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import { bytea } from './columns.ts'
 
 const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'string' })
 
 /**
  * One list of schedine handed over in one call: the unit of the submission ledger. It outlives its booking
- * (no foreign key): the law wants it kept.
+ * (no foreign key): the law wants it kept. `stato` moves only along `invii_transizioni_ammesse`: a trigger sees to it.
  */
 export const invii = pgTable('invii', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
@@ -14,20 +14,33 @@ export const invii = pgTable('invii', {
   ricevuta: text().notNull().unique(),
   /** The police account. */
   utente: text().notNull(),
+  /** Who asked for it. */
+  operatore: text().notNull(),
   metodo: text().notNull(),
   id_appartamento: integer(),
   prenotazione_id: integer(),
   data_arrivo: date().notNull(),
   permanenza: integer().notNull(),
-  /** pronto · in_invio · acquisito · parziale · rifiutato · non_inviato · sconosciuto */
+  /** When the law wants it sent. */
+  scadenza: instant().notNull(),
+  /** See `src/alloggiati/ledger/states.ts`. */
   stato: text().notNull(),
-  /** Until then the process that took the submission is believed to be at work on it. */
+  /** Counts the changes of state. */
+  versione: integer().notNull().default(0),
+  /** The attempt under way, or the last one; 0 before the first. */
+  tentativo: integer().notNull().default(0),
+  /** The worker that took it. Until the lease ends it is believed to be at work on it. */
+  proprietario: text(),
   lease_fino_al: instant().notNull(),
+  /** What a person is shown: why it is as it is. */
+  nota: text(),
   creato_il: instant().notNull().defaultNow(),
   aggiornato_il: instant().notNull().defaultNow()
 }, (t) => [
   index('invii_prenotazione').on(t.prenotazione_id),
-  index('invii_aperti').on(t.stato).where(sql`${t.stato} in ('pronto', 'in_invio', 'sconosciuto')`)
+  index('invii_aperti').on(t.stato).where(sql`${t.stato} in ('pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare')`),
+  // One flight an account: two calls at once could not be told apart on a receipt that only counts.
+  uniqueIndex('invii_un_volo').on(t.utente).where(sql`${t.stato} in ('preso', 'in_invio')`)
 ])
 
 /** One guest of a submission: the exact record, encrypted, and what the service said of it. */
@@ -35,6 +48,8 @@ export const invii_schedine = pgTable('invii_schedine', {
   invio_id: integer().notNull().references(() => invii.id),
   /** Index into the `ospiti` of the request. */
   indice: integer().notNull(),
+  /** Index of the head of its family or group; its own where it stands alone. They are sent together or not at all. */
+  capo: integer().notNull(),
   utente: text().notNull(),
   riga: bytea().notNull(),
   permanenza: integer().notNull(),
@@ -42,33 +57,111 @@ export const invii_schedine = pgTable('invii_schedine', {
   impronta_contenuto: bytea().notNull(),
   /** HMAC of account, apartment, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
-  /** in_corso · acquisita · rifiutata · non_inviata · sconosciuta */
+  /** in_corso · acquisita · rifiutata · non_inviata · sconosciuta · depositata · annullata */
   esito: text().notNull(),
   codice_errore: text(),
   messaggio_soap: text(),
   dettaglio: text()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.indice] }),
-  // Never twice: a guest that is being sent, was acquired or may have been acquired cannot be entered again.
-  uniqueIndex('invii_schedine_una_volta').on(t.utente, t.impronta_identita).where(sql`${t.esito} in ('in_corso', 'acquisita', 'sconosciuta')`)
+  // Never twice: a guest that is being sent, was filed or may have been cannot be entered again.
+  uniqueIndex('invii_schedine_una_volta').on(t.utente, t.impronta_identita)
+    .where(sql`${t.esito} in ('in_corso', 'acquisita', 'sconosciuta', 'depositata')`)
 ])
 
-/** One call that may have reached the service. The row is committed before the first byte leaves. */
+/** One call that may have reached the service. Append-only; committed before the first byte leaves. */
 export const invii_tentativi = pgTable('invii_tentativi', {
   invio_id: integer().notNull().references(() => invii.id),
   numero: integer().notNull(),
+  /** Why there is one: primo · prova (an earlier attempt proven not acquired) · decisione */
+  base: text().notNull(),
   inviato_il: instant().notNull(),
+  /** Until then bytes that have left may still be acted on. */
+  consegna_entro: instant().notNull(),
   /** Europe/Rome days in which the service may count the call. */
   giorno_da: date().notNull(),
   giorno_a: date().notNull(),
-  /** `?` unknown · `K` answered row by row · `N` proven not acquired */
+  /** Rows handed over, and their nights together. */
+  schedine: integer().notNull(),
+  notti: integer().notNull(),
+  impronta_richiesta: bytea().notNull()
+}, (t) => [
+  primaryKey({ columns: [t.invio_id, t.numero] }),
+  index('invii_tentativi_giorno').on(t.giorno_da)
+])
+
+/** What was seen of an attempt, append-only. At most one row says for good what it did: `K` or `N`. */
+export const invii_esiti = pgTable('invii_esiti', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  invio_id: integer().notNull(),
+  numero: integer().notNull(),
+  /** `?` unknown · `K` known, row by row · `N` proven not acquired */
   esito: text().notNull(),
+  /** risposta · ricevuta · decisione · scadenza (its process died) */
+  fonte: text().notNull(),
+  /** Rows known to be acquired, and their nights together. */
+  schedine: integer().notNull().default(0),
+  notti: integer().notNull().default(0),
   http_status: integer(),
   errore: text(),
   /** The raw reply, encrypted. */
   risposta: bytea(),
-  concluso_il: instant()
-}, (t) => [primaryKey({ columns: [t.invio_id, t.numero] })])
+  registrato_il: instant().notNull().defaultNow()
+}, (t) => [
+  foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
+  uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero).where(sql`${t.esito} in ('K', 'N')`)
+])
+
+/** The changes of state that the trigger lets through, and what must stand beside each. */
+export const invii_transizioni_ammesse = pgTable('invii_transizioni_ammesse', {
+  da: text().notNull(),
+  a: text().notNull(),
+  serve: text()
+}, (t) => [primaryKey({ columns: [t.da, t.a] })])
+
+/** Every change of state, written by the trigger: append-only, each row chained to the one before by its hash. */
+export const invii_transizioni = pgTable('invii_transizioni', {
+  id: integer().primaryKey(),
+  invio_id: integer().notNull().references(() => invii.id),
+  da: text(),
+  a: text().notNull(),
+  chi: text().notNull(),
+  perche: text().notNull(),
+  quando: instant().notNull(),
+  hash: bytea().notNull()
+}, (t) => [index('invii_transizioni_invio').on(t.invio_id)])
+
+/** What a person decided of a submission that no rule could settle. Append-only. */
+export const invii_decisioni = pgTable('invii_decisioni', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  invio_id: integer().notNull().references(() => invii.id),
+  /** The version of the submission that was decided on: a decision serves once. */
+  versione: integer().notNull(),
+  /** reinvia · acquisito · depositato · annulla */
+  decisione: text().notNull(),
+  chi: text().notNull(),
+  motivo: text().notNull(),
+  /** Protocol number of the portal, or of the certified mail. */
+  protocollo: text(),
+  quando: instant().notNull().defaultNow()
+}, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
+
+/** While a row is open nothing is sent: a person's stop, or the ledger's own when the database is older than its history. */
+export const invii_sospensioni = pgTable('invii_sospensioni', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  motivo: text().notNull(),
+  chi: text().notNull(),
+  dal: instant().notNull().defaultNow(),
+  tolta_da: text(),
+  tolta_il: instant()
+}, (t) => [uniqueIndex('invii_sospensioni_aperta').on(sql`(true)`).where(sql`${t.tolta_il} is null`)])
+
+/** What the ledger must know of a police account. */
+export const account_polizia = pgTable('account_polizia', {
+  utente: text().primaryKey(),
+  /** Nothing else files with this account: then a receipt that adds up proves by itself. */
+  canale_esclusivo: boolean().notNull().default(false)
+})
 
 /** The last `n` given out for a day's references. */
 export const invii_numerazione = pgTable('invii_numerazione', {
@@ -87,6 +180,18 @@ export const ricevute = pgTable('ricevute', {
   notti: integer(),
   scaricata_il: instant().notNull().defaultNow()
 }, (t) => [primaryKey({ columns: [t.utente, t.giorno] })])
+
+/** Every look at a day's receipt: two equal looks hours apart prove more than one. Append-only. */
+export const ricevute_letture = pgTable('ricevute_letture', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  utente: text().notNull(),
+  giorno: date().notNull(),
+  letta_il: instant().notNull().defaultNow(),
+  /** Null: the service had no receipt, which does not mean that nothing was sent. */
+  sha256: text(),
+  schedine: integer(),
+  notti: integer()
+}, (t) => [index('ricevute_letture_giorno').on(t.utente, t.giorno)])
 
 /** The service's own code tables as last downloaded: all five or none. */
 export const codici_tabelle = pgTable('codici_tabelle', {

@@ -1,0 +1,36 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { invii, invii_schedine } from '#drizzle/tables/index.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { State } from './states.ts'
+
+/** A change of state to make: from where to where, by whom and why, as the chain of transitions will tell. */
+export interface Move {
+  da: State
+  a: State
+  chi: string
+  perche: string
+  /** Columns that change with the state. */
+  set?: Partial<typeof invii.$inferInsert>
+}
+
+export type RowOutcome = 'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta' | 'depositata' | 'annullata'
+
+/** Longer than the longest call: when it has ended, whoever took the submission is not at work on it any more. */
+export const LEASE = sql`now() + interval '90 seconds'`
+
+/**
+ * Moves a submission if it is still where the caller believes it to be. The database refuses what is not allowed.
+ * @returns whether it was moved
+ */
+export async function move (tx: Transaction, id: number, { da, a, chi, perche, set = {} }: Move): Promise<boolean> {
+  await tx.execute(sql`select set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+  const moved = await tx.update(invii).set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })
+    .where(and(eq(invii.id, id), eq(invii.stato, da))).returning({ id: invii.id })
+  return moved.length > 0
+}
+
+/** Gives rows of a submission a new outcome; with `da`, only those that have that one now. */
+export async function moveRows (tx: Transaction, id: number, esito: RowOutcome, da?: RowOutcome): Promise<void> {
+  await tx.update(invii_schedine).set({ esito })
+    .where(and(eq(invii_schedine.invio_id, id), da === undefined ? undefined : eq(invii_schedine.esito, da)))
+}

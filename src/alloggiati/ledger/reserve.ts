@@ -1,0 +1,99 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import { invii, invii_numerazione, invii_schedine as schedine, prenotazioni } from '#drizzle/tables/index.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { postgresError } from '#src/plugins/database/problems.ts'
+import { filingDeadline, type Clock, type Day } from '#src/time.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
+import { SchedineGiaInviate } from '../errors.ts'
+import { LEASE } from './moves.ts'
+import { sealRow } from './rows.ts'
+
+/** What is to be sent: one list, one call. */
+export interface Submission {
+  account: string
+  operatore: string
+  metodo: string
+  records: readonly RecordSchedina[]
+  lines: readonly string[]
+  /** For each row the index of the head of its family or group. */
+  capi: readonly number[]
+  id_appartamento: number | undefined
+  prenotazione_id: number | null
+}
+
+export interface Reserved { id: number, ricevuta: string }
+
+const LIVE = ['in_corso', 'acquisita', 'sconosciuta', 'depositata']
+
+/**
+ * Writes a submission down and takes its guests, so that nobody else can send them.
+ * @throws SchedineGiaInviate when one of them is being sent, was filed or may have been
+ */
+export async function reserve (db: Database, keys: Keys, clock: Clock, submission: Submission): Promise<Reserved> {
+  const identities = submission.records.map((record) => identity(keys, submission, record))
+  try {
+    return await db.transaction((tx) => insert(tx, keys, clock.today(), submission, identities))
+  } catch (err) {
+    if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
+    // Gone again by now: the other one has failed meanwhile, and this one may try once more.
+    throw await earlier(db, submission.account, identities) ?? err
+  }
+}
+
+async function insert (tx: Transaction, keys: Keys, today: Day, submission: Submission, identities: readonly Buffer[]): Promise<Reserved> {
+  const { account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id } = submission
+  const { data_arrivo, permanenza } = records[0]!
+  // The booking cannot be deleted while its submission is being written down.
+  if (prenotazione_id !== null) await tx.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, prenotazione_id)).for('share')
+  const ricevuta = await nextReference(tx, today)
+  const [created] = await tx.insert(invii).values({
+    ricevuta,
+    utente: account,
+    operatore,
+    metodo,
+    id_appartamento,
+    prenotazione_id,
+    data_arrivo,
+    permanenza,
+    scadenza: filingDeadline(data_arrivo, permanenza).toISOString(),
+    stato: 'pronto',
+    lease_fino_al: LEASE
+  }).returning({ id: invii.id })
+  const { id } = created!
+  await tx.insert(schedine).values(lines.map((line, indice) => ({
+    invio_id: id,
+    indice,
+    capo: capi[indice]!,
+    utente: account,
+    riga: sealRow(keys, id, indice, line),
+    permanenza: records[indice]!.permanenza,
+    impronta_contenuto: keys.fingerprint('schedina/content', account, String(id_appartamento ?? ''), line),
+    impronta_identita: identities[indice]!,
+    esito: 'in_corso'
+  })))
+  return { id, ricevuta }
+}
+
+/** The same guest at the same arrival, whatever else of the record was edited. */
+function identity (keys: Keys, { account, id_appartamento }: Submission, { data_arrivo, cognome, nome, data_nascita }: RecordSchedina): Buffer {
+  return keys.fingerprint('schedina/identity', account, String(id_appartamento ?? ''), data_arrivo, cognome, nome, data_nascita)
+}
+
+async function earlier (db: Executor, account: string, identities: readonly Buffer[]): Promise<SchedineGiaInviate | undefined> {
+  const found = await db.select({ ricevuta: invii.ricevuta, identity: schedine.impronta_identita }).from(schedine)
+    .innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(and(eq(schedine.utente, account), inArray(schedine.impronta_identita, [...identities]), inArray(schedine.esito, LIVE)))
+    .orderBy(invii.id)
+  const [first] = found
+  if (!first) return undefined
+  const indices = identities.flatMap((each, at) => found.some(({ identity }) => identity.equals(each)) ? [at] : [])
+  return new SchedineGiaInviate(first.ricevuta, indices)
+}
+
+async function nextReference (tx: Transaction, today: Day): Promise<string> {
+  const [counter] = await tx.insert(invii_numerazione).values({ giorno: today, ultimo: 1 })
+    .onConflictDoUpdate({ target: invii_numerazione.giorno, set: { ultimo: sql`${invii_numerazione.ultimo} + 1` } })
+    .returning({ n: invii_numerazione.ultimo })
+  return `AW-${today.replaceAll('-', '')}-${counter!.n}`
+}
