@@ -80,10 +80,7 @@ export function decode (line: string): Decoded {
   }
   const columns = line.length === LENGTH ? SHORT_COLUMNS : COLUMNS
   load(line)
-  for (const column of columns) {
-    if (!holds(column)) return { errori: faults(line, columns) }
-  }
-  return { record: read(line) }
+  return columns.every(holds) ? { record: read(line) } : { errori: faults(line, columns) }
 }
 
 // A literal, not a loop over the names: V8 builds it ten times as fast, and the compiler misses no field.

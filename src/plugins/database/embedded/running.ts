@@ -1,7 +1,7 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { removeOldCopies } from './binaries.ts'
-import { makeAlias } from './endpoint.ts'
+import { makeAlias, socketPath } from './endpoint.ts'
 import { takeLease, type Lease } from './lease.ts'
 import { askToStop, endpointOf, isAlive, isPostmasterOf, launch, noteFile, readNote } from './postmaster.ts'
 import { EmbeddedError } from './problems.ts'
@@ -14,7 +14,7 @@ const START_LIMIT_MS = 300_000
 const STOP_LIMIT_MS = 60_000
 
 /** What PostgreSQL says while the processes of a postmaster that was killed are still ending, or when another start came first. */
-const PASSING = /is still in use|lock file "postmaster\.pid"/
+const PASSING = /is still in use|lock file ".*" already exists/
 
 /** The cluster, found running or started; to be called inside the lock of the site. */
 export async function attachOrStart (site: Site, onLost: () => void): Promise<{ lease: Lease, owned: boolean }> {
@@ -37,11 +37,7 @@ async function attach (site: Site, onLost: () => void, deadline: number): Promis
       site.log(`PostgreSQL incorporato: già in esecuzione su ${site.folder} (pid ${note.pid}), lo uso`)
       return lease
     }
-    if (lease === 'absent' && !await isPostmasterOf(note.pid, site.folder)) {
-      // PostgreSQL sees through a dead process by itself, but takes any living one of that number for its own kind.
-      if (isAlive(note.pid) || Number.isNaN(note.pid)) await rm(noteFile(site.folder), { force: true })
-      return undefined
-    }
+    if (lease === 'absent' && !await isPostmasterOf(note.pid, site.folder)) return undefined
     failAfter(deadline, site)
     await sleep(POLL_MS)
   }
@@ -49,6 +45,7 @@ async function attach (site: Site, onLost: () => void, deadline: number): Promis
 }
 
 async function start (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {
+  await removeMisleadingLocks(site)
   const launched = await launch(site)
   for (;;) {
     await sleep(POLL_MS)
@@ -62,6 +59,19 @@ async function start (site: Site, onLost: () => void, deadline: number): Promise
       return lease
     }
     failAfter(deadline, site)
+  }
+}
+
+/**
+ * PostgreSQL sees through the lock file of a dead process by itself, but takes any living one of that number for its own kind,
+ * and gives up on an empty file.
+ */
+async function removeMisleadingLocks ({ folder, socketFolder, port }: Site): Promise<void> {
+  const files = [noteFile(folder), ...(socketFolder === undefined ? [] : [`${socketPath(socketFolder, port)}.lock`])]
+  for (const file of files) {
+    const pid = await readFile(file, 'utf8').then((text) => Number.parseInt(text, 10), () => undefined)
+    if (pid === undefined || await isPostmasterOf(pid, folder)) continue
+    if (Number.isNaN(pid) || isAlive(pid)) await rm(file)
   }
 }
 

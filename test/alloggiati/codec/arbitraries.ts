@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import { LAYOUT, type Field } from '#src/alloggiati/codec/layout.ts'
+import { isDay } from '#src/time.ts'
+
+/** What a test may know of the codec: the table, and its plain reading in this file. */
+
+const days = fc.oneof(
+  fc.integer({ min: -719_162, max: 2_932_896 }).map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10)),
+  fc.constantFrom('2000-02-29', '2024-02-29', '1900-02-28', '0001-01-01', '9999-12-31', '2026-11-21')
+)
+
+/** Any value that the field may hold in a record. */
+export function valueOf ({ kind, length, required }: Field): fc.Arbitrary<string | number> {
+  switch (kind.type) {
+    case 'day': return days
+    case 'sex': return fc.constantFrom('M', 'F')
+    case 'integer': return fc.integer({ min: kind.min, max: kind.max })
+    case 'text': {
+      const text = fc.string({ unit: fc.constantFrom(...kind.chars), minLength: kind.exact ? length : 1, maxLength: length })
+        .filter((value) => value.trim() === value && value !== '')
+      return required ? text : fc.oneof({ weight: 3, arbitrary: text }, fc.constant(''))
+    }
+  }
+}
+
+/** Any record that the layout allows, half of them of the File Unico. */
+export const records: fc.Arbitrary<RecordSchedina> = fc.boolean().chain((fileUnico) => {
+  const fields = LAYOUT.filter(({ name }) => fileUnico || name !== 'id_appartamento')
+  return fc.record(Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { noNullPrototype: true })
+}).map((record: unknown) => record as RecordSchedina)
+
+/** The fields of the table that a record's line has. */
+export function fieldsOf (record: RecordSchedina): readonly Field[] {
+  return LAYOUT.filter(({ name }) => name in record)
+}
+
+/** The plain reading of a field's content on the line: what it must look like to be taken. */
+export function isContent ({ kind, length, required }: Field, content: string): boolean {
+  switch (kind.type) {
+    case 'day': return /^\d\d\/\d\d\/\d{4}$/.test(content) && isDay(content.split('/').reverse().join('-'))
+    case 'sex': return content === kind.M || content === kind.F
+    case 'integer': return /^(?: *\d+|\d+ *)$/.test(content) && Number(content) >= kind.min && Number(content) <= kind.max
+    case 'text': {
+      const value = content.replace(/ +$/, '')
+      if (value === '') return !required
+      return !value.startsWith(' ') && (!kind.exact || value.length === length) && [...value].every((char) => kind.chars.includes(char))
+    }
+  }
+}
+
+/** The plain writing of a value: what must stand at the field's columns. */
+export function contentOf ({ kind, length }: Field, value: unknown): string {
+  const text = String(value)
+  switch (kind.type) {
+    case 'day': return text.split('-').reverse().join('/')
+    case 'sex': return text === 'M' ? '1' : '2'
+    case 'integer': return text.padStart(length, '0')
+    case 'text': return text.padEnd(length)
+  }
+}
+
+/** The columns of a field on a line. */
+export function columnsOf ({ start, length }: Field, line: string): string {
+  return line.slice(start - 1, start - 1 + length)
+}
+
+/** `line` with other content at a field's columns. */
+export function replaced ({ start, length }: Field, line: string, content: string): string {
+  return line.slice(0, start - 1) + content + line.slice(start - 1 + length)
+}
+
+/** The wrong content of one field, exactly as wide as the field: near misses, and any UTF-16 code units at all. */
+export function wrongContentOf (field: Field): fc.Arbitrary<string> {
+  const wide = (unit: fc.Arbitrary<string>) => fc.array(unit, { minLength: field.length, maxLength: field.length }).map((units) => units.join(''))
+  const near = fc.constantFrom(...'0129/AZ \' -.a\u00a0\n\u0000\u0141\u0301')
+  const any = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))
+  return fc.oneof(wide(near), wide(any), fc.constant(' '.repeat(field.length))).filter((content) => !isContent(field, content))
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+
+/** A line written by hand from the manual's layout, the record on it, and how the record is written if not like that. */
+export interface Golden {
+  title: string
+  line: string
+  record: RecordSchedina
+  encoded?: string
+  /** The names as the guest spells them. */
+  typed?: { cognome: string, nome: string }
+}
+
+const url = new URL('../../../fixtures/alloggiati/records.json', import.meta.url)
+
+export const goldenRecords: readonly Golden[] = JSON.parse(readFileSync(url, 'utf8'))
+
+/** The golden record of that title. */
+export function golden (title: string): Golden {
+  const found = goldenRecords.find((record) => record.title === title)
+  if (!found) throw new Error(`No golden record: ${title}`)
+  return found
+}

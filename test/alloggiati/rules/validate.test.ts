@@ -1,0 +1,173 @@
+import t from 'tap'
+import { encode } from '#src/alloggiati/codec/codec.ts'
+import { LAYOUT } from '#src/alloggiati/codec/layout.ts'
+import { CAMPI_OSPITE, CAMPI_SOGGIORNO, campoApi } from '#src/alloggiati/rules/fields.ts'
+import { family, foreigner, judge, member, single, soggiorno } from './samples.ts'
+
+t.test('a right list gives one record per guest, in order, and no remarks', async (t) => {
+  const { valid, errors, warnings, records } = judge([...family(), foreigner()])
+  t.same({ valid, errors, warnings }, { valid: true, errors: [], warnings: [] })
+  t.same(records, [
+    {
+      tipo_alloggiato: '17',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'PROVETTI',
+      nome: 'MARCO',
+      sesso: 'M',
+      data_nascita: '1980-05-15',
+      comune_nascita: '412058091',
+      provincia: 'RM',
+      stato_nascita: '100000100',
+      cittadinanza: '100000100',
+      tipo_doc: 'IDELE',
+      num_doc: 'CA00000AA',
+      luogo_rilascio: '412058091'
+    },
+    {
+      tipo_alloggiato: '19',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'PROVETTI',
+      nome: 'ANNA',
+      sesso: 'M',
+      data_nascita: '2012-03-04',
+      comune_nascita: '412058091',
+      provincia: 'RM',
+      stato_nascita: '100000100',
+      cittadinanza: '100000100',
+      tipo_doc: '',
+      num_doc: '',
+      luogo_rilascio: ''
+    },
+    {
+      tipo_alloggiato: '16',
+      data_arrivo: '2026-11-21',
+      permanenza: 3,
+      cognome: 'MUSTERMANN',
+      nome: 'ERIKA',
+      sesso: 'F',
+      data_nascita: '1980-05-15',
+      comune_nascita: '',
+      provincia: '',
+      stato_nascita: '100000216',
+      cittadinanza: '100000216',
+      tipo_doc: 'PASOR',
+      num_doc: 'C01X00T47',
+      luogo_rilascio: '100000216'
+    }
+  ])
+})
+
+t.test('an error names guest, field and reason, and withholds all records', async (t) => {
+  t.same(judge([single(), foreigner({ provincia_nascita: 'RM' })]), {
+    valid: false,
+    errors: [{
+      ospite: 1,
+      campo: 'provincia_nascita',
+      messaggio: 'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in GERMANIA deve essere vuota'
+    }],
+    warnings: [],
+    records: null
+  })
+})
+
+t.test('a warning leaves the list valid', async (t) => {
+  const { valid, warnings, records } = judge([single({ cognome: 'Prövetti', numero_documento: 'XX' })])
+  t.ok(valid)
+  t.same(warnings.map(({ campo }) => campo), ['cognome', 'numero_documento'])
+  t.match(records, [{ cognome: 'PROVETTI', num_doc: 'XX' }])
+})
+
+t.test('a stored guest and a whole booking are taken as they are', async (t) => {
+  const guest = { id: 7, prenotazione_id: 3, luogo_nascita: 'Berlino', note: { a: [1] }, ...foreigner({ comune_nascita: null, provincia_nascita: null }) }
+  const booking = { id: 3, nome_cognome: 'Erika Mustermann', email: null, check_in: '2026-11-20', check_out: '2026-11-24', numero_notti: 4, ospiti: [] }
+  t.match(judge([guest], booking), { valid: true, errors: [], records: [{ data_arrivo: '2026-11-20', permanenza: 4 }] })
+})
+
+t.test('nights that are not given are counted from the two dates', async (t) => {
+  t.match(judge([single()], { check_in: '2026-11-20', check_out: '2026-11-27' }).records, [{ permanenza: 7 }])
+})
+
+t.test('a stay of more than 30 nights is sent as 30, and the day of the next schedina is said', async (t) => {
+  const { valid, warnings, records } = judge([single()], { check_in: '2026-11-21', numero_notti: 45 })
+  t.ok(valid)
+  t.match(warnings, [{ ospite: 0, campo: 'numero_notti', messaggio: /30; dal 21\/12\/2026 serve una nuova schedina/ }])
+  t.match(records, [{ permanenza: 30 }])
+})
+
+t.test('remarks on the stay are given once, on the first guest', async (t) => {
+  const { errors } = judge([single(), foreigner()], { check_in: '2026-11-01', numero_notti: 0 })
+  t.same(errors.map(({ ospite, campo }) => [ospite, campo]), [[0, 'check_in'], [0, 'numero_notti']])
+})
+
+t.test('for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record', async (t) => {
+  const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
+  t.match(judge([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
+  t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
+  t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
+})
+
+t.test('an empty birth state is filled with Italy by a comune of the table, whole or short', async (t) => {
+  for (const comune of ['412058091', '058091']) {
+    t.match(judge([single({ comune_nascita: comune, stato_nascita: '' })]).records, [{ comune_nascita: '412058091', stato_nascita: '100000100' }])
+  }
+})
+
+t.test('a foreign citizen born in Italy keeps comune and province, an Italian born abroad has none', async (t) => {
+  t.match(judge([single({ cittadinanza: '100000216' })]).records, [{ comune_nascita: '412058091', provincia: 'RM', cittadinanza: '100000216' }])
+  t.match(judge([foreigner({ cittadinanza: '100000100' })]).records, [{ comune_nascita: '', provincia: '', cittadinanza: '100000100' }])
+})
+
+t.test('short codes become the codes of the table; of two, the birth date or the province chooses', async (t) => {
+  const codes = (changes: object) => judge([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
+  t.same(codes({ comune_nascita: '999001', provincia_nascita: 'TO', data_nascita: '1990-01-01' }), ['401999001'])
+  t.same(codes({ comune_nascita: '999001', provincia_nascita: 'AO', data_nascita: '1970-01-01' }), ['402999001'])
+  t.match(judge([single({ luogo_rilascio: '058091' })]).records, [{ luogo_rilascio: '412058091' }])
+  t.match(judge([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(({ campo }) => campo === 'comune_nascita')?.messaggio,
+    /401999002 PROVA DI SOPRA \(TO\), 402999002 PROVA DI SOTTO \(AO\)/)
+})
+
+t.test('the documents of members are left out, even when they could not be written', async (t) => {
+  const { valid, warnings, records } = judge([
+    single({ tipo_alloggiato: '18' }), member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
+  ])
+  t.ok(valid)
+  t.same(warnings.map(({ ospite, campo }) => [ospite, campo]), [[1, 'tipo_documento']])
+  t.match(records?.[1], { tipo_doc: '', num_doc: '', luogo_rilascio: '' })
+})
+
+t.test('texts are taken without blanks around, codes in either case', async (t) => {
+  t.match(judge([single({ tipo_alloggiato: ' 16', sesso: 'm', provincia_nascita: 'rm', tipo_documento: 'idele', numero_documento: 'ca 00000 aa' })]), {
+    valid: true,
+    warnings: [],
+    records: [{ tipo_alloggiato: '16', sesso: 'M', provincia: 'RM', tipo_doc: 'IDELE', num_doc: 'CA00000AA' }]
+  })
+})
+
+t.test('records of the File Unico carry the apartment, others never do', async (t) => {
+  const stay = { ...soggiorno, id_appartamento: 4 }
+  const unico = judge([single()], stay, { fileUnico: true }).records
+  t.equal(unico?.[0]?.id_appartamento, 4)
+  t.equal(unico?.map(encode)[0]?.length, 174)
+  t.equal(judge([single()], stay).records?.map(encode)[0]?.length, 168)
+})
+
+t.test('an empty list is an error', async (t) => {
+  t.match(judge([]), { valid: false, errors: [{ ospite: 0, campo: 'ospiti' }], records: null })
+})
+
+t.test('every field of the record has its name in the API', async (t) => {
+  const known: readonly string[] = [...CAMPI_OSPITE, ...CAMPI_SOGGIORNO]
+  t.same(LAYOUT.map(({ name }) => campoApi(name)).filter((campo) => !known.includes(campo)), [])
+  t.equal(campoApi('num_doc'), 'numero_documento')
+  t.equal(campoApi('riga'), 'ospiti')
+})
+
+t.test('what only the layout refuses becomes a remark on the guest', async (t) => {
+  // The second guest's document code is in these tables, but no record can carry it.
+  const { valid, errors, records } = judge([single(), foreigner({ tipo_documento: 'PÈ-01' })])
+  t.notOk(valid)
+  t.same(records, null)
+  t.match(errors, [{ ospite: 1, campo: 'tipo_documento', messaggio: /cinque lettere A-Z o cifre/ }])
+})

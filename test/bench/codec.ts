@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { decode, encode, type RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import { LENGTH } from '#src/alloggiati/codec/layout.ts'
+import { interleaved, within, type BenchResult } from './harness.ts'
+
+const RECORDS = 600
+const PASSES = 400
+
+/** The codec against the least that any code doing its work must do: the same fields, padded and joined, or cut and trimmed, unchecked. */
+export async function codecBench (): Promise<BenchResult[]> {
+  const records = Array.from({ length: RECORDS }, (_, index) => sample(index))
+  const lines = records.map(encode)
+  assert.deepEqual(lines, records.map(join))
+  assert.deepEqual(lines.map((line) => decoded(line).cognome), lines.map((line) => cut(line).cognome))
+  return [
+    within(2, await interleaved('schedina: encode / padEnd', () => write(records, encode), () => write(records, join))),
+    within(2, await interleaved('schedina: decode / slice+trim', () => read(lines, decoded), () => read(lines, cut)))
+  ]
+}
+
+/** Results are kept, all of them and whole: nothing of the work can be optimised away. */
+const kept: unknown[] = []
+let sink = 0
+
+function write (records: readonly RecordSchedina[], encoder: (record: RecordSchedina) => string): void {
+  for (let pass = 0; pass < PASSES; pass++) {
+    records.forEach((record, index) => {
+      const line = encoder(record)
+      sink = (sink + line.charCodeAt(pass % LENGTH)) | 0
+      kept[index] = line
+    })
+  }
+}
+
+function read (lines: readonly string[], decoder: (line: string) => unknown): void {
+  for (let pass = 0; pass < PASSES; pass++) {
+    lines.forEach((line, index) => { kept[index] = decoder(line) })
+  }
+}
+
+function decoded (line: string): RecordSchedina {
+  const result = decode(line)
+  if ('errori' in result) throw new Error(`Riga di prova non valida: ${JSON.stringify(result.errori)}`)
+  return result.record
+}
+
+function join (record: RecordSchedina): string {
+  return record.tipo_alloggiato.padEnd(2) +
+    slashed(record.data_arrivo) +
+    String(record.permanenza).padStart(2, '0') +
+    record.cognome.padEnd(50) +
+    record.nome.padEnd(30) +
+    (record.sesso === 'M' ? '1' : '2') +
+    slashed(record.data_nascita) +
+    record.comune_nascita.padEnd(9) +
+    record.provincia.padEnd(2) +
+    record.stato_nascita.padEnd(9) +
+    record.cittadinanza.padEnd(9) +
+    record.tipo_doc.padEnd(5) +
+    record.num_doc.padEnd(20) +
+    record.luogo_rilascio.padEnd(9)
+}
+
+function slashed (day: string): string {
+  return `${day.slice(8, 10)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
+}
+
+function cut (line: string) {
+  return {
+    tipo_alloggiato: line.slice(0, 2).trim(),
+    data_arrivo: line.slice(2, 12).trim(),
+    permanenza: line.slice(12, 14).trim(),
+    cognome: line.slice(14, 64).trim(),
+    nome: line.slice(64, 94).trim(),
+    sesso: line.slice(94, 95).trim(),
+    data_nascita: line.slice(95, 105).trim(),
+    comune_nascita: line.slice(105, 114).trim(),
+    provincia: line.slice(114, 116).trim(),
+    stato_nascita: line.slice(116, 125).trim(),
+    cittadinanza: line.slice(125, 134).trim(),
+    tipo_doc: line.slice(134, 139).trim(),
+    num_doc: line.slice(139, 159).trim(),
+    luogo_rilascio: line.slice(159, 168).trim()
+  }
+}
+
+const SURNAMES = ['ROSSI', 'DE SANTIS', 'D\'AMICO', 'MUELLER', 'BIANCHI FERRARI', 'VAN DEN BERG', 'OYELARAN', 'KOWALSKA', 'LI']
+const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'FRANCESCO SAVERIO', 'YU']
+
+/** The `index`-th of a few hundred different guests: Italians and foreigners, heads and members without document. */
+function sample (index: number): RecordSchedina {
+  const italian = index % 3 !== 0
+  const member = index % 4 === 3
+  const birth = new Date(Date.UTC(1935, 0, 1 + index * 47)).toISOString().slice(0, 10)
+  const arrival = new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10)
+  return {
+    tipo_alloggiato: member ? '19' : String(16 + index % 3),
+    data_arrivo: arrival,
+    permanenza: 1 + index % 30,
+    cognome: SURNAMES[index % SURNAMES.length] + ' ' + 'ABCDEFGHIJ'.slice(0, 1 + index % 10),
+    nome: NAMES[index % NAMES.length] ?? 'ANNA',
+    sesso: index % 2 === 0 ? 'M' : 'F',
+    data_nascita: birth,
+    comune_nascita: italian ? String(401001000 + index) : '',
+    provincia: italian ? 'TO' : '',
+    stato_nascita: italian ? '100000100' : String(100000200 + index % 90),
+    cittadinanza: italian ? '100000100' : String(100000200 + index % 90),
+    tipo_doc: member ? '' : index % 2 === 0 ? 'IDELE' : 'PASOR',
+    num_doc: member ? '' : `CA${String(10_000 + index * 37)}BX`,
+    luogo_rilascio: member ? '' : String(401001000 + index)
+  }
+}
+
+if (import.meta.main) {
+  const results = await codecBench()
+  for (const { name, ratio, bound, ok, detail } of results) {
+    process.stdout.write(`${ok ? 'ok' : 'OLTRE'}  ${name}: ${ratio.toFixed(2)}x (${bound}), ${detail}\n`)
+  }
+  process.exitCode = results.every(({ ok }) => ok) && Number.isFinite(sink) ? 0 : 1
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import postgres from 'postgres'
+import type { Test } from 'tap'
+import { connect, type Connection } from '#src/plugins/database/connect.ts'
+import { STATE_FILE, type State } from '#test/setup/state.ts'
+
+/** The same server, another database. */
+export function databaseUrl (url: string, database: string): string {
+  const result = new URL(url)
+  result.pathname = `/${database}`
+  return result.href
+}
+
+export interface TestDatabase extends Connection { url: string }
+
+/** A migrated database of the test's own, a copy of the run's template, dropped when the test ends. */
+export async function testDatabase (t: Test): Promise<TestDatabase> {
+  if (!existsSync(STATE_FILE)) throw new Error('No test cluster: run the file through tap (npx tap test/….test.ts)')
+  const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await administer(url, (sql) => sql.unsafe(`create database ${name} template ${template}`))
+  const own = databaseUrl(url, name)
+  const connection = connect(own, 4)
+  t.teardown(async () => {
+    await connection.close()
+    await administer(url, (sql) => sql.unsafe(`drop database ${name} with (force)`))
+  })
+  return { ...connection, url: own }
+}
+
+async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    await work(sql)
+  } finally {
+    await sql.end()
+  }
+}

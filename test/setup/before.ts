@@ -1,0 +1,22 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { migrate } from '#src/plugins/database/migrate.ts'
+import { databaseUrl } from '#test/database.ts'
+import { STATE_FILE, type State } from './state.ts'
+
+/* One cluster for the run, one template database, migrated once; every test copies it. */
+const dataDir = mkdtempSync(join(tmpdir(), 'locanda-test-'))
+const cluster = await startEmbedded({ dataDir, log: () => {} })
+const template = 'locanda_template'
+
+const sql = postgres(cluster.url, { max: 1, onnotice: () => {} })
+await sql.unsafe(`create database ${template}`)
+await sql.end()
+await migrate(databaseUrl(cluster.url, template))
+
+writeFileSync(STATE_FILE, JSON.stringify({ dataDir, url: cluster.url, template } satisfies State), { mode: 0o600 })
+// The cluster goes on without this process: `after.ts` stops it.
+process.exit(0)
