@@ -18,8 +18,9 @@ export async function crossCheck (db: Executor, account: string, today: Day, { d
       case when coalesce(bool_or(r.giorno is not null), false) then 'ricevuta'
            when coalesce(bool_or(t.giorno_da >= ${today}::date), false) then 'in_attesa' else 'mancante' end as stato
     from prenotazioni p
-    left join invii i on i.prenotazione_id = p.id and i.utente = ${account} and i.stato = 'acquisito'
-    left join invii_tentativi t on t.invio_id = i.id and t.esito = 'K'
+    left join invii i on i.prenotazione_id = p.id and i.utente = ${account} and i.stato in ('acquisito', 'ricevuto')
+    left join invii_esiti e on e.invio_id = i.id and e.esito = 'K'
+    left join invii_tentativi t on t.invio_id = e.invio_id and t.numero = e.numero
     left join ricevute r on r.utente = i.utente and r.giorno = t.giorno_da
     where p.check_in <= ${until}::date and p.check_in >= coalesce(${da ?? null}::date, '-infinity')
     group by p.id
@@ -27,8 +28,8 @@ export async function crossCheck (db: Executor, account: string, today: Day, { d
   const days = await db.execute<DayRow>(sql`
     select * from (
       select r.giorno, r.schedine as in_ricevuta, (
-        select count(*)::int from invii_schedine s join invii_tentativi t on t.invio_id = s.invio_id
-        where s.utente = r.utente and s.esito = 'acquisita' and t.giorno_da = r.giorno
+        select coalesce(sum(e.schedine), 0)::int from invii_esiti e join invii_tentativi t using (invio_id, numero) join invii i on i.id = e.invio_id
+        where i.utente = r.utente and e.esito = 'K' and t.giorno_da = r.giorno
       ) as inviate
       from ricevute r where r.utente = ${account} and r.schedine is not null
     ) as per_day

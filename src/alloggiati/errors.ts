@@ -9,6 +9,8 @@ const CAUSES = {
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
   CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
+  SERVIZIO_OCCUPATO: 'Un altro invio dello stesso account è in corso: nessuna schedina è stata inviata, riprovare fra poco',
+  INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
   ESITO_SCONOSCIUTO: 'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. Verificare la ricevuta di domani o il portale'

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
   CheckAnswer, CheckFailure, CrossCheckAnswer, CrossCheckQuery, EsitoSchedina, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, ReceiptQuery,
@@ -12,7 +14,10 @@ import type { Clock } from '#src/time.ts'
 import { authenticate, downloadTable } from './calls.ts'
 import { crossCheck } from './cross-check.ts'
 import { ConnessioneFallita } from './errors.ts'
-import { ledger } from './ledger/ledger.ts'
+import type { LedgerContext } from './ledger/context.ts'
+import { ledgerHead } from './ledger/head.ts'
+import { holdOrStop } from './ledger/hold.ts'
+import { sweep } from './ledger/sweep.ts'
 import { receipts } from './receipts.ts'
 import { validate } from './rules/validate.ts'
 import { acquired } from './sandbox/store.ts'
@@ -28,10 +33,10 @@ const tags = ['Alloggiati Web']
 const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock }> = async (app, { config, keys, clock }) => {
   const { db, log } = app
   const { service, close } = await policeService({ config, keys, clock, db, log })
-  const submissions = ledger(db, keys, clock)
+  const ledger: LedgerContext | null = service && { db, keys, clock, service, head: ledgerHead(config.DATA_DIR), log, name: `${hostname()}/${randomUUID()}` }
   const tables = tablesSource(db)
   const archive = receipts(db, service, clock)
-  const desk: Desk = { db, ledger: submissions, service, clock, log, tables: tables.get }
+  const desk: Desk = { ledger, clock, log, tables: tables.get }
 
   app.addHook('onClose', close)
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioDuplicate, CheckFailure, Codice, Codici]) app.addSchema(schema)
@@ -43,11 +48,10 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
     })
   }
 
-  const sweep = async () => {
-    for (const ricevuta of await submissions.sweep()) log.error({ ricevuta }, 'outcome of a submission unknown: its process ended before the reply')
+  if (ledger !== null) {
+    if (await holdOrStop(db, ledger.head)) log.error('sending is stopped: see GET /api/v1/invii/sospensione')
+    app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', atStart: true, run: () => sweep(ledger) })
   }
-  await sweep()
-  app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', run: sweep })
   app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
   if (service !== null) {
     app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: () => tables.refresh((tipo) => downloadTable(service, tipo)) })
@@ -102,7 +106,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       body: InvioBody,
       response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: Ref(InvioFailure) }
     },
-    handler: async (request) => submit(desk, request.body)
+    handler: async (request) => submit(desk, request.body, request.principal!.id)
   })
 
   app.route({

@@ -2,23 +2,23 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
 import type { Soggiorno } from '#schemas/schedina.ts'
 import { CampiNonValidi } from '#src/errors.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/time.ts'
-import { deliver, methodFor, type Method } from './calls.ts'
+import { deliver, methodFor } from './calls.ts'
 import { encode, type RecordSchedina } from './codec/codec.ts'
 import { InvioFallito } from './errors.ts'
-import { classifyFailure, classifyLogin, classifyReply, type SendReply, type Verdict } from './ledger/classify.ts'
-import type { Ledger, Reserved } from './ledger/ledger.ts'
+import { classifyFailure, classifyLogin, classifyReply } from './ledger/classify.ts'
+import { reached, type LedgerContext } from './ledger/context.ts'
+import { reserve } from './ledger/reserve.ts'
+import { carryOut, type Outcome } from './ledger/worker.ts'
+import { groups } from './rules/groups.ts'
 import { validate } from './rules/validate.ts'
 import type { PoliceService } from './service.ts'
 import type { Tables } from './tables/tables.ts'
 import { bookingOf } from './tie.ts'
 
-/** What a submission works with. */
+/** What a submission works with; without credentials there is no ledger to write to. */
 export interface Desk {
-  db: Database
-  ledger: Ledger
-  service: PoliceService | null
+  ledger: LedgerContext | null
   clock: Clock
   log: FastifyBaseLogger
   tables (): Promise<Tables>
@@ -28,101 +28,90 @@ export interface Desk {
 interface Accepted {
   records: RecordSchedina[]
   lines: string[]
+  /** For each guest the index of the head of its family or group. */
+  capi: number[]
   stay: Soggiorno
-  method: Method
 }
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good.
+ * @param operatore who asks
  * @throws InvioFallito, SchedineGiaInviate, CampiNonValidi
  */
-export async function submit (desk: Desk, body: InvioBody): Promise<InvioAnswer> {
+export async function submit (desk: Desk, body: InvioBody, operatore: string): Promise<InvioAnswer> {
   const accepted = await accept(desk, body)
-  if (desk.service === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  return body.testMode === true ? await rehearse(desk.service, accepted) : await send(desk, desk.service, accepted)
+  if (desk.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+  return body.testMode === true ? await rehearse(desk.ledger.service, accepted) : await send(desk.ledger, accepted, operatore)
 }
 
-async function accept ({ tables, clock }: Desk, { ospiti, prenotazione, soggiorno, testMode = false }: InvioBody): Promise<Accepted> {
-  const stay = prenotazione ?? soggiorno
-  if (stay === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
+async function accept ({ tables, clock }: Desk, { ospiti, prenotazione, soggiorno }: InvioBody): Promise<Accepted> {
+  if (prenotazione === undefined && soggiorno === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
+  const stay = { ...soggiorno, ...prenotazione }
   const fileUnico = stay.id_appartamento !== undefined
-  const { errors, records } = validate({ ospiti, soggiorno: { ...soggiorno, ...stay }, tables: await tables(), today: clock.today(), fileUnico })
+  const { errors, records } = validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), fileUnico })
   if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  return { records, lines: records.map(encode), stay, method: methodFor(testMode, stay.id_appartamento) }
+  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
+  return { records, lines: records.map(encode), capi: ospiti.map((_, index) => heads.get(index) ?? index), stay }
 }
 
-async function rehearse (service: PoliceService, { lines, method }: Accepted): Promise<InvioAnswer> {
-  const verdict = await call(service, async (token) => deliver(service, method, token, lines), lines.length)
-  if (verdict.stato !== 'acquisito') throw failure(verdict, true)
+async function rehearse (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
+  const metodo = methodFor(true, stay.id_appartamento)
+  const verdict = await service.token.get().then(
+    (token) => deliver(service, metodo, token, lines).then((reply) => classifyReply(reply, lines.length), (err) => classifyFailure(err, lines.length)),
+    (err) => classifyLogin(err, lines.length)
+  )
+  const schedine = verdict.schedine.map((row, indice) => ({ ...row, indice }))
+  if (verdict.stato !== 'acquisito') {
+    // A dry run without a usable answer leaves nothing in doubt: it registers nothing.
+    const causa = verdict.stato === 'sconosciuto' ? 'SERVIZIO_NON_RAGGIUNGIBILE' : verdict.causa
+    throw failure({ stato: verdict.stato === 'sconosciuto' ? 'non_inviato' : verdict.stato, schedine, causa, errore: verdict.errore }, true)
+  }
   return {
     success: true,
     message: `${counted(lines.length, 'schedina valida', 'schedine valide')}: nessuna registrazione, era una prova`,
     ricevuta: '',
-    dettagli: { schedine_inviate: lines.length, metodo: method, prenotazione_id: null }
+    dettagli: { schedine_inviate: lines.length, metodo, prenotazione_id: null }
   }
 }
 
-async function send ({ db, ledger, log }: Desk, service: PoliceService, { records, lines, stay, method }: Accepted): Promise<InvioAnswer> {
+async function send (ledger: LedgerContext, { records, lines, capi, stay }: Accepted, operatore: string): Promise<InvioAnswer> {
+  const { db, keys, clock, service, log } = ledger
   const prenotazione_id = await bookingOf(db, stay.id, records[0]!)
+  const metodo = methodFor(false, stay.id_appartamento)
   const { id_appartamento } = stay
-  const reserved = await ledger.reserve({ account: service.account, metodo: method, records, lines, id_appartamento, prenotazione_id })
-  const verdict = await call(service, async (token) => (
-    deliver(service, method, token, lines, { beforeWrite: () => ledger.dispatch(reserved) })), lines.length)
-  await record(ledger, reserved, verdict, log)
-  if (verdict.stato !== 'acquisito') throw failure(verdict, false, reserved.ricevuta)
+  const { id, ricevuta } = await reserve(db, keys, clock, { account: service.account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id })
+  reached('reserved', id)
+  let outcome: Outcome
+  try {
+    outcome = await carryOut(ledger, id, true)
+  } catch (err) {
+    // What was written before still stands; the sweep settles it.
+    log.error({ err, ricevuta }, 'a submission could not be followed to its end')
+    throw new InvioFallito('ESITO_SCONOSCIUTO', { ricevuta })
+  }
+  if (outcome.stato !== 'acquisito') throw failure(outcome, false, ricevuta)
   return {
     success: true,
     message: counted(lines.length, 'schedina acquisita', 'schedine acquisite'),
-    ricevuta: reserved.ricevuta,
-    dettagli: { schedine_inviate: lines.length, metodo: method, prenotazione_id }
+    ricevuta,
+    dettagli: { schedine_inviate: lines.length, metodo, prenotazione_id }
   }
 }
 
-/** One call and what it proves. The login comes first: as long as it has not succeeded nothing is sent. */
-async function call (service: PoliceService, work: (token: string) => Promise<SendReply>, rows: number): Promise<Verdict> {
-  let token: string
-  try {
-    token = await service.token.get()
-  } catch (err) {
-    return classifyLogin(err, rows)
-  }
-  try {
-    const reply = await work(token)
-    // Whatever the refusal was about, the next call begins with a fresh login.
-    if (!reply.esito.esito) service.token.invalidate(token)
-    return classifyReply(reply, rows)
-  } catch (err) {
-    return classifyFailure(err, rows)
-  }
-}
-
-/** When the outcome cannot be written, the submission stays dispatched, and the sweep makes it unknown. */
-async function record (ledger: Ledger, reserved: Reserved, verdict: Verdict, log: FastifyBaseLogger): Promise<void> {
-  try {
-    await ledger.settle(reserved, verdict)
-  } catch (err) {
-    log.error({ err, ricevuta: reserved.ricevuta }, 'outcome of a submission not recorded')
-    throw new InvioFallito('ESITO_SCONOSCIUTO', { ricevuta: reserved.ricevuta })
-  }
-  if (verdict.stato === 'sconosciuto') log.error({ ricevuta: reserved.ricevuta, errore: verdict.errore }, 'outcome of a submission unknown')
-}
-
-function failure (verdict: Verdict, test: boolean, ricevuta?: string): InvioFallito {
+function failure ({ stato, causa, errore, schedine }: Outcome, test: boolean, ricevuta?: string): InvioFallito {
   const reference = ricevuta === undefined ? {} : { ricevuta }
-  const detail = verdict.errore === undefined ? {} : { messaggio_soap: verdict.errore }
-  // A dry run without a usable answer leaves nothing in doubt: it registers nothing.
-  if (verdict.stato === 'sconosciuto') return new InvioFallito(test ? 'SERVIZIO_NON_RAGGIUNGIBILE' : 'ESITO_SCONOSCIUTO', { ...detail, ...reference })
-  if (verdict.causa !== undefined) return new InvioFallito(verdict.causa, { ...detail, ...reference })
-  const first = verdict.schedine.find(({ esito }) => esito === 'rifiutata')
+  if (stato === 'non_inviato') return new InvioFallito(causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE', { messaggio_soap: errore ?? '', ...reference })
+  if (stato !== 'rifiutato' && stato !== 'parziale') return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap: errore ?? '', ...reference })
+  const first = schedine.find(({ esito }) => esito === 'rifiutata')
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first?.codice_errore ?? '',
     messaggio_soap: [first?.messaggio_soap, first?.dettaglio].filter(Boolean).join(': '),
-    schedine: verdict.schedine.map((row, ospite): EsitoSchedina => ({
-      ospite,
-      esito: row.esito === 'acquisita' ? test ? 'valida' : 'acquisita' : 'rifiutata',
-      codice_errore: row.codice_errore ?? '',
-      messaggio_soap: row.messaggio_soap ?? '',
-      dettaglio: row.dettaglio ?? ''
+    schedine: schedine.map(({ indice, esito, codice_errore, messaggio_soap, dettaglio }): EsitoSchedina => ({
+      ospite: indice,
+      esito: esito === 'acquisita' ? test ? 'valida' : 'acquisita' : 'rifiutata',
+      codice_errore: codice_errore ?? '',
+      messaggio_soap: messaggio_soap ?? '',
+      dettaglio: dettaglio ?? ''
     })),
     ...reference
   })

@@ -5,6 +5,8 @@ export interface Job {
   name: string
   /** A cron expression, Europe/Rome. */
   cron: string
+  /** Run it once when the server is ready, too. */
+  atStart?: boolean
   run (): Promise<void>
 }
 
@@ -20,7 +22,7 @@ export default fp(async function jobs (app) {
   const tasks: ScheduledTask[] = []
   const running = new Set<Promise<void>>()
 
-  app.decorate('addJob', function addJob ({ name, cron, run }) {
+  app.decorate('addJob', function addJob ({ name, cron, atStart, run }) {
     const once = async () => {
       const work = run().catch((err: unknown) => app.log.error({ err, job: name }, 'job failed'))
       running.add(work)
@@ -28,6 +30,8 @@ export default fp(async function jobs (app) {
       running.delete(work)
     }
     tasks.push(schedule(cron, once, { name, timezone: 'Europe/Rome', noOverlap: true }))
+    // Not awaited: the server is ready before the work is done.
+    if (atStart) app.addHook('onReady', async () => { once().catch(() => {}) })
   })
 
   app.addHook('preClose', async () => {

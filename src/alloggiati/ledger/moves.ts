@@ -1,5 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine } from '#drizzle/tables/index.ts'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { State } from './states.ts'
 
@@ -9,8 +10,10 @@ export interface Move {
   a: State
   chi: string
   perche: string
+  /** Only if this claim still holds it: a worker whose lease has ended is not the owner any more. */
+  claim?: string
   /** Columns that change with the state. */
-  set?: Partial<typeof invii.$inferInsert>
+  set?: PgUpdateSetSource<typeof invii>
 }
 
 export type RowOutcome = 'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta' | 'depositata' | 'annullata'
@@ -18,14 +21,19 @@ export type RowOutcome = 'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' 
 /** Longer than the longest call: when it has ended, whoever took the submission is not at work on it any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
+/** Tells the trigger who makes the changes of this transaction, and why. */
+export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
+  await tx.execute(sql`select set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+}
+
 /**
  * Moves a submission if it is still where the caller believes it to be. The database refuses what is not allowed.
  * @returns whether it was moved
  */
-export async function move (tx: Transaction, id: number, { da, a, chi, perche, set = {} }: Move): Promise<boolean> {
-  await tx.execute(sql`select set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+export async function move (tx: Transaction, id: number, { da, a, chi, perche, claim, set = {} }: Move): Promise<boolean> {
+  await attribute(tx, chi, perche)
   const moved = await tx.update(invii).set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })
-    .where(and(eq(invii.id, id), eq(invii.stato, da))).returning({ id: invii.id })
+    .where(and(eq(invii.id, id), eq(invii.stato, da), claim === undefined ? undefined : eq(invii.proprietario, claim))).returning({ id: invii.id })
   return moved.length > 0
 }
 

@@ -6,7 +6,7 @@ import { postgresError } from '#src/plugins/database/problems.ts'
 import { filingDeadline, type Clock, type Day } from '#src/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { SchedineGiaInviate } from '../errors.ts'
-import { LEASE } from './moves.ts'
+import { attribute, LEASE } from './moves.ts'
 import { sealRow } from './rows.ts'
 
 /** What is to be sent: one list, one call. */
@@ -46,6 +46,7 @@ async function insert (tx: Transaction, keys: Keys, today: Day, submission: Subm
   const { data_arrivo, permanenza } = records[0]!
   // The booking cannot be deleted while its submission is being written down.
   if (prenotazione_id !== null) await tx.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, prenotazione_id)).for('share')
+  await attribute(tx, operatore, 'accettato')
   const ricevuta = await nextReference(tx, today)
   const [created] = await tx.insert(invii).values({
     ricevuta,
