@@ -43,10 +43,10 @@ export async function submit (desk: Desk, body: InvioBody): Promise<InvioAnswer>
 }
 
 async function accept ({ tables, clock }: Desk, { ospiti, prenotazione, soggiorno, testMode = false }: InvioBody): Promise<Accepted> {
-  const stay = prenotazione ?? soggiorno
-  if (stay === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
+  if (prenotazione === undefined && soggiorno === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
+  const stay = { ...soggiorno, ...prenotazione }
   const fileUnico = stay.id_appartamento !== undefined
-  const { errors, records } = validate({ ospiti, soggiorno: { ...soggiorno, ...stay }, tables: await tables(), today: clock.today(), fileUnico })
+  const { errors, records } = validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), fileUnico })
   if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   return { records, lines: records.map(encode), stay, method: methodFor(testMode, stay.id_appartamento) }
 }
