@@ -133,7 +133,7 @@ export const CheckFailure = Closed({
 
 export const ReceiptQuery = Closed({ data: Day })
 
-const BookingRef = Closed({ prenotazione_id: Id, nome_cognome: Type.String(), check_in: Day }, { $id: 'PrenotazioneDaVerificare' })
+export const BookingToVerify = Closed({ prenotazione_id: Id, nome_cognome: Type.String(), check_in: Day }, { $id: 'PrenotazioneDaVerificare' })
 
 export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
@@ -141,8 +141,8 @@ export type CrossCheckQuery = Static<typeof CrossCheckQuery>
 export const CrossCheckAnswer = Closed({
   totale_prenotazioni: Type.Integer(),
   totale_ricevute: Type.Integer(),
-  mancanti: Type.Array(BookingRef),
-  in_attesa: Type.Array(BookingRef),
+  mancanti: Type.Array(Ref(BookingToVerify)),
+  in_attesa: Type.Array(Ref(BookingToVerify)),
   discordanze: Type.Array(Closed({ giorno: Day, inviate: Type.Integer(), in_ricevuta: Type.Integer() }))
 }, {
   examples: [{

@@ -6,8 +6,8 @@ import { ConfigError, readConfig } from './config.ts'
 async function start (): Promise<void> {
   const config = readConfig(process.env)
   const app = await build({ config })
-  // The delay must exceed the slowest request that is let finish, and stay under what supervisors wait before they kill.
-  closeWithGrace({ delay: 25_000, logger: false }, async ({ err, signal }) => {
+  // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
+  closeWithGrace({ delay: 75_000, logger: false }, async ({ err, signal }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
     else app.log.info({ signal }, 'closing')
     await app.close()

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
 import {
-  CheckAnswer, CheckFailure, CrossCheckAnswer, CrossCheckQuery, EsitoSchedina, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, ReceiptQuery,
-  SandboxRecords, ValidaAnswer, ValidaBody
+  BookingToVerify, CheckAnswer, CheckFailure, CrossCheckAnswer, CrossCheckQuery, EsitoSchedina, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure,
+  ReceiptQuery, SandboxRecords, ValidaAnswer, ValidaBody
 } from '#schemas/alloggiati.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
-import { Ref } from '#schemas/common.ts'
+import { ErrorBody, Ref } from '#schemas/common.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
+import { isKnown } from '#src/bookings/etag.ts'
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Clock } from '#src/time.ts'
@@ -39,7 +41,8 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   const desk: Desk = { ledger, clock, log, tables: tables.get }
 
   app.addHook('onClose', close)
-  for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioDuplicate, CheckFailure, Codice, Codici]) app.addSchema(schema)
+  const shared = [Segnalazione, EsitoSchedina, InvioFailure, InvioDuplicate, CheckFailure, BookingToVerify, Codice, Codici]
+  for (const schema of shared) app.addSchema(schema)
 
   if (config.ALLOGGIATI_MODE === 'sandbox') {
     app.addHook('onSend', (_request, reply, payload, done) => {
@@ -65,7 +68,8 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       operationId: 'checkAlloggiati',
       tags,
       summary: 'Prova la connessione e le credenziali',
-      response: { 200: CheckAnswer, 503: Ref(CheckFailure) }
+      // Too much load is a 503 too, of the common shape.
+      response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
     },
     handler: async () => {
       if (service === null) throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
@@ -104,7 +108,8 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       tags,
       summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
       body: InvioBody,
-      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: Ref(InvioFailure) }
+      // An Idempotency-Key that was used for something else is a 422 too, of the common shape.
+      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
     },
     handler: async (request) => submit(desk, request.body, request.principal!.id)
   })
@@ -151,7 +156,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       const current = await tables.get()
       const tag = `"${current.version}"`
       reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
-      if (request.headers['if-none-match'] === tag) return reply.code(304).send(null)
+      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
       return codici(current, request.query)
     }
   })

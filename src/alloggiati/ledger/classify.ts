@@ -32,8 +32,11 @@ export interface SendReply {
 /** Statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
 
+/** Names of errors with which the service refuses whoever calls. */
+export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
+
 /** Names of errors with which the service refuses a whole call before it looks at the rows. */
-const REFUSED_BEFORE = /AUTENTICAZIONE|TOKEN|CREDENZIALI|PARAMETRO_ERRATO/
+const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
 
 /** The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind. */
 export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
@@ -41,7 +44,7 @@ export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, ro
   const details = result?.Dettaglio ?? []
   if (!esito.esito) {
     const errore = [esito.ErroreCod, esito.ErroreDes, esito.ErroreDettaglio].filter((text) => text !== '').join(' ')
-    const refusedWhole = details.length === 0 && (result?.SchedineValide ?? 0) === 0 && REFUSED_BEFORE.test(esito.ErroreDes)
+    const refusedWhole = details.length === 0 && (result?.SchedineValide ?? 0) === 0 && REFUSED_BEFORE.some((names) => names.test(esito.ErroreDes))
     return { ...(refusedWhole ? notSent('RIFIUTATO_DAL_SERVIZIO', rows) : unknown(rows)), ...seen, errore }
   }
   const accepted = details.filter((row) => row.esito).length

@@ -32,12 +32,15 @@ const LIVE = ['in_corso', 'acquisita', 'sconosciuta', 'depositata']
  */
 export async function reserve (db: Database, keys: Keys, clock: Clock, submission: Submission): Promise<Reserved> {
   const identities = submission.records.map((record) => identity(keys, submission, record))
-  try {
-    return await db.transaction((tx) => insert(tx, keys, clock.today(), submission, identities))
-  } catch (err) {
-    if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
-    // Gone again by now: the other one has failed meanwhile, and this one may try once more.
-    throw await earlier(db, submission.account, identities) ?? err
+  for (;;) {
+    try {
+      return await db.transaction((tx) => insert(tx, keys, clock.today(), submission, identities))
+    } catch (err) {
+      if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
+      const taken = await earlier(db, submission.account, identities)
+      if (taken) throw taken
+      // Nobody has them any more: the other submission was not sent after all.
+    }
   }
 }
 
@@ -76,9 +79,9 @@ async function insert (tx: Transaction, keys: Keys, today: Day, submission: Subm
   return { id, ricevuta }
 }
 
-/** The same guest at the same arrival, whatever else of the record was edited. */
-function identity (keys: Keys, { account, id_appartamento }: Submission, { data_arrivo, cognome, nome, data_nascita }: RecordSchedina): Buffer {
-  return keys.fingerprint('schedina/identity', account, String(id_appartamento ?? ''), data_arrivo, cognome, nome, data_nascita)
+/** The same guest at the same arrival, whatever else of the record was edited: nobody sleeps in two apartments on one night. */
+function identity (keys: Keys, { account }: Submission, { data_arrivo, cognome, nome, data_nascita }: RecordSchedina): Buffer {
+  return keys.fingerprint('schedina/identity', account, data_arrivo, cognome, nome, data_nascita)
 }
 
 async function earlier (db: Executor, account: string, identities: readonly Buffer[]): Promise<SchedineGiaInviate | undefined> {
@@ -86,10 +89,10 @@ async function earlier (db: Executor, account: string, identities: readonly Buff
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
     .where(and(eq(schedine.utente, account), inArray(schedine.impronta_identita, [...identities]), inArray(schedine.esito, LIVE)))
     .orderBy(invii.id)
-  const [first] = found
-  if (!first) return undefined
+  if (found.length === 0) return undefined
+  const references = new Set(found.map(({ ricevuta }) => ricevuta))
   const indices = identities.flatMap((each, at) => found.some(({ identity }) => identity.equals(each)) ? [at] : [])
-  return new SchedineGiaInviate(first.ricevuta, indices)
+  return new SchedineGiaInviate([...references].join(', '), indices)
 }
 
 async function nextReference (tx: Transaction, today: Day): Promise<string> {

@@ -1,0 +1,86 @@
+/** A finite system to be looked at in full: where it begins, each step it may take from a state, and what must never be. */
+export interface System<S> {
+  initial: S
+  /** Every step out of a state, each with the name it has in a trace. */
+  steps (state: S): Iterable<readonly [label: string, next: S]>
+  /** The same text for states that are the same but for the names of equal things. */
+  key (state: S): string
+  /** What is wrong in a state, if anything. */
+  wrong (state: S): string | undefined
+  /** Whether nothing is left to be done. */
+  atRest (state: S): boolean
+}
+
+export interface Outcome {
+  states: number
+  steps: number
+  /** Absent when no state is wrong and every state can still come to rest. */
+  found?: { what: string, trace: string[] }
+}
+
+/** Where no step leads to a state at rest any more. */
+export const STUCK = 'P2: bloccato per sempre'
+
+/**
+ * Visits every state breadth first, so that the first wrong one has a shortest trace; then, going back from the states at rest,
+ * looks for one that cannot reach any of them.
+ * @throws RangeError beyond `limit` states: a search that was cut short proves nothing
+ */
+export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, limit = 2_000_000): Outcome {
+  const known = new Map([[key(initial), 0]])
+  const from = [-1]
+  const by = ['']
+  const edges: number[] = []
+  const rest: number[] = []
+  let frontier: [number, S][] = [[0, initial]]
+  const outcome = (found?: Outcome['found']): Outcome => ({ states: known.size, steps: edges.length / 2, ...(found && { found }) })
+  const trace = (at: number): string[] => from[at] === -1 ? [] : [...trace(from[at]!), by[at]!]
+
+  while (frontier.length > 0) {
+    const next: [number, S][] = []
+    for (const [id, state] of frontier) {
+      if (atRest(state)) rest.push(id)
+      for (const [label, reached] of steps(state)) {
+        const name = key(reached)
+        let target = known.get(name)
+        if (target === undefined) {
+          target = known.size
+          if (target >= limit) throw new RangeError(`more than ${limit} states`)
+          known.set(name, target)
+          from.push(id)
+          by.push(label)
+          const what = wrong(reached)
+          if (what !== undefined) return outcome({ what, trace: trace(target) })
+          next.push([target, reached])
+        }
+        edges.push(id, target)
+      }
+    }
+    frontier = next
+  }
+  const lost = cannotRest(known.size, edges, rest)
+  return outcome(lost === undefined ? undefined : { what: STUCK, trace: trace(lost) })
+}
+
+/** The first state, in the order of discovery, from which none of `rest` can be reached. */
+function cannotRest (states: number, edges: readonly number[], rest: number[]): number | undefined {
+  // Steps by their target, in one flat list: first[s] is where the steps into s begin.
+  const first = new Int32Array(states + 1)
+  for (let i = 1; i < edges.length; i += 2) first[edges[i]! + 1]!++
+  for (let s = 0; s < states; s++) first[s + 1]! += first[s]!
+  const fill = first.slice()
+  const sources = new Int32Array(edges.length / 2)
+  for (let i = 0; i < edges.length; i += 2) sources[fill[edges[i + 1]!]!++] = edges[i]!
+
+  const can = new Uint8Array(states)
+  for (const s of rest) can[s] = 1
+  for (let s = rest.pop(); s !== undefined; s = rest.pop()) {
+    for (let i = first[s]!; i < first[s + 1]!; i++) {
+      if (can[sources[i]!] === 1) continue
+      can[sources[i]!] = 1
+      rest.push(sources[i]!)
+    }
+  }
+  const lost = can.indexOf(0)
+  return lost === -1 ? undefined : lost
+}

@@ -1,0 +1,167 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { Schedina } from '#schemas/schedina.ts'
+import { createClock } from '#src/time.ts'
+import { single } from '#test/alloggiati/rules/samples.ts'
+import { envelope, plainAnswer } from '#test/alloggiati/soap/calls.ts'
+import { answer, type Behaviour, type Received } from '#test/alloggiati/soap/server.ts'
+import { rowsOf } from '#test/alloggiati/soap/xml.ts'
+import { build, type TestApp } from '#test/helper.ts'
+
+/* A police service on loopback that answers as it is told, call by call, and remembers what reached it. */
+
+export const CREDENTIALS = { ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova' }
+
+export interface Call extends Received { operation: string, rows: string[] }
+
+export interface StandIn {
+  endpoint: string
+  /** Whole requests so far. */
+  calls: Call[]
+  /** Operations of which at least one byte came in, in order of arrival; whole or not. */
+  begun: string[]
+  /** What to do with an operation, in place of the good answer. */
+  on: Record<string, Behaviour | undefined>
+  /** Called with the operation at the first bytes of a request; the answer waits for it. */
+  firstByte?: (operation: string) => Promise<void>
+  callsOf (operation: string): Call[]
+  /** Nobody listens any more / again, at the same address. */
+  stop (): Promise<void>
+  start (): Promise<void>
+}
+
+/** A stand-in in which everything goes well until `on` says otherwise; it stops when the test ends. */
+export async function standIn (t: Test): Promise<StandIn> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    let input = Buffer.alloc(0)
+    let before: Promise<void> | undefined
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('data', (chunk) => {
+      input = Buffer.concat([input, chunk])
+      const operation = /action="AlloggiatiService\/(\w+)"/.exec(input.toString('latin1'))?.[1]
+      if (operation === undefined) return
+      if (before === undefined) {
+        self.begun.push(operation)
+        before = self.firstByte?.(operation) ?? Promise.resolve()
+      }
+      const received = parse(input)
+      if (received === undefined) return
+      input = Buffer.alloc(0)
+      before.then(() => {
+        const call = { ...received, operation, rows: rowsOf(received.body) }
+        self.calls.push(call)
+        const behaviour = self.on[operation] ?? (() => answer(good(call))(socket, call))
+        behaviour(socket, call)
+      }, () => socket.destroy())
+    })
+  })
+  let port = 0
+  const self: StandIn = {
+    endpoint: '',
+    calls: [],
+    begun: [],
+    on: {},
+    callsOf: (operation) => self.calls.filter((call) => call.operation === operation),
+    async start () {
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+      port = (server.address() as AddressInfo).port
+      self.endpoint = `http://127.0.0.1:${port}/service.asmx`
+    },
+    async stop () {
+      for (const socket of sockets) socket.destroy()
+      if (server.listening) await new Promise((resolve) => server.close(resolve))
+    }
+  }
+  await self.start()
+  t.teardown(self.stop)
+  return self
+}
+
+/** The environment of a production server whose police is the stand-in. */
+export function productionEnviron ({ endpoint }: { endpoint: string }): Record<string, string> {
+  if (new URL(endpoint).hostname !== '127.0.0.1') throw new Error('The police of a test is on loopback')
+  return { ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: endpoint, ...CREDENTIALS }
+}
+
+/** An application in production mode whose police is the stand-in. */
+export async function production (t: Test, police: { endpoint: string }, environ: Record<string, string> = {}): Promise<TestApp> {
+  return build(t, { ...productionEnviron(police), ...environ })
+}
+
+/** The body of an `invio` of these guests, arriving on the real day: production knows no other. */
+export function invio (ospiti: readonly Schedina[], more: Record<string, unknown> = {}): object {
+  return { ospiti, prenotazione: { check_in: createClock().today(), numero_notti: 3 }, ...more }
+}
+
+/** The n-th of any number of invented guests, each another person. */
+export function guestNo (n: number, changes: Schedina = {}): Schedina {
+  const letters = [...String(n)].map((digit) => 'ABCDEFGHIL'[Number(digit)]).join('')
+  return single({ cognome: `NUMERATI ${letters}`, ...changes })
+}
+
+/** A reply of a call on rows, with the given outcome a row; `valid` is the count, true or not. */
+export function rowsReply (operation: string, outcomes: readonly boolean[], valid = outcomes.filter(Boolean).length): string {
+  const detail = (esito: boolean) => esito
+    ? '<EsitoOperazioneServizio><esito>true</esito></EsitoOperazioneServizio>'
+    : '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
+      '<ErroreDettaglio>Numero Documento non valido</ErroreDettaglio></EsitoOperazioneServizio>'
+  const result = `<result><SchedineValide>${valid}</SchedineValide><Dettaglio>${outcomes.map(detail).join('')}</Dettaglio></result>`
+  return plainAnswer(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
+}
+
+/** A reply with which a whole call is refused. */
+export function refusalReply (operation: string, name: string): string {
+  return envelope(`<${operation}Response xmlns="AlloggiatiService"><${operation}Result><esito>false</esito><ErroreCod>1</ErroreCod>` +
+    `<ErroreDes>${name}</ErroreDes><ErroreDettaglio/></${operation}Result></${operation}Response>`)
+}
+
+/** A behaviour that keeps the reply back: `arrived` says that a request is there, `release` answers it. */
+export function held () {
+  const arrived = Promise.withResolvers<void>()
+  let waiting: { socket: Socket, received: Received } | undefined
+  const behaviour: Behaviour = (socket, received) => {
+    waiting = { socket, received }
+    arrived.resolve()
+  }
+  const release = (then: Behaviour) => { if (waiting) then(waiting.socket, waiting.received) }
+  return { behaviour, arrived: arrived.promise, release }
+}
+
+/** Waits until `holds` is true; the test's own time limit is the only one. */
+export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await holds()) await wait(10)
+}
+
+/** Everything in the database as a reader of its files would find it: every row of every table as text. */
+export async function dump ({ app }: TestApp): Promise<string> {
+  const tables = await app.sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`
+  const rows = await Promise.all(tables.map(({ name }) => app.sql.unsafe<{ text: string }[]>(`select t::text as text from ${name} t`)))
+  return rows.flat().map(({ text }) => text).join('\n')
+}
+
+function good ({ operation, rows }: Call): string {
+  if (operation === 'GenerateToken') return loginReply()
+  return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test' ? rowsReply(operation, rows.map(() => true)) : plainAnswer(operation)
+}
+
+/** The good answer of `GenerateToken`. */
+export function loginReply (): string {
+  const [issued, expires] = [0, 3_600_000].map((life) => new Date(Date.now() + life).toISOString())
+  return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
+    `<issued>${issued}</issued><expires>${expires}</expires><token>gettone</token></GenerateTokenResult>` +
+    '<result><esito>true</esito></result></GenerateTokenResponse>')
+}
+
+function parse (input: Buffer): Received | undefined {
+  const end = input.indexOf('\r\n\r\n')
+  if (end === -1) return undefined
+  const head = input.toString('latin1', 0, end)
+  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+  const body = input.subarray(end + 4)
+  return body.length < length ? undefined : { head, body: body.toString('utf8', 0, length) }
+}
