@@ -35,8 +35,8 @@ export class InvioFallito extends ShapedError {
 
 /** A guest that was sent before, or may have been. `ospiti` are indices into the request's list. */
 export class SchedineGiaInviate extends ShapedError {
-  constructor (ricevuta: string, ospiti: number[]) {
-    super('SCHEDINE_GIA_INVIATE', 409, `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevuta}`, { ricevuta, ospiti })
+  constructor (ricevute: readonly string[], ospiti: readonly number[]) {
+    super('SCHEDINE_GIA_INVIATE', 409, `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevute.join(', ')}`, { ricevuta: ricevute[0], ospiti })
   }
 }
 

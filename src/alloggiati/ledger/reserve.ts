@@ -92,7 +92,7 @@ async function earlier (db: Executor, account: string, identities: readonly Buff
   if (found.length === 0) return undefined
   const references = new Set(found.map(({ ricevuta }) => ricevuta))
   const indices = identities.flatMap((each, at) => found.some(({ identity }) => identity.equals(each)) ? [at] : [])
-  return new SchedineGiaInviate([...references].join(', '), indices)
+  return new SchedineGiaInviate([...references], indices)
 }
 
 async function nextReference (tx: Transaction, today: Day): Promise<string> {
