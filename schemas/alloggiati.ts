@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
+import { Closed, Day, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
 
 const GUEST_EXAMPLE = {
@@ -40,6 +40,12 @@ export const InvioBody = Closed({
   testMode: Type.Optional(Type.Boolean())
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>
+
+/** The same for the file that is handed in by other means: there is nothing to rehearse. */
+export const FileBody = Closed({ ospiti: Ospiti, prenotazione: Type.Optional(Soggiorno), soggiorno: Type.Optional(Soggiorno) }, {
+  examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
+})
+export type FileBody = Static<typeof FileBody>
 
 export const InvioAnswer = Closed({
   success: Type.Boolean(),
@@ -133,7 +139,13 @@ export const CheckFailure = Closed({
 
 export const ReceiptQuery = Closed({ data: Day })
 
-export const BookingToVerify = Closed({ prenotazione_id: Id, nome_cognome: Type.String(), check_in: Day }, { $id: 'PrenotazioneDaVerificare' })
+export const BookingToVerify = Closed({
+  prenotazione_id: Id,
+  nome_cognome: Type.String(),
+  check_in: Day,
+  /** When the law wants it communicated. */
+  scadenza: Instant
+}, { $id: 'PrenotazioneDaVerificare' })
 
 export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
@@ -148,8 +160,8 @@ export const CrossCheckAnswer = Closed({
   examples: [{
     totale_prenotazioni: 2,
     totale_ricevute: 1,
-    mancanti: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21' }],
-    in_attesa: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21' }],
+    mancanti: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', scadenza: '2026-11-22T13:00:00.000Z' }],
+    in_attesa: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', scadenza: '2026-11-22T13:00:00.000Z' }],
     discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]
   }]
 })

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Nullable, OneOf, Text } from './common.ts'
 import { Guest } from './guest.ts'
+import { paging } from './paging.ts'
 
 const Lingua = Type.String({ pattern: '^[A-Z]{2}$', description: 'Codice lingua di due lettere maiuscole', examples: ['IT'] })
 const Email = Type.String({ format: 'email', maxLength: 254, examples: ['anna.bianchi@example.com'] })
@@ -92,8 +93,7 @@ export const BookingQuery = Closed({
   paese_id: Type.Optional(Id),
   updated_since: Type.Optional(Instant),
   sort: Type.Optional(OneOf(BOOKING_SORTS)),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }))
+  ...paging
 })
 export type BookingQuery = Static<typeof BookingQuery>
 

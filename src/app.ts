@@ -13,6 +13,7 @@ import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs.ts'
 import limits from './plugins/limits.ts'
 import { loggerOptions, requestLog } from './plugins/logging.ts'
+import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import security from './plugins/security.ts'
@@ -25,10 +26,12 @@ export interface BuildOptions {
   logStream?: { write (line: string): void }
   /** For tests: called on the bare instance, before anything is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
+  /** For tests: milliseconds for a whole call to the police, in place of the usual minute. */
+  soapTimeoutMs?: number
 }
 
 /** The whole service, ready to listen: the plan of the house. The server and every test use this one factory. */
-export async function build ({ config, logStream, prepare }: BuildOptions): Promise<FastifyInstance> {
+export async function build ({ config, logStream, prepare, soapTimeoutMs }: BuildOptions): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -45,11 +48,12 @@ export async function build ({ config, logStream, prepare }: BuildOptions): Prom
     await app.register(database, { config })
     await app.register(jobs)
     await app.register(idempotency)
+    await app.register(metrics)
 
     await app.register(openapiPages)
     await app.register(ops)
     await app.register(bookings)
-    await app.register(alloggiati, { config, keys, clock })
+    await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
 
     await app.ready()
     return app

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
-import { build as buildApp } from '#src/app.ts'
+import { build as buildApp, type BuildOptions } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
 import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
@@ -30,7 +30,9 @@ export interface TestApp {
  * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with every
  * payload checked against its schema. It is closed when the test ends. `prepare` sees the bare instance first.
  */
-export async function build (t: Test, environ: Environ = {}, prepare?: (app: FastifyInstance) => void): Promise<TestApp> {
+export async function build (
+  t: Test, environ: Environ = {}, prepare?: (app: FastifyInstance) => void, options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
+): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
   const url = environ.DATABASE_URL ?? (await testDatabase(t)).url
   const config = readConfig({ API_KEY, LOG_LEVEL: 'info', PORT: '0', RATE_LIMIT_MAX: '100000', ...environ, DATA_DIR: dataDir, DATABASE_URL: url })
@@ -38,6 +40,7 @@ export async function build (t: Test, environ: Environ = {}, prepare?: (app: Fas
   const logStream = { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } }
   const check = checkPayloads(t)
   const app = await buildApp({
+    ...options,
     config,
     logStream,
     prepare: (app) => {

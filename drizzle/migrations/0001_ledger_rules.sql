@@ -2,29 +2,30 @@
 
 INSERT INTO invii_transizioni_ammesse (da, a, serve) VALUES
   ('pronto', 'preso', NULL),
-  ('pronto', 'non_inviato', NULL),
+  ('pronto', 'non_inviato', 'tutti_N'),
   ('pronto', 'da_verificare', NULL),
   ('preso', 'pronto', NULL),
-  ('preso', 'non_inviato', NULL),
-  ('preso', 'rifiutato', NULL),
+  ('preso', 'non_inviato', 'tutti_N'),
+  ('preso', 'rifiutato', 'tutti_N'),
   ('preso', 'da_verificare', NULL),
   ('preso', 'in_invio', 'tentativo_aperto'),
   ('in_invio', 'acquisito', 'esito_K'),
   ('in_invio', 'parziale', 'esito_K'),
-  ('in_invio', 'rifiutato', 'esito_N'),
-  ('in_invio', 'non_inviato', 'esito_N'),
+  ('in_invio', 'rifiutato', 'tutti_N'),
+  ('in_invio', 'non_inviato', 'tutti_N'),
   ('in_invio', 'pronto', 'esito_N'),
   ('in_invio', 'sconosciuto', NULL),
   ('sconosciuto', 'acquisito', 'esito_K'),
   ('sconosciuto', 'parziale', 'esito_K'),
-  ('sconosciuto', 'rifiutato', 'esito_N'),
-  ('sconosciuto', 'non_inviato', 'esito_N'),
-  ('sconosciuto', 'pronto', 'esito_N'),
+  ('sconosciuto', 'rifiutato', 'tutti_N'),
+  ('sconosciuto', 'non_inviato', 'tutti_N'),
+  ('sconosciuto', 'pronto', 'tutti_N'),
   ('sconosciuto', 'da_verificare', NULL),
   ('da_verificare', 'acquisito', 'esito_K'),
-  ('da_verificare', 'pronto', 'decisione'),
-  ('da_verificare', 'depositato_altrove', 'decisione'),
-  ('da_verificare', 'annullato', 'decisione'),
+  ('da_verificare', 'parziale', 'esito_K'),
+  ('da_verificare', 'pronto', 'reinvia'),
+  ('da_verificare', 'depositato_altrove', 'depositato'),
+  ('da_verificare', 'annullato', 'annulla'),
   ('acquisito', 'ricevuto', 'ricevuta'),
   ('parziale', 'ricevuto', 'ricevuta'),
   ('acquisito', 'da_verificare', NULL),
@@ -39,11 +40,15 @@ CREATE FUNCTION invii_prova (invio invii, serve text) RETURNS boolean LANGUAGE s
       AND NOT EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = t.invio_id AND e.numero = t.numero))
     WHEN 'esito_K' THEN EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = invio.id AND e.esito = 'K')
     WHEN 'esito_N' THEN EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = invio.id AND e.numero = invio.tentativo AND e.esito = 'N')
-    WHEN 'decisione' THEN EXISTS (SELECT FROM invii_decisioni d WHERE d.invio_id = invio.id AND d.versione = invio.versione)
+    WHEN 'tutti_N' THEN NOT EXISTS (
+      SELECT FROM invii_tentativi t WHERE t.invio_id = invio.id
+      AND NOT EXISTS (SELECT FROM invii_esiti e WHERE e.invio_id = t.invio_id AND e.numero = t.numero AND e.esito = 'N'))
     WHEN 'ricevuta' THEN EXISTS (
-      SELECT FROM invii_esiti e JOIN invii_tentativi t USING (invio_id, numero) JOIN ricevute r ON r.utente = invio.utente AND r.giorno = t.giorno_da
+      SELECT FROM invii_esiti e JOIN invii_tentativi t USING (invio_id, numero)
+      JOIN ricevute r ON r.utente = invio.utente AND r.giorno IN (t.giorno_da, t.giorno_a)
       WHERE e.invio_id = invio.id AND e.esito = 'K')
-    ELSE false
+    -- The rest are kinds of decisions.
+    ELSE EXISTS (SELECT FROM invii_decisioni d WHERE d.invio_id = invio.id AND d.versione = invio.versione AND d.decisione = serve)
   END
 $$;
 --> statement-breakpoint
@@ -63,14 +68,16 @@ BEGIN
       RAISE EXCEPTION 'un invio nasce pronto, non %', NEW.stato USING ERRCODE = 'LC001';
     END IF;
   ELSE
-    IF (NEW.id, NEW.ricevuta, NEW.utente, NEW.metodo, NEW.data_arrivo, NEW.permanenza, NEW.creato_il)
-      IS DISTINCT FROM (OLD.id, OLD.ricevuta, OLD.utente, OLD.metodo, OLD.data_arrivo, OLD.permanenza, OLD.creato_il) THEN
+    IF (NEW.id, NEW.ricevuta, NEW.utente, NEW.operatore, NEW.metodo, NEW.id_appartamento, NEW.prenotazione_id, NEW.data_arrivo, NEW.permanenza,
+        NEW.scadenza, NEW.creato_il, NEW.versione)
+      IS DISTINCT FROM (OLD.id, OLD.ricevuta, OLD.utente, OLD.operatore, OLD.metodo, OLD.id_appartamento, OLD.prenotazione_id, OLD.data_arrivo, OLD.permanenza,
+        OLD.scadenza, OLD.creato_il, OLD.versione) THEN
       RAISE EXCEPTION 'i dati di un invio non cambiano' USING ERRCODE = 'LC002';
     END IF;
+    IF NEW.tentativo <> OLD.tentativo + (CASE WHEN OLD.stato = 'preso' AND NEW.stato = 'in_invio' THEN 1 ELSE 0 END) THEN
+      RAISE EXCEPTION 'un tentativo comincia con l''invio, e solo allora' USING ERRCODE = 'LC002';
+    END IF;
     IF NEW.stato = OLD.stato THEN
-      IF NEW.versione <> OLD.versione OR NEW.tentativo <> OLD.tentativo THEN
-        RAISE EXCEPTION 'versione e tentativo cambiano solo con lo stato' USING ERRCODE = 'LC002';
-      END IF;
       RETURN NEW;
     END IF;
     SELECT * INTO ammessa FROM invii_transizioni_ammesse WHERE da = OLD.stato AND a = NEW.stato;
@@ -115,6 +122,19 @@ $$;
 --> statement-breakpoint
 CREATE TRIGGER invii_resta BEFORE DELETE ON invii FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
 --> statement-breakpoint
+-- Of a row only what the service said of it changes: the record and its fingerprints stay as they were written.
+CREATE FUNCTION schedina_immutabile () RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.invio_id, NEW.indice, NEW.capo, NEW.utente, NEW.riga, NEW.permanenza, NEW.impronta_contenuto, NEW.impronta_identita)
+    IS DISTINCT FROM (OLD.invio_id, OLD.indice, OLD.capo, OLD.utente, OLD.riga, OLD.permanenza, OLD.impronta_contenuto, OLD.impronta_identita) THEN
+    RAISE EXCEPTION 'i dati di una schedina non cambiano' USING ERRCODE = 'LC002';
+  END IF;
+  RETURN NEW;
+END
+$$;
+--> statement-breakpoint
+CREATE TRIGGER invii_schedine_dati BEFORE UPDATE ON invii_schedine FOR EACH ROW EXECUTE FUNCTION schedina_immutabile();
+--> statement-breakpoint
 CREATE TRIGGER invii_schedine_resta BEFORE DELETE ON invii_schedine FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
 --> statement-breakpoint
 CREATE TRIGGER invii_tentativi_immutabile BEFORE UPDATE OR DELETE ON invii_tentativi FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
@@ -130,3 +150,17 @@ CREATE TRIGGER ricevute_immutabile BEFORE UPDATE OR DELETE ON ricevute FOR EACH 
 CREATE TRIGGER ricevute_letture_immutabile BEFORE UPDATE OR DELETE ON ricevute_letture FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
 --> statement-breakpoint
 CREATE TRIGGER invii_transizioni_svuota BEFORE TRUNCATE ON invii_transizioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER invii_svuota BEFORE TRUNCATE ON invii FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER invii_schedine_svuota BEFORE TRUNCATE ON invii_schedine FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER invii_tentativi_svuota BEFORE TRUNCATE ON invii_tentativi FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER invii_esiti_svuota BEFORE TRUNCATE ON invii_esiti FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER invii_decisioni_svuota BEFORE TRUNCATE ON invii_decisioni FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER ricevute_svuota BEFORE TRUNCATE ON ricevute FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER ricevute_letture_svuota BEFORE TRUNCATE ON ricevute_letture FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();

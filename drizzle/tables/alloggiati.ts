@@ -73,7 +73,7 @@ export const invii_schedine = pgTable('invii_schedine', {
 export const invii_tentativi = pgTable('invii_tentativi', {
   invio_id: integer().notNull().references(() => invii.id),
   numero: integer().notNull(),
-  /** Why there is one: primo · prova (an earlier attempt proven not acquired) · decisione */
+  /** primo · ripresa (an earlier attempt was proven not acquired, or a person decided to send again) */
   base: text().notNull(),
   inviato_il: instant().notNull(),
   /** Until then bytes that have left may still be acted on. */

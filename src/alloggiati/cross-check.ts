@@ -1,9 +1,15 @@
 import { sql } from 'drizzle-orm'
 import type { CrossCheckAnswer, CrossCheckQuery } from '#schemas/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import type { Day } from '#src/time.ts'
+import { filingDeadline, type Day } from '#src/time.ts'
 
-interface Row extends Record<string, unknown> { prenotazione_id: number, nome_cognome: string, check_in: Day, stato: 'ricevuta' | 'in_attesa' | 'mancante' }
+interface Row extends Record<string, unknown> {
+  prenotazione_id: number
+  nome_cognome: string
+  check_in: Day
+  numero_notti: number
+  stato: 'ricevuta' | 'in_attesa' | 'mancante'
+}
 interface DayRow extends Record<string, unknown> { giorno: Day, inviate: number, in_ricevuta: number }
 
 /**
@@ -14,7 +20,7 @@ interface DayRow extends Record<string, unknown> { giorno: Day, inviate: number,
 export async function crossCheck (db: Executor, account: string, today: Day, { da, a }: CrossCheckQuery): Promise<CrossCheckAnswer> {
   const until = a !== undefined && a < today ? a : today
   const bookings = await db.execute<Row>(sql`
-    select p.id as prenotazione_id, p.nome_cognome, p.check_in,
+    select p.id as prenotazione_id, p.nome_cognome, p.check_in, p.numero_notti,
       case when coalesce(bool_or(r.giorno is not null), false) then 'ricevuta'
            when coalesce(bool_or(t.giorno_da >= ${today}::date), false) then 'in_attesa' else 'mancante' end as stato
     from prenotazioni p
@@ -34,7 +40,8 @@ export async function crossCheck (db: Executor, account: string, today: Day, { d
       from ricevute r where r.utente = ${account} and r.schedine is not null
     ) as per_day
     where inviate <> in_ricevuta order by giorno`)
-  const shown = ({ prenotazione_id, nome_cognome, check_in }: Row) => ({ prenotazione_id, nome_cognome, check_in })
+  const shown = ({ prenotazione_id, nome_cognome, check_in, numero_notti }: Row) => (
+    { prenotazione_id, nome_cognome, check_in, scadenza: filingDeadline(check_in, numero_notti).toISOString() })
   return {
     totale_prenotazioni: bookings.length,
     totale_ricevute: bookings.filter(({ stato }) => stato === 'ricevuta').length,

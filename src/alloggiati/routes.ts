@@ -19,8 +19,11 @@ import { ConnessioneFallita } from './errors.ts'
 import type { LedgerContext } from './ledger/context.ts'
 import { ledgerHead } from './ledger/head.ts'
 import { holdOrStop } from './ledger/hold.ts'
+import { ledgerRoutes } from './ledger/routes.ts'
 import { sweep } from './ledger/sweep.ts'
 import { receipts } from './receipts.ts'
+import { apartmentRoutes } from './routes/apartments.ts'
+import { storedRoutes } from './routes/stored.ts'
 import { validate } from './rules/validate.ts'
 import { acquired } from './sandbox/store.ts'
 import { policeService } from './service.ts'
@@ -32,9 +35,10 @@ import { tablesSource } from './tables/source.ts'
 const tags = ['Alloggiati Web']
 
 /** The legal registration of guests with the State Police. */
-const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock }> = async (app, { config, keys, clock }) => {
+const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock, soapTimeoutMs?: number }> = async (app, options) => {
+  const { config, keys, clock, soapTimeoutMs: timeoutMs } = options
   const { db, log } = app
-  const { service, close } = await policeService({ config, keys, clock, db, log })
+  const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs })
   const ledger: LedgerContext | null = service && { db, keys, clock, service, head: ledgerHead(config.DATA_DIR), log, name: `${hostname()}/${randomUUID()}` }
   const tables = tablesSource(db)
   const archive = receipts(db, service, clock)
@@ -59,6 +63,10 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   if (service !== null) {
     app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: () => tables.refresh((tipo) => downloadTable(service, tipo)) })
   }
+
+  await app.register(ledgerRoutes, { ledger, mode: config.ALLOGGIATI_MODE, keys, clock })
+  await app.register(storedRoutes, { desk })
+  await app.register(apartmentRoutes, { service })
 
   app.route({
     method: 'GET',

@@ -21,18 +21,28 @@ export interface PoliceService {
   token: TokenSource
 }
 
-interface Options { config: Config, keys: Keys, clock: Clock, db: Database, log: FastifyBaseLogger }
+interface Options {
+  config: Config
+  keys: Keys
+  clock: Clock
+  db: Database
+  log: FastifyBaseLogger
+  /** Of a whole call; the client's own default when it is not given. */
+  timeoutMs?: number
+}
 
 /**
  * Connects to the service: in sandbox mode to a stand-in of its own, started here on loopback. Nothing is called yet.
  * @returns the service, or null in production without credentials; and what to close at the end
  */
-export async function policeService ({ config, keys, clock, db, log }: Options): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
+export async function policeService (
+  { config, keys, clock, db, log, timeoutMs }: Options
+): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
   const credentials = credentialsOf(config)
   if (config.ALLOGGIATI_MODE === 'production') {
     if (credentials === undefined) return { service: null, close: async () => {} }
     const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
-    const client = soapClient({ endpoint, ...(config.ALLOGGIATI_CA === undefined ? {} : { ca: config.ALLOGGIATI_CA }) })
+    const client = soapClient({ endpoint, timeoutMs, ca: config.ALLOGGIATI_CA })
     return { service: describe('production', endpoint, credentials, client, clock), close: async () => {} }
   }
   const own = credentials ?? sandboxCredentials(keys)

@@ -7,16 +7,15 @@ import {
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { sendJson } from '#src/plugins/json.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/plugins/paging.ts'
 import { calendar, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
-import { encodeCursor } from './cursor.ts'
 import { etag, expectedVersions, isKnown } from './etag.ts'
 import { saveGuests } from './guests.ts'
 import { bookingBatches, bookingPage, countBookings } from './list.ts'
 import { bookingRepository } from './repository.ts'
 
 const tags = ['Prenotazioni']
-const DEFAULT_LIMIT = 100
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
@@ -51,7 +50,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
         countBookings(app.db, filters)
       ])
       reply.header('x-total-count', total)
-      if (next) reply.header('link', nextLink(request.query, encodeCursor(next)))
+      if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
       return sendJson(reply, `{"data":[${rows.join(',')}]}`)
     }
   })
@@ -143,12 +142,6 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   }
 }
 export default bookings
-
-/** RFC 8288: where the next page is. Relative, so that it holds behind any proxy. */
-function nextLink (query: BookingQuery, cursor: string): string {
-  const parameters = new URLSearchParams(Object.entries({ ...query, cursor }).map(([name, value]): [string, string] => [name, String(value)]))
-  return `</api/v1/prenotazioni?${parameters}>; rel="next"`
-}
 
 function counted (count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { addDays } from '#src/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, today } from './rules/samples.ts'
 
@@ -11,11 +12,12 @@ async function setUp (t: Test) {
   return { server, on }
 }
 
-interface Booked { prenotazione_id: number, nome_cognome: string, check_in: string }
+interface Booked { prenotazione_id: number, nome_cognome: string, check_in: string, scadenza: string }
 
 async function book ({ call }: TestApp, nome_cognome: string, check_in: string): Promise<Booked> {
   const created = await call('POST', '/api/v1/prenotazioni', { nome_cognome, lingua: 'IT', paese_id: 380, check_in, numero_notti: 2, numero_ospiti: 2 })
-  return { prenotazione_id: created.json().data.id, nome_cognome, check_in }
+  // Two nights: 24 hours from 14:00, in Rome's winter.
+  return { prenotazione_id: created.json().data.id, nome_cognome, check_in, scadenza: `${addDays(check_in, 1)}T13:00:00.000Z` }
 }
 
 async function send ({ call }: TestApp, nome: string, { prenotazione_id, check_in }: Booked) {
@@ -76,9 +78,12 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
   const { server, on } = await setUp(t)
   const one = await book(server, 'A Uno', today)
   await send(server, 'UNO', one)
+  // As a lost reply would have left it: the ledger itself refuses to forget what it knows.
+  await server.app.sql`alter table invii disable trigger user`
+  await server.app.sql`alter table invii_esiti disable trigger user`
   await server.app.sql`update invii set stato = 'sconosciuto'`
   await server.app.sql`update invii_schedine set esito = 'sconosciuta'`
-  await server.app.sql`update invii_tentativi set esito = '?'`
+  await server.app.sql`update invii_esiti set esito = '?', schedine = 0, notti = 0`
   const next = await on('2026-11-22')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   t.match(await verified(next), { totale_ricevute: 0, mancanti: [one], in_attesa: [], discordanze: [{ giorno: today, inviate: 0, in_ricevuta: 1 }] })

@@ -1,13 +1,16 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Test } from 'tap'
+import type { BuildOptions } from '#src/app.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { createClock } from '#src/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { envelope, plainAnswer } from '#test/alloggiati/soap/calls.ts'
 import { answer, type Behaviour, type Received } from '#test/alloggiati/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/soap/xml.ts'
-import { build, type TestApp } from '#test/helper.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { oracle, type Oracle } from './oracle.ts'
 
 /* A police service on loopback that answers as it is told, call by call, and remembers what reached it. */
 
@@ -15,7 +18,7 @@ export const CREDENTIALS = { ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD:
 
 export interface Call extends Received { operation: string, rows: string[] }
 
-export interface StandIn {
+export interface StandIn extends Oracle {
   endpoint: string
   /** Whole requests so far. */
   calls: Call[]
@@ -23,9 +26,13 @@ export interface StandIn {
   begun: string[]
   /** What to do with an operation, in place of the good answer. */
   on: Record<string, Behaviour | undefined>
-  /** Called with the operation at the first bytes of a request; the answer waits for it. */
-  firstByte?: (operation: string) => Promise<void>
+  /** Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it fails. */
+  firstByte?: (operation: string, socket: Socket) => Promise<void>
+  /** Called with every new connection; true: it is dealt with, and nothing is read from it. */
+  connection?: (socket: Socket) => boolean
   callsOf (operation: string): Call[]
+  /** Whoever is connected stays, nobody else is let in. */
+  refuse (): void
   /** Nobody listens any more / again, at the same address. */
   stop (): Promise<void>
   start (): Promise<void>
@@ -33,6 +40,13 @@ export interface StandIn {
 
 /** A stand-in in which everything goes well until `on` says otherwise; it stops when the test ends. */
 export async function standIn (t: Test): Promise<StandIn> {
+  const police = await openStandIn(oracle(join(temporaryFolder(t), 'acquired')))
+  t.teardown(police.stop)
+  return police
+}
+
+/** A stand-in that goes on until it is stopped. Sends that are answered as they should be are acquired. */
+export async function openStandIn (memory: Oracle): Promise<StandIn> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -40,13 +54,15 @@ export async function standIn (t: Test): Promise<StandIn> {
     let before: Promise<void> | undefined
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
+    if (self.connection?.(socket)) return
     socket.on('data', (chunk) => {
       input = Buffer.concat([input, chunk])
       const operation = /action="AlloggiatiService\/(\w+)"/.exec(input.toString('latin1'))?.[1]
       if (operation === undefined) return
       if (before === undefined) {
         self.begun.push(operation)
-        before = self.firstByte?.(operation) ?? Promise.resolve()
+        before = self.firstByte?.(operation, socket) ?? Promise.resolve()
+        before.catch(() => {})
       }
       const received = parse(input)
       if (received === undefined) return
@@ -54,13 +70,17 @@ export async function standIn (t: Test): Promise<StandIn> {
       before.then(() => {
         const call = { ...received, operation, rows: rowsOf(received.body) }
         self.calls.push(call)
-        const behaviour = self.on[operation] ?? (() => answer(good(call))(socket, call))
+        const behaviour = self.on[operation] ?? (() => {
+          if (/Send$/.test(operation)) self.acquire(call.rows)
+          answer(good(call))(socket, call)
+        })
         behaviour(socket, call)
       }, () => socket.destroy())
     })
   })
   let port = 0
   const self: StandIn = {
+    ...memory,
     endpoint: '',
     calls: [],
     begun: [],
@@ -71,13 +91,13 @@ export async function standIn (t: Test): Promise<StandIn> {
       port = (server.address() as AddressInfo).port
       self.endpoint = `http://127.0.0.1:${port}/service.asmx`
     },
+    refuse: () => { server.close() },
     async stop () {
       for (const socket of sockets) socket.destroy()
       if (server.listening) await new Promise((resolve) => server.close(resolve))
     }
   }
   await self.start()
-  t.teardown(self.stop)
   return self
 }
 
@@ -88,8 +108,10 @@ export function productionEnviron ({ endpoint }: { endpoint: string }): Record<s
 }
 
 /** An application in production mode whose police is the stand-in. */
-export async function production (t: Test, police: { endpoint: string }, environ: Record<string, string> = {}): Promise<TestApp> {
-  return build(t, { ...productionEnviron(police), ...environ })
+export async function production (
+  t: Test, police: { endpoint: string }, environ: Record<string, string> = {}, options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
+): Promise<TestApp> {
+  return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }
 
 /** The body of an `invio` of these guests, arriving on the real day: production knows no other. */
@@ -144,14 +166,15 @@ export async function dump ({ app }: TestApp): Promise<string> {
   return rows.flat().map(({ text }) => text).join('\n')
 }
 
-function good ({ operation, rows }: Call): string {
+/** The answer of an operation in which everything went well, for its rows. */
+export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test' ? rowsReply(operation, rows.map(() => true)) : plainAnswer(operation)
 }
 
-/** The good answer of `GenerateToken`. */
-export function loginReply (): string {
-  const [issued, expires] = [0, 3_600_000].map((life) => new Date(Date.now() + life).toISOString())
+/** The good answer of `GenerateToken`, with a token that is good for so many milliseconds. */
+export function loginReply (life = 3_600_000): string {
+  const [issued, expires] = [0, life].map((life) => new Date(Date.now() + life).toISOString())
   return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
     `<issued>${issued}</issued><expires>${expires}</expires><token>gettone</token></GenerateTokenResult>` +
     '<result><esito>true</esito></result></GenerateTokenResponse>')

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
-import { API_KEY, temporaryFolder } from '#test/helper.ts'
+import { temporaryFolder } from '#test/helper.ts'
+import { startServer } from '#test/server-process.ts'
 import { answer } from './soap/server.ts'
 import { guestNo, held, invio, loginReply, production, productionEnviron, rowsReply, standIn, until } from './stand-in.ts'
 
@@ -19,11 +17,11 @@ t.test('when the first byte of a Send arrives, the dispatch is already committed
   let seen: unknown
   police.firstByte = async (operation) => {
     if (operation !== 'Send') return
-    seen = await outside.sql`select i.stato, s.esito as riga, a.esito as tentativo from invii i
-      join invii_schedine s on s.invio_id = i.id join invii_tentativi a on a.invio_id = i.id`
+    seen = await outside.sql`select i.stato, s.esito as riga, a.numero, e.esito as tentativo from invii i
+      join invii_schedine s on s.invio_id = i.id join invii_tentativi a on a.invio_id = i.id left join invii_esiti e on e.invio_id = i.id`
   }
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
-  t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', tentativo: '?' }])
+  t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
 })
 
 t.test('while the commit of the dispatch is held up, not one byte of a Send leaves', async (t) => {
@@ -31,14 +29,15 @@ t.test('while the commit of the dispatch is held up, not one byte of a Send leav
   const { url, call } = await production(t, police)
   const outside = connect(url, 2)
   t.teardown(outside.close)
-  const login = held()
-  police.on.GenerateToken = login.behaviour
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
   const sending = call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  await login.arrived
+  await rehearsal.arrived
   await outside.sql.begin(async (sql) => {
-    await sql`select id from invii for update`
-    login.release(answer(loginReply()))
-    await until(async () => (await outside.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length > 0)
+    await sql`lock table invii_tentativi in share mode`
+    rehearsal.release(answer(rowsReply('Test', [true])))
+    const waiting = () => outside.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%invii_tentativi%'`
+    await until(async () => (await waiting()).length > 0)
     t.notOk(police.begun.includes('Send'))
   })
   t.equal((await sending).statusCode, 200)
@@ -49,7 +48,7 @@ t.test('a server that dies while the police holds the reply: unknown after the l
   const { police, environ, server, sql } = await realServer(t)
   const reply = held()
   police.on.Send = reply.behaviour
-  server.post(invio([guestNo(1)])).catch(() => {})
+  server.post('/api/alloggiati/invio', invio([guestNo(1)])).catch(() => {})
   await reply.arrived
   await server.kill()
   t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }])
@@ -57,33 +56,35 @@ t.test('a server that dies while the police holds the reply: unknown after the l
   const early = await production(t, police, environ)
   t.same(await sql`select stato from invii`, [{ stato: 'in_invio' }], 'not before the lease has run out')
   t.equal((await early.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+  await early.app.close()
   await sql`update invii set lease_fino_al = now() - interval '1 second'`
 
   delete police.on.Send
   const { call, logs } = await production(t, police, environ)
-  t.same(await sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [{ stato: 'sconosciuto', esito: 'sconosciuta' }])
   const [{ ricevuta } = {}] = await sql`select ricevuta from invii`
-  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta), 'the log raises an alarm')
+  await until(() => logs.some((line) => line.level === 50 && line.ricevuta === ricevuta))
+  t.same(await sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [{ stato: 'sconosciuto', esito: 'sconosciuta' }])
   t.match((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta })
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a server that dies before the dispatch leaves the guest free after the lease', async (t) => {
+t.test('what a server that died before the dispatch had taken is sent by the next one after the lease, once', async (t) => {
   const { police, environ, server, sql } = await realServer(t)
   const login = held()
   police.on.GenerateToken = login.behaviour
-  server.post(invio([guestNo(1)])).catch(() => {})
+  server.post('/api/alloggiati/invio', invio([guestNo(1)])).catch(() => {})
   await login.arrived
   await server.kill()
-  t.same(await sql`select stato from invii`, [{ stato: 'pronto' }])
+  t.same(await sql`select stato from invii`, [{ stato: 'preso' }])
   t.same(await sql`select from invii_tentativi`, [])
   await sql`update invii set lease_fino_al = now() - interval '1 second'`
 
   delete police.on.GenerateToken
   const { call } = await production(t, police, environ)
-  t.same(await sql`select stato from invii`, [{ stato: 'non_inviato' }])
-  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  await until(async () => (await sql`select from invii where stato = 'acquisito'`).length === 1)
+  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
   t.equal(police.callsOf('Send').length, 1)
+  t.equal(police.acquired().length, 1)
 })
 
 t.test('a server that slept through its lease does not send what another has sent meanwhile', async (t) => {
@@ -97,13 +98,13 @@ t.test('a server that slept through its lease does not send what another has sen
 
   delete police.on.GenerateToken
   const other = await production(t, police, { DATABASE_URL: sleeper.url, DATA_DIR: sleeper.dataDir })
-  const sent = await other.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  t.equal(sent.statusCode, 200)
+  await until(async () => (await other.app.sql`select from invii where stato = 'acquisito'`).length === 1)
+  const [{ ricevuta } = {}] = await other.app.sql`select ricevuta from invii`
   login.release(answer(loginReply()))
-  t.match((await late).json(), { status: 422, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
-  t.equal(police.callsOf('Send').length, 1)
+  t.match((await late).json(), { success: true, ricevuta }, 'it is told what the other one brought about')
+  t.equal(police.callsOf('Test').length, 1, 'it does not even rehearse')
   t.equal(police.begun.filter((operation) => operation === 'Send').length, 1, 'not even a byte of another')
-  t.match((await other.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta: sent.json().ricevuta })
+  t.match((await other.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta })
 })
 
 t.test('a reply that comes after its submission was given up for unknown still counts', async (t) => {
@@ -115,7 +116,7 @@ t.test('a reply that comes after its submission was given up for unknown still c
   await reply.arrived
   await slow.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
   await production(t, police, { DATABASE_URL: slow.url, DATA_DIR: slow.dataDir })
-  t.same(await slow.app.sql`select stato from invii`, [{ stato: 'sconosciuto' }])
+  await until(async () => (await slow.app.sql`select from invii where stato = 'sconosciuto'`).length === 1)
   reply.release(answer(rowsReply('Send', [true])))
   t.equal((await late).statusCode, 200)
   t.same(await slow.app.sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [{ stato: 'acquisito', esito: 'acquisita' }])
@@ -126,28 +127,7 @@ async function realServer (t: Test) {
   const police = await standIn(t)
   const { url, sql } = await testDatabase(t)
   const environ = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t), MASTER_KEY: randomBytes(32).toString('base64') }
-  return { police, environ, sql, server: await startServer(t, { ...productionEnviron(police), ...environ, API_KEY, PORT: '0' }) }
-}
-
-async function startServer (t: Test, env: Record<string, string>) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../../src/server.ts', import.meta.url))], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  t.teardown(() => { child.kill('SIGKILL') })
-  const address = await new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      const { msg, address } = JSON.parse(line) as { msg?: string, address?: string }
-      if (msg === 'ready' && address !== undefined) resolve(address)
-    })
-    ended.then(() => reject(new Error('the server ended before it was ready')))
-  })
-  return {
-    post: (body: object) => fetch(`${address}/api/alloggiati/invio`, {
-      method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: JSON.stringify(body)
-    }),
-    /** As a power cut would: no signal is handled. */
-    async kill (): Promise<void> {
-      child.kill('SIGKILL')
-      await ended
-    }
-  }
+  const server = await startServer({ ...productionEnviron(police), ...environ })
+  t.teardown(server.kill)
+  return { police, environ, sql, server }
 }

@@ -87,7 +87,8 @@ function notSent (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
   return { stato: 'non_inviato', tentativo: 'N', schedine: every('non_inviata', rows), causa }
 }
 
-function unknown (rows: number): Verdict {
+/** Nobody can tell. */
+export function unknown (rows: number): Verdict {
   return { stato: 'sconosciuto', tentativo: '?', schedine: every('sconosciuta', rows) }
 }
 

@@ -9,6 +9,8 @@ import type { Row } from './rows.ts'
 
 /** How long the service may take to act on bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
+/** How far the service's clock may be behind ours: around midnight the day is not certain. */
+export const CLOCKS_MS = 2 * 60_000
 /** From the beginning of the commit to the first byte. A process that was frozen in between must not write any more. */
 const WRITE_WITHIN_MS = 5000
 
@@ -31,7 +33,7 @@ export async function dispatch ({ db, head, clock, name }: LedgerContext, id: nu
       base: numero === 1 ? 'primo' : 'ripresa',
       inviato_il: now.toISOString(),
       consegna_entro: new Date(now.getTime() + DELIVERY_MS).toISOString(),
-      giorno_da: dayInRome(now),
+      giorno_da: dayInRome(new Date(now.getTime() - CLOCKS_MS)),
       giorno_a: dayInRome(new Date(now.getTime() + DELIVERY_MS)),
       schedine: rows.length,
       notti: rows.reduce((sum, { permanenza }) => sum + permanenza, 0),

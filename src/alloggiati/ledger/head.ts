@@ -1,4 +1,4 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { open, readFile, rename, rm } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
@@ -33,7 +33,12 @@ export function ledgerHead (dataDir: string): Head {
 
     async advance (db) {
       const [row] = await db.select({ id: transitions.id, hash: transitions.hash }).from(transitions).orderBy(desc(transitions.id)).limit(1)
-      if (!row) return
+      if (!row) {
+        // An empty chain has no end: whoever lets sending go on takes it for the true one.
+        await rm(file, { force: true })
+        last = Promise.resolve(undefined)
+        return
+      }
       const link = { id: row.id, hash: row.hash.toString('hex') }
       await write(file, JSON.stringify(link))
       last = Promise.resolve(link)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { and, asc, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/index.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { arrivalWindowOpen } from '#src/time.ts'
 import { deliver, methodFor } from '../calls.ts'
@@ -11,7 +12,7 @@ import { dispatch } from './dispatch.ts'
 import { holdOrStop } from './hold.ts'
 import { LEASE, move, moveRows } from './moves.ts'
 import { rowsOf, type Row } from './rows.ts'
-import { settle } from './settle.ts'
+import { inDoubt, settle } from './settle.ts'
 import type { State } from './states.ts'
 
 /** How long a caller waits for the account's flight to be free. */
@@ -38,7 +39,11 @@ type Refusal = Pick<Outcome, 'causa' | 'errore'>
  */
 export async function carryOut (context: LedgerContext, id: number, waiting: boolean): Promise<Outcome> {
   const claim = `${context.name}/${randomUUID()}`
-  const refusal = await take(context, id, claim, waiting) ?? await send(context, id, claim, waiting)
+  const refusal = await take(context, id, claim, waiting) ?? await send(context, id, claim, waiting).catch((err: unknown) => {
+    context.log.error({ err, invio: id }, 'a submission could not be carried out')
+    // Before the dispatch this frees it; after it, it changes nothing: the sweep finds what is left.
+    return giveUp(context, id, claim, waiting, { errore: 'errore interno' })
+  })
   return { ...await outcomeOf(context, id), ...refusal }
 }
 
@@ -91,7 +96,7 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
   } catch (err) {
     return giveBack(classifyLogin(err, rows.length))
   }
-  await renew(context, id, claim)
+  if (!await renew(db, id, claim)) return undefined
   reached('logged-in', id)
 
   const apartment = unit!.id_appartamento ?? undefined
@@ -101,9 +106,8 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
     return giveBack({ ...rehearsal, causa: rehearsal.causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE' })
   }
   const good = await holdBack(context, id, claim, rows, rehearsal)
-  await renew(context, id, claim)
+  if (good.length === 0 || !await renew(db, id, claim)) return undefined
   reached('rehearsed', id)
-  if (good.length === 0) return undefined
 
   const attempt = { id, numero: unit!.tentativo + 1, rows: good }
   let dispatched = false
@@ -115,8 +119,8 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
   }
   const verdict = await call(context, token, () => deliver(service, methodFor(false, apartment), token, lines(good), { beforeWrite }), good.length)
   reached('replied', id)
-  if (!dispatched && !await wasDispatched(context, attempt)) return giveBack(verdict)
-  await settle(context, attempt, verdict, good.length === rows.length, !waiting)
+  if (!dispatched && !await wasDispatched(context, attempt, claim)) return giveBack(verdict)
+  await settle(context, attempt, verdict, !waiting)
   reached('settled', id)
   return { causa: verdict.causa, errore: verdict.errore }
 }
@@ -133,46 +137,58 @@ async function call ({ service }: LedgerContext, token: string, work: () => Retu
   }
 }
 
-/** Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. */
-async function wasDispatched ({ db }: LedgerContext, { id, numero }: { id: number, numero: number }): Promise<boolean> {
-  const [unit] = await db.select({ tentativo: invii.tentativo, stato: invii.stato }).from(invii).where(eq(invii.id, id))
-  return unit?.tentativo === numero && unit.stato === 'in_invio'
+/**
+ * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. By the claim: an attempt
+ * of the same number may be another worker's, whose Send is still out.
+ */
+async function wasDispatched ({ db }: LedgerContext, { id, numero }: { id: number, numero: number }, claim: string): Promise<boolean> {
+  const [unit] = await db.select({ tentativo: invii.tentativo, stato: invii.stato, claim: invii.proprietario }).from(invii).where(eq(invii.id, id))
+  return unit?.tentativo === numero && unit.stato === 'in_invio' && unit.claim === claim
 }
 
 /**
  * Keeps back what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed without its
- * head, nor later alone.
- * @returns the rows to send; none when the whole list is refused, which settles the submission
+ * head, nor later alone. A submission that was sent before and may have been acquired is not taken apart: it goes back to a person.
+ * @returns the rows to send; none when the whole list is refused, which settles the submission, or when it is another worker's by now
  */
 async function holdBack ({ db, name }: LedgerContext, id: number, claim: string, rows: readonly Row[], rehearsal: Verdict): Promise<Row[]> {
   const refused = new Set(rows.filter((_, at) => rehearsal.schedine[at]?.esito === 'rifiutata').map(({ capo }) => capo))
   if (refused.size === 0) return [...rows]
   const good = rows.filter(({ capo }) => !refused.has(capo))
-  await db.transaction(async (tx) => {
+  const mine = await db.transaction(async (tx) => {
+    // First of all: a row that is let go while another worker has it in flight could be sent twice.
+    const doubt = await inDoubt(tx, id)
+    const perche = 'la prova ha respinto le schedine'
+    const mine = good.length > 0 && !doubt
+      ? await renew(tx, id, claim)
+      : await move(tx, id, { da: 'preso', a: doubt ? 'da_verificare' : 'rifiutato', chi: name, perche, claim })
+    if (!mine || doubt) return false
     for (const [at, { indice, capo }] of rows.entries()) {
       if (!refused.has(capo)) continue
       const own = rehearsal.schedine[at]!
       const row = own.esito === 'rifiutata' ? own : { esito: 'rifiutata', dettaglio: 'Non inviata: un\'altra schedina della stessa famiglia o gruppo è stata rifiutata' }
       await tx.update(schedine).set(row).where(and(eq(schedine.invio_id, id), eq(schedine.indice, indice)))
     }
-    if (good.length > 0) return
-    const moved = await move(tx, id, { da: 'preso', a: 'rifiutato', chi: name, perche: 'la prova ha respinto le schedine', claim })
-    if (!moved) tx.rollback()
+    return true
   })
-  return good
+  return mine ? good : []
 }
 
-/** The worker lives: each step has the whole lease. */
-async function renew ({ db }: LedgerContext, id: number, claim: string): Promise<void> {
-  await db.update(invii).set({ lease_fino_al: LEASE }).where(and(eq(invii.id, id), eq(invii.proprietario, claim)))
+/** The worker lives: each step has the whole lease. False when the submission is another's by now. */
+async function renew (db: Executor, id: number, claim: string): Promise<boolean> {
+  const renewed = await db.update(invii).set({ lease_fino_al: LEASE })
+    .where(and(eq(invii.id, id), eq(invii.stato, 'preso'), eq(invii.proprietario, claim))).returning({ id: invii.id })
+  return renewed.length > 0
 }
 
 /** Nothing was sent. Whoever waits is told, and the guests are free; what nobody waits for is tried again. */
-async function giveUp ({ db, name }: LedgerContext, id: number, claim: string, waiting: boolean, { causa, errore }: Verdict): Promise<Refusal> {
+async function giveUp ({ db, name }: LedgerContext, id: number, claim: string, waiting: boolean, { causa, errore }: Refusal): Promise<Refusal> {
   await db.transaction(async (tx) => {
     const perche = errore ?? causa ?? 'non inviato'
     if (!waiting) {
       await move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim, set: { proprietario: null, lease_fino_al: RETRY } })
+    } else if (await inDoubt(tx, id)) {
+      await move(tx, id, { da: 'preso', a: 'da_verificare', chi: name, perche, claim })
     } else if (await move(tx, id, { da: 'preso', a: 'non_inviato', chi: name, perche, claim })) {
       await moveRows(tx, id, 'non_inviata', 'in_corso')
     }

@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** Where no step leads to a state at rest any more. */
-export const STUCK = 'P2: bloccato per sempre'
+export const STUCK = 'P2: stuck for good'
 
 /**
  * Visits every state breadth first, so that the first wrong one has a shortest trace; then, going back from the states at rest,

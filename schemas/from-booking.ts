@@ -1,0 +1,53 @@
+import { Type, type Static, type TString } from '@sinclair/typebox'
+import { Closed, Day, Id, Nullable, Ref } from './common.ts'
+import { Schedina, Segnalazione } from './schedina.ts'
+
+/* Schedine made from what is stored of a booking and its guests. */
+
+export const CAMPI_SCHEDINA = Object.keys(Schedina.properties) as (keyof typeof Schedina.properties)[]
+
+const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String()])) as Record<keyof typeof Schedina.properties, TString>
+/** A schedina with every field; `''` is what is not known. */
+const SchedinaIntera = Closed(texts)
+export type SchedinaIntera = Static<typeof SchedinaIntera>
+
+const IdAppartamento = Type.Integer({ minimum: 0, maximum: 999_999, description: 'Per gli account "Gestione Appartamenti"' })
+
+export const SoggiornoDaPrenotazione = Closed({ id: Id, check_in: Day, numero_notti: Type.Integer(), id_appartamento: Type.Optional(IdAppartamento) })
+export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
+
+/** May be left out altogether. */
+export const SchedineBody = Nullable(Closed({ id_appartamento: Type.Optional(IdAppartamento) }, { examples: [{}] }))
+
+export const InvioPrenotazioneBody = Nullable(Closed({ id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()) }, {
+  examples: [{ testMode: true }]
+}))
+
+export const SchedineAnswer = Closed({
+  schedine: Type.Array(SchedinaIntera),
+  soggiorno: SoggiornoDaPrenotazione,
+  valid: Type.Boolean(),
+  errors: Type.Array(Ref(Segnalazione)),
+  warnings: Type.Array(Ref(Segnalazione))
+}, {
+  examples: [{
+    schedine: [{
+      tipo_alloggiato: '16',
+      cognome: 'Bianchi',
+      nome: 'Anna',
+      sesso: 'F',
+      data_nascita: '1985-04-12',
+      comune_nascita: '412058091',
+      provincia_nascita: 'RM',
+      stato_nascita: '100000100',
+      cittadinanza: '100000100',
+      tipo_documento: 'IDELE',
+      numero_documento: 'CA12345AA',
+      luogo_rilascio: '412058091'
+    }],
+    soggiorno: { id: 1, check_in: '2026-11-21', numero_notti: 3 },
+    valid: true,
+    errors: [],
+    warnings: []
+  }]
+})

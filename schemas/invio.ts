@@ -1,0 +1,221 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { paging } from './paging.ts'
+
+/* The submission ledger as it is shown, and what a person can decide of it. */
+
+export const STATI = [
+  'pronto', 'preso', 'in_invio', 'acquisito', 'parziale', 'rifiutato', 'non_inviato', 'sconosciuto', 'da_verificare', 'ricevuto', 'depositato_altrove', 'annullato'
+] as const
+const Stato = OneOf(STATI)
+
+const fields = {
+  id: Id,
+  ricevuta: Type.String(),
+  stato: Stato,
+  metodo: Type.String(),
+  id_appartamento: Nullable(Type.Integer()),
+  prenotazione_id: Nullable(Type.Integer()),
+  data_arrivo: Day,
+  permanenza: Type.Integer(),
+  /** When the law wants it communicated. */
+  scadenza: Instant,
+  numero_schedine: Type.Integer(),
+  operatore: Type.String(),
+  nota: Nullable(Type.String()),
+  creato_il: Instant,
+  aggiornato_il: Instant
+}
+
+const EXAMPLE = {
+  id: 1,
+  ricevuta: 'AW-20261121-1',
+  stato: 'sconosciuto' as const,
+  metodo: 'Send',
+  id_appartamento: null,
+  prenotazione_id: 1,
+  data_arrivo: '2026-11-21',
+  permanenza: 3,
+  scadenza: '2026-11-22T13:00:00.000Z',
+  numero_schedine: 1,
+  operatore: 'server',
+  nota: 'nessuna risposta completa in tempo',
+  creato_il: '2026-11-21T09:30:00.000Z',
+  aggiornato_il: '2026-11-21T09:31:00.000Z'
+}
+
+export const Invio = Closed(fields, { $id: 'Invio', examples: [EXAMPLE] })
+export type Invio = Static<typeof Invio>
+
+export const InvioQuery = Closed({
+  stato: Type.Optional(Stato),
+  prenotazione_id: Type.Optional(Id),
+  da: Type.Optional(Day),
+  a: Type.Optional(Day),
+  ricevuta: Type.Optional(Text(40, { minLength: 1, examples: ['AW-20261121-1'] })),
+  ...paging
+})
+export type InvioQuery = Static<typeof InvioQuery>
+
+export const InvioList = Closed({ data: Type.Array(Ref(Invio)) }, { examples: [{ data: [EXAMPLE] }] })
+
+/** What of a record may be shown: enough to tell one guest of the list from another, not enough to know a person by. */
+const Mascherata = Closed({
+  tipo_alloggiato: Type.String(),
+  cognome: Type.String({ description: 'Iniziale' }),
+  nome: Type.String({ description: 'Iniziale' }),
+  anno_nascita: Type.Integer(),
+  cittadinanza: Type.String(),
+  tipo_documento: Type.String(),
+  numero_documento: Type.String({ description: 'Ultimi caratteri' })
+})
+export type Mascherata = Static<typeof Mascherata>
+
+const Riga = Closed({
+  indice: Type.Integer(),
+  capo: Type.Integer(),
+  esito: OneOf(['in_corso', 'acquisita', 'rifiutata', 'non_inviata', 'sconosciuta', 'depositata', 'annullata']),
+  codice_errore: Nullable(Type.String()),
+  messaggio_soap: Nullable(Type.String()),
+  dettaglio: Nullable(Type.String()),
+  permanenza: Type.Integer(),
+  /** Null where the record can no longer be read. */
+  schedina: Nullable(Mascherata)
+})
+
+const Esito = OneOf(['K', 'N', '?'], { description: 'K noto, riga per riga; N provato non acquisito; ? sconosciuto' })
+
+/** What was seen of an attempt: a reply, a receipt, a decision, or that its time ran out. */
+const Osservazione = Closed({
+  esito: Esito,
+  fonte: Type.String(),
+  schedine: Type.Integer(),
+  notti: Type.Integer(),
+  http_status: Nullable(Type.Integer()),
+  errore: Nullable(Type.String()),
+  registrato_il: Instant
+})
+
+const Tentativo = Closed({
+  numero: Type.Integer(),
+  base: Type.String(),
+  inviato_il: Instant,
+  giorno_da: Day,
+  giorno_a: Day,
+  schedine: Type.Integer(),
+  notti: Type.Integer(),
+  /** Null while the call is under way. */
+  esito: Nullable(Esito),
+  osservazioni: Type.Array(Osservazione)
+})
+
+const Transizione = Closed({
+  id: Id,
+  da: Nullable(Stato),
+  a: Stato,
+  chi: Type.String(),
+  perche: Type.String(),
+  quando: Instant,
+  hash: Type.String({ description: 'SHA-256 concatenato al precedente, esadecimale' })
+})
+
+const DECISIONI = ['reinvia', 'acquisito', 'depositato', 'annulla'] as const
+
+const DecisionePresa = Closed({
+  decisione: OneOf(DECISIONI),
+  versione: Type.Integer(),
+  chi: Type.String(),
+  motivo: Type.String(),
+  protocollo: Nullable(Type.String()),
+  quando: Instant
+})
+
+const DETAIL_EXAMPLE = {
+  ...EXAMPLE,
+  versione: 3,
+  righe: [{
+    indice: 0,
+    capo: 0,
+    esito: 'sconosciuta',
+    codice_errore: null,
+    messaggio_soap: null,
+    dettaglio: null,
+    permanenza: 3,
+    schedina: {
+      tipo_alloggiato: '16', cognome: 'B.', nome: 'A.', anno_nascita: 1985, cittadinanza: '100000100', tipo_documento: 'IDELE', numero_documento: '…5AA'
+    }
+  }],
+  tentativi: [{
+    numero: 1,
+    base: 'primo',
+    inviato_il: '2026-11-21T09:30:30.000Z',
+    giorno_da: '2026-11-21',
+    giorno_a: '2026-11-21',
+    schedine: 1,
+    notti: 3,
+    esito: '?',
+    osservazioni: [{ esito: '?', fonte: 'risposta', schedine: 0, notti: 0, http_status: null, errore: 'timeout', registrato_il: '2026-11-21T09:31:00.000Z' }]
+  }],
+  transizioni: [{
+    id: 1,
+    da: null,
+    a: 'pronto',
+    chi: 'server',
+    perche: 'accettato',
+    quando: '2026-11-21T09:30:00.000Z',
+    hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+  }],
+  decisioni: [],
+  ricevuta_giorno: null
+}
+
+export const InvioDetail = Closed({
+  ...fields,
+  versione: Type.Integer(),
+  righe: Type.Array(Riga),
+  tentativi: Type.Array(Tentativo),
+  transizioni: Type.Array(Transizione),
+  decisioni: Type.Array(DecisionePresa),
+  /** The kept receipt of the day on which it was sent. */
+  ricevuta_giorno: Nullable(Closed({ giorno: Day, sha256: Type.String(), schedine: Nullable(Type.Integer()), notti: Nullable(Type.Integer()) }))
+}, {
+  $id: 'InvioConStoria', examples: [DETAIL_EXAMPLE]
+})
+export type InvioDetail = Static<typeof InvioDetail>
+
+export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
+
+/** Ten characters that are not blanks at the ends. */
+const Motivo = Text(1000, { pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f]*$', description: 'Almeno 10 caratteri', examples: ['Verificato sul portale della Questura'] })
+
+export const DecisionBody = Closed({
+  decisione: OneOf(DECISIONI),
+  motivo: Motivo,
+  protocollo: Type.Optional(Text(100, { minLength: 1, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })),
+  versione: Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'La versione su cui si decide (ETag)' }),
+  conferma: Text(60, { description: 'Scritta a mano: numero di ospiti e data di arrivo', examples: ['2 ospiti 2026-11-21'] })
+}, {
+  examples: [{ decisione: 'reinvia', motivo: 'La schedina non risulta sul portale della Questura', versione: 3, conferma: '1 ospite 2026-11-21' }]
+})
+export type DecisionBody = Static<typeof DecisionBody>
+
+export const DecisionAnswer = Closed({ message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() }, {
+  examples: [{ message: 'Decisione registrata. Stato dell\'invio: esito sconosciuto', data: DETAIL_EXAMPLE, status: 200 }]
+})
+
+export const HoldState = Closed({ sospeso: Type.Boolean(), motivo: Nullable(Type.String()), chi: Nullable(Type.String()), dal: Nullable(Instant) }, {
+  $id: 'SospensioneInvii', examples: [{ sospeso: true, motivo: 'Controllo delle credenziali', chi: 'user:amministratore-1', dal: '2026-11-21T09:30:00.000Z' }]
+})
+export type HoldState = Static<typeof HoldState>
+export const HoldBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
+  examples: [{ sospeso: true, motivo: 'Controllo delle credenziali' }]
+})
+
+export const PoliceAccount = Closed({
+  utente: Nullable(Type.String()),
+  modalita: OneOf(['sandbox', 'production']),
+  /** Nothing else files with this account: a receipt that adds up then proves by itself. */
+  canale_esclusivo: Type.Boolean()
+}, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
+export type PoliceAccount = Static<typeof PoliceAccount>
+export const PoliceAccountBody = Closed({ canale_esclusivo: Type.Boolean() }, { examples: [{ canale_esclusivo: true }] })

@@ -1,0 +1,107 @@
+import { and, asc, desc, eq, gte, like, lt, lte, notLike, sql, type SQL } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/index.ts'
+import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { decodeCursor, type Position } from '#src/plugins/paging.ts'
+import { InvioNonTrovato } from './errors.ts'
+import { attemptsOf, decisionsOf, receiptOf, transitionsOf } from './history.ts'
+import { maskedLine } from './mask.ts'
+import { openRow } from './rows.ts'
+
+/** Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. */
+export function scopeOf (mode: 'sandbox' | 'production'): SQL {
+  return (mode === 'sandbox' ? like : notLike)(invii.utente, 'sandbox:%')
+}
+
+/** The only order of the list: the newest first. */
+const SORT = '-id'
+
+/** An instant as the API writes it. */
+const iso = (column: PgColumn) => sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+const columns = {
+  id: invii.id,
+  ricevuta: invii.ricevuta,
+  stato: sql<Invio['stato']>`${invii.stato}`,
+  metodo: invii.metodo,
+  id_appartamento: invii.id_appartamento,
+  prenotazione_id: invii.prenotazione_id,
+  data_arrivo: invii.data_arrivo,
+  permanenza: invii.permanenza,
+  scadenza: iso(invii.scadenza),
+  numero_schedine: sql<number>`(select count(*)::int from ${schedine} s where s.invio_id = ${invii}.id)`,
+  operatore: invii.operatore,
+  nota: invii.nota,
+  creato_il: iso(invii.creato_il),
+  aggiornato_il: iso(invii.aggiornato_il)
+}
+
+type Filters = Omit<InvioQuery, 'limit' | 'cursor'>
+
+export interface InvioPage { data: Invio[], next: Position | undefined }
+
+/** One page of the ledger, the newest first, and where the next one begins. */
+export async function submissionPage (db: Executor, scope: SQL, filters: Filters, limit: number, cursor?: string): Promise<InvioPage> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
+  const found = await db.select(columns).from(invii).where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
+    .orderBy(desc(invii.id))
+    // One row more than asked for tells whether anything follows.
+    .limit(limit + 1)
+  const last = found.length > limit ? found[limit - 1] : undefined
+  return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
+}
+
+/** How many submissions the filters let through. */
+export function countSubmissions (db: Executor, scope: SQL, filters: Filters): Promise<number> {
+  return db.$count(invii, and(...conditions(scope, filters)))
+}
+
+/**
+ * A submission with its whole history, as of one moment. Its guests are masked: nobody reads them in clear here.
+ * @throws InvioNonTrovato
+ */
+export function submissionDetail (db: Database, keys: Keys, scope: SQL, id: number): Promise<InvioDetail> {
+  return db.transaction(async (tx) => {
+    const [found] = await tx.select({ invio: columns, utente: invii.utente, versione: invii.versione }).from(invii)
+      .where(and(scope, eq(invii.id, id)))
+    if (!found) throw new InvioNonTrovato()
+    const { invio, utente, versione } = found
+    const tentativi = await attemptsOf(tx, id)
+    return {
+      ...invio,
+      versione,
+      righe: await maskedRows(tx, keys, id),
+      tentativi,
+      transizioni: await transitionsOf(tx, id),
+      decisioni: await decisionsOf(tx, id),
+      ricevuta_giorno: await receiptOf(tx, utente, tentativi)
+    }
+  }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
+}
+
+function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Filters): (SQL | undefined)[] {
+  return [
+    scope,
+    stato === undefined ? undefined : eq(invii.stato, stato),
+    prenotazione_id === undefined ? undefined : eq(invii.prenotazione_id, prenotazione_id),
+    da === undefined ? undefined : gte(invii.data_arrivo, da),
+    a === undefined ? undefined : lte(invii.data_arrivo, a),
+    ricevuta === undefined ? undefined : eq(invii.ricevuta, ricevuta)
+  ]
+}
+
+async function maskedRows (db: Executor, keys: Keys, id: number): Promise<InvioDetail['righe']> {
+  const rows = await db.select().from(schedine).where(eq(schedine.invio_id, id)).orderBy(asc(schedine.indice))
+  return rows.map(({ indice, capo, esito, codice_errore, messaggio_soap, dettaglio, permanenza, riga }) => ({
+    indice,
+    capo,
+    esito: esito as InvioDetail['righe'][number]['esito'],
+    codice_errore,
+    messaggio_soap,
+    dettaglio,
+    permanenza,
+    schedina: maskedLine(openRow(keys, id, indice, riga))
+  }))
+}

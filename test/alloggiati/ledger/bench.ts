@@ -1,0 +1,73 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import pino from 'pino'
+import type { Test } from 'tap'
+import { encode } from '#src/alloggiati/codec/codec.ts'
+import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
+import { groups } from '#src/alloggiati/rules/groups.ts'
+import { validate } from '#src/alloggiati/rules/validate.ts'
+import { policeService } from '#src/alloggiati/service.ts'
+import { readConfig } from '#src/config.ts'
+import { createKeys } from '#src/keys.ts'
+import { createClock } from '#src/time.ts'
+import { tables } from '#test/alloggiati/rules/samples.ts'
+import { CREDENTIALS, productionEnviron, standIn } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { temporaryFolder } from '#test/helper.ts'
+
+/** What has to be said of a submission besides its guests. */
+export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
+
+/**
+ * The ledger between a database of its own and a police on loopback, without the server around it: nothing happens by itself.
+ * Each `worker` is a process of its own as far as the ledger goes.
+ */
+export async function ledgerBench (t: Test) {
+  const police = await standIn(t)
+  const { db, sql } = await testDatabase(t)
+  const dataDir = temporaryFolder(t)
+  const keys = createKeys(randomBytes(32))
+  const clock = createClock()
+  const logs: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
+
+  return {
+    police,
+    sql,
+    logs,
+    async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
+      const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
+      const { service } = await policeService({ config, keys, clock, db, log })
+      return { db, keys, clock, service: service!, head: ledgerHead(dataDir), log, name: `prova/${randomUUID()}`, ...changes }
+    },
+    reserve: (ospiti: readonly object[], more: More = {}) => reserve(db, keys, clock, submissionOf(ospiti, more)),
+    /** Lets the leases of all submissions end, or of one. */
+    expire: async (one?: Reserved) => {
+      await sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${one?.id ?? null} or ${one === undefined}`
+    },
+    /** Where every submission stands, in order: `stato/esito,esito`. */
+    states: async () => (await sql<{ state: string }[]>`
+      select i.stato || '/' || string_agg(s.esito, ',' order by s.indice) as state
+      from invii i join invii_schedine s on s.invio_id = i.id group by i.id order by i.id`).map(({ state }) => state)
+  }
+}
+
+/** A submission of guests that arrive today. */
+function submissionOf (ospiti: readonly object[], { account = CREDENTIALS.ALLOGGIATI_UTENTE, id_appartamento }: More): Submission {
+  const today = createClock().today()
+  const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
+  const { records, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
+  if (records === null) throw new Error(JSON.stringify(errors))
+  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
+  return {
+    account,
+    operatore: 'prova',
+    metodo: 'Send',
+    records,
+    lines: records.map(encode),
+    capi: records.map((_, index) => heads.get(index)!),
+    id_appartamento,
+    prenotazione_id: null
+  }
+}

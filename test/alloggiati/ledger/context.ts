@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto'
+import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { policeService } from '#src/alloggiati/service.ts'
+import { readConfig } from '#src/config.ts'
+import { createKeys } from '#src/keys.ts'
+import { createClock, type Clock } from '#src/time.ts'
+import { productionEnviron } from '#test/alloggiati/stand-in.ts'
+import type { TestApp } from '#test/helper.ts'
+
+/** The ledger of an application as another process on its database would have it, for a police on loopback. */
+export async function ledgerOf ({ app, dataDir, url }: TestApp, police: { endpoint: string }, clock: Clock = createClock()): Promise<LedgerContext> {
+  const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, ...productionEnviron(police) })
+  const keys = createKeys(config.MASTER_KEY)
+  const { service } = await policeService({ config, keys, clock, db: app.db, log: app.log })
+  return { db: app.db, keys, clock, service: service!, head: ledgerHead(dataDir), log: app.log, name: `prova/${randomUUID()}` }
+}
+
+/** Lets the leases of all submissions end, or of one. */
+export async function expire ({ app }: Pick<TestApp, 'app'>, id?: number): Promise<void> {
+  await app.sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${id ?? null} or ${id === undefined}`
+}

@@ -1,0 +1,252 @@
+import t from 'tap'
+import { createClock, addDays } from '#src/time.ts'
+import { family } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/soap/server.ts'
+import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
+
+const today = createClock().today()
+const rowsOf = async (server: Parameters<typeof detail>[0], id: number) => (await detail(server, id)).righe.map(({ esito }) => esito)
+
+t.test('reinvia: what is unknown is sent again at once, and the answer tells what came of it', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server, family())
+  t.match(await detail(server, id), { stato: 'sconosciuto', righe: [{ esito: 'sconosciuta' }, { esito: 'sconosciuta' }], tentativi: [{ esito: '?' }] })
+  const { versione } = await detail(server, id)
+  const decided = await decide(id, 'reinvia')
+  t.equal(decided.statusCode, 200, decided.body)
+  t.match(decided.json(), {
+    status: 200,
+    message: 'Decisione registrata. Stato dell\'invio: acquisito per intero',
+    data: {
+      id,
+      stato: 'acquisito',
+      righe: [{ esito: 'acquisita' }, { esito: 'acquisita' }],
+      tentativi: [{ numero: 1, esito: '?' }, { numero: 2, esito: 'K' }],
+      decisioni: [{ decisione: 'reinvia', versione: versione + 1, chi: 'user:amministratore-1', motivo: 'Guardato sul portale', protocollo: null }]
+    }
+  })
+  t.equal(police.callsOf('Send').length, 2)
+  t.equal(police.callsOf('Send')[0]!.rows.join(), police.callsOf('Send')[1]!.rows.join())
+})
+
+t.test('a decision stands in the chain with who made it and why, after the step that made it decidable', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await decide(id, 'annulla', { motivo: 'L\'ospite non è mai arrivato' })
+  const { transizioni } = await detail(server, id)
+  t.match(transizioni.slice(-2), [
+    { da: 'sconosciuto', a: 'da_verificare', chi: 'user:amministratore-1' },
+    { da: 'da_verificare', a: 'annullato', chi: 'user:amministratore-1', perche: /L'ospite non è mai arrivato$/ }
+  ])
+})
+
+t.test('a resend that fails before the dispatch does not free a guest who may have been acquired', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  police.on.GenerateToken = (socket) => socket.resetAndDestroy()
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  const decided = await decide(id, 'reinvia')
+  t.equal(decided.statusCode, 200)
+  t.equal(decided.json().data.stato, 'pronto', 'it will be tried again')
+  t.same(await rowsOf(server, id), ['in_corso'])
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('reinvia is refused when the arrival window has closed', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await server.app.sql`alter table invii disable trigger invii_cambia`
+  await server.app.sql`update invii set data_arrivo = ${addDays(today, -2)}`
+  await server.app.sql`alter table invii enable trigger invii_cambia`
+  const refused = await decide(id, 'reinvia')
+  t.match(refused.json(), { status: 409, codice: 'DECISIONE_NON_POSSIBILE', error: /finestra di arrivo/ })
+  t.equal((await detail(server, id)).stato, 'sconosciuto')
+  t.equal((await decide(id, 'depositato')).statusCode, 200, 'the other ways stay open')
+})
+
+t.test('acquisito: the attempt is known on somebody\'s word, with its rows and nights', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server, family())
+  t.match((await decide(id, 'acquisito')).json().data, {
+    stato: 'acquisito',
+    righe: [{ esito: 'acquisita' }, { esito: 'acquisita' }],
+    tentativi: [{ esito: 'K', osservazioni: [{ esito: '?', fonte: 'risposta' }, { esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 }] }]
+  })
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio(family()))).statusCode, 409, 'its guests are taken')
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('depositato: filed by other means, with its protocol, and its guests stay taken', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  const without = await decide(id, 'depositato', { protocollo: undefined })
+  t.match(without.json(), { status: 400, dettagli: [{ campo: 'protocollo' }] })
+  t.match((await decide(id, 'depositato')).json().data, {
+    stato: 'depositato_altrove', righe: [{ esito: 'depositata' }], decisioni: [{ protocollo: 'PEC 2026/4711' }]
+  })
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+})
+
+t.test('annulla: guests that may have been acquired stay taken', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'sconosciuta' }] })
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('annulla: guests that certainly were not acquired are free again', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
+  t.match((await decide(id, 'acquisito')).json(), { status: 409, error: /nessun tentativo/ })
+  t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'annullata' }], tentativi: [{ esito: 'N' }] })
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+})
+
+t.test('reinvia needs a row in doubt', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await server.app.sql`update invii_schedine set esito = 'non_inviata' where invio_id = ${id}`
+  t.match((await decide(id, 'reinvia')).json(), { status: 409, error: /nessuna schedina è in dubbio/ })
+})
+
+t.test('an invio of another account is not sent again with this one', async (t) => {
+  const { police, server } = await desk(t)
+  const id = await unknown(police, server)
+  const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir, ALLOGGIATI_UTENTE: 'RM000002' })
+  t.match((await administrator(other).decide(id, 'reinvia')).json(), { status: 409, error: /altro account/ })
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('the phrase is typed, or nothing is decided; the refusal says what is expected', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server, family())
+  for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
+    const refused = await decide(id, 'annulla', { conferma })
+    t.match(refused.json(), { status: 400, dettagli: [{ campo: 'conferma', messaggio: `deve essere «2 ospiti ${today}»` }] }, conferma)
+  }
+  t.equal((await detail(server, id)).stato, 'sconosciuto')
+  t.equal((await decide(id, 'annulla', { conferma: ` 2  OSPITI ${today} ` })).statusCode, 200, 'blanks and capitals do not matter')
+})
+
+t.test('a reason of ten characters is needed', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  for (const motivo of ['', 'corto', '   corto      ', 'nove char', ' '.repeat(40)]) t.match((await decide(id, 'annulla', { motivo })).json(), { status: 400, dettagli: [{ campo: 'motivo' }] }, motivo)
+  t.equal((await decide(id, 'annulla', { motivo: 'dieci char' })).statusCode, 200)
+})
+
+t.test('only administrators decide', async (t) => {
+  const { police, server } = await desk(t)
+  const id = await unknown(police, server)
+  const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
+  t.equal((await server.call('POST', `${INVII}/${id}/decisione`, body)).statusCode, 403)
+  const operator = { authorization: `Bearer ${server.token()}` }
+  t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers: operator, payload: body })).statusCode, 403)
+  t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, payload: body })).statusCode, 401)
+})
+
+t.test('a decision on another version than the present one is refused', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  const { versione } = await detail(server, id)
+  for (const wrong of [versione - 1, versione + 1]) t.match((await decide(id, 'acquisito', { versione: wrong })).json(), { status: 409, codice: 'INVIO_CAMBIATO' })
+  t.same((await detail(server, id)).decisioni, [])
+})
+
+t.test('what is settled cannot be decided on, and what does not exist is not found', async (t) => {
+  const { server, decide, admin } = await desk(t)
+  const id = await sent(server)
+  t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
+  const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
+  t.match((await admin('POST', `${INVII}/4711/decisione`, body)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
+})
+
+t.test('of administrators who decide at once, on two servers, one wins and the others are told 409', async (t) => {
+  const { police, server } = await desk(t)
+  const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  const id = await unknown(police, server)
+  const people = Array.from({ length: 8 }, (_, n) => administrator(n % 2 ? server : other, `amministratore-${n}`))
+  const choices = ['reinvia', 'acquisito', 'depositato', 'annulla']
+  const answers = await Promise.all(people.map(({ decide }, n) => decide(id, choices[n % 4]!)))
+  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, ...Array.from({ length: 7 }, () => 409)])
+  t.equal((await detail(server, id)).decisioni.length, 1)
+})
+
+t.test('a decision serves once: back in doubt, the submission wants another', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  police.on.Send = (socket) => socket.resetAndDestroy()
+  t.equal((await decide(id, 'reinvia')).json().data.stato, 'sconosciuto')
+  t.equal(police.callsOf('Send').length, 2)
+  await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
+  for (const stato of ['pronto', 'depositato_altrove', 'annullato']) {
+    await t.rejects(server.app.sql`update invii set stato = ${stato} where id = ${id}`, { code: 'LC001' }, stato)
+  }
+  t.equal((await decide(id, 'reinvia')).statusCode, 200, 'a new one serves')
+  t.equal(police.callsOf('Send').length, 3)
+})
+
+t.test('a decision cannot be changed or removed', async (t) => {
+  const { police, server, decide } = await desk(t)
+  await decide(await unknown(police, server), 'acquisito')
+  await t.rejects(server.app.sql`update invii_decisioni set motivo = 'altro'`, { code: 'LC003' })
+  await t.rejects(server.app.sql`delete from invii_decisioni`, { code: 'LC003' })
+})
+
+t.test('what a late reply has proven acquired is neither sent again nor cancelled', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const sending = sent(server)
+  await reply.arrived
+  const [{ id } = { id: 0 }] = await server.app.sql<{ id: number }[]>`select id from invii`
+  await server.app.sql`update invii set stato = 'sconosciuto' where id = ${id}`
+  await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
+  await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte, schedine, notti) values (${id}, 1, 'K', 'ricevuta', 1, 3)`
+  for (const decisione of ['reinvia', 'annulla']) t.match((await decide(id, decisione)).json(), { status: 409, error: /ha acquisito/ }, decisione)
+  t.equal((await decide(id, 'acquisito')).json().data.tentativi[0].osservazioni.length, 1, 'and nothing is added to the proof')
+  reply.release(answer(rowsReply('Send', [true])))
+  await sending
+})
+
+t.test('what was taken for acquired on somebody\'s word can be decided on again', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await decide(id, 'acquisito')
+  await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
+  t.match((await decide(id, 'reinvia')).json().data, { stato: 'acquisito', tentativi: [{ esito: 'K' }, { esito: 'K' }] })
+  t.equal(police.callsOf('Send').length, 2)
+})
+
+t.test('a decision to send again is carried out by the sweep when its server dies at once', async (t) => {
+  const { police, server, decide } = await desk(t)
+  const id = await unknown(police, server)
+  const beside = held()
+  police.on.Send = beside.behaviour
+  const flight = sent(server, [guestNo(2)])
+  await beside.arrived
+  t.equal((await decide(id, 'reinvia')).json().data.stato, 'pronto', 'the account is in flight with another')
+  delete police.on.Send
+  beside.release(answer(rowsReply('Send', [true])))
+  await flight
+  await server.app.sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${id}`
+  await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  await until(async () => (await detail(server, id)).stato === 'acquisito')
+  t.equal(police.callsOf('Send').length, 3)
+})
+
+t.test('the same Idempotency-Key gives the decision\'s answer again, without a second call', async (t) => {
+  const { police, server } = await desk(t)
+  const id = await unknown(police, server)
+  const { versione } = await detail(server, id)
+  const headers = { authorization: `Bearer ${server.token({ role: 'service_role' })}`, 'idempotency-key': 'una' }
+  const payload = { decisione: 'reinvia', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${today}` }
+  const decide = () => server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers, payload })
+  const [first, second] = [await decide(), await decide()]
+  t.equal(second.body, first.body)
+  t.equal(police.callsOf('Send').length, 2)
+})

@@ -1,0 +1,54 @@
+import type { LightMyRequestResponse } from 'fastify'
+import type { Test } from 'tap'
+import type { InvioDetail } from '#schemas/invio.ts'
+import type { Schedina } from '#schemas/schedina.ts'
+import { guestNo, invio, production, standIn, type StandIn } from '#test/alloggiati/stand-in.ts'
+import type { TestApp } from '#test/helper.ts'
+
+/* What an administrator does with the ledger. */
+
+export const INVII = '/api/v1/invii'
+
+/** A production server, its police, and an administrator's calls. */
+export async function desk (t: Test, environ: Record<string, string> = {}) {
+  const police = await standIn(t)
+  const server = await production(t, police, environ)
+  return { police, server, ...administrator(server) }
+}
+
+export function administrator (server: TestApp, sub = 'amministratore-1') {
+  const headers = { authorization: `Bearer ${server.token({ sub, role: 'service_role' })}` }
+  const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<LightMyRequestResponse> => (
+    server.app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: body }) }))
+  return {
+    admin: call,
+    /** Decides on a submission as it is now, with the right phrase; `changes` make it wrong. */
+    async decide (id: number, decisione: string, changes: object = {}): Promise<LightMyRequestResponse> {
+      const { versione, numero_schedine, data_arrivo } = await detail(server, id)
+      const conferma = `${numero_schedine} ${numero_schedine === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
+      const protocollo = decisione === 'depositato' ? { protocollo: 'PEC 2026/4711' } : {}
+      return call('POST', `${INVII}/${id}/decisione`, { decisione, motivo: 'Guardato sul portale', versione, conferma, ...protocollo, ...changes })
+    }
+  }
+}
+
+export async function detail ({ call }: TestApp, id: number): Promise<InvioDetail> {
+  const response = await call('GET', `${INVII}/${id}`)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json<{ data: InvioDetail }>().data
+}
+
+/** Sends guests and gives the id of the submission. */
+export async function sent (server: TestApp, guests: readonly Schedina[] = [guestNo(1)]): Promise<number> {
+  await server.call('POST', '/api/alloggiati/invio', invio(guests))
+  const [{ id } = { id: 0 }] = await server.app.sql<{ id: number }[]>`select max(id) as id from invii`
+  return id
+}
+
+/** A submission whose reply was lost: nobody knows whether it was acquired. */
+export async function unknown (police: StandIn, server: TestApp, guests?: readonly Schedina[]): Promise<number> {
+  police.on.Send = (socket) => socket.resetAndDestroy()
+  const id = await sent(server, guests)
+  delete police.on.Send
+  return id
+}

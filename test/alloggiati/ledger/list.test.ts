@@ -1,0 +1,120 @@
+import t, { type Test } from 'tap'
+import { STATI, type Invio } from '#schemas/invio.ts'
+import { STATES } from '#src/alloggiati/ledger/states.ts'
+import { createClock } from '#src/time.ts'
+import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
+import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { INVII } from './desk.ts'
+
+const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII + query)).json<{ data: Invio[] }>().data
+const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
+
+/** A sandbox with so many submissions. */
+async function filled (t: Test, count: number): Promise<TestApp> {
+  const server = await build(t, { TODAY: today })
+  for (let n = 0; n < count; n++) {
+    const check_in = n % 3 === 0 ? '2026-11-20' : today
+    await server.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n)], prenotazione: { ...soggiorno, check_in } })
+  }
+  return server
+}
+
+t.test('the API knows exactly the states of the ledger', async (t) => {
+  t.same([...STATI].sort(), Object.keys(STATES).sort())
+})
+
+t.test('an item tells what was sent, where it stands and until when the law wants it', async (t) => {
+  const server = await build(t, { TODAY: today })
+  const { id: prenotazione_id } = (await server.call('POST', '/api/v1/prenotazioni', {
+    nome_cognome: 'Marco Provetti', lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 1, numero_ospiti: 2
+  })).json().data
+  await server.call('POST', '/api/alloggiati/invio', {
+    ospiti: [single(), guestNo(2)], prenotazione: { check_in: today, numero_notti: 1, id: prenotazione_id }
+  })
+  const [item] = await list(server)
+  const { creato_il, aggiornato_il, ...rest } = item!
+  t.strictSame(rest, {
+    id: 1,
+    ricevuta: 'AW-20261121-1',
+    stato: 'acquisito',
+    metodo: 'Send',
+    id_appartamento: null,
+    prenotazione_id,
+    data_arrivo: today,
+    permanenza: 1,
+    scadenza: '2026-11-21T19:00:00.000Z',
+    numero_schedine: 2,
+    operatore: 'server',
+    nota: 'risposta del servizio'
+  })
+  for (const stamp of [creato_il, aggiornato_il]) t.match(stamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+})
+
+t.test('the newest come first, and the pages joined are the whole list', async (t) => {
+  const server = await filled(t, 7)
+  const whole = ids(await list(server))
+  t.same(whole, [7, 6, 5, 4, 3, 2, 1])
+  for (const limit of [1, 3, 7, 1000]) {
+    const found: number[] = []
+    let next: string | undefined = `${INVII}?limit=${limit}`
+    while (next !== undefined) {
+      const response = await server.call('GET', next)
+      t.equal(response.headers['x-total-count'], '7')
+      found.push(...ids(response.json<{ data: Invio[] }>().data))
+      next = /^<(.+)>; rel="next"$/.exec(String(response.headers.link))?.[1]
+    }
+    t.same(found, whole, `limit ${limit}`)
+  }
+})
+
+t.test('a page has a hundred items when nobody says, and a cursor of another list is refused', async (t) => {
+  const server = await build(t, { TODAY: today })
+  await server.app.sql`
+    insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
+    select 'AW-PROVA-' || n, 'sandbox:XX000001', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now() + interval '1 hour' from generate_series(1, 101) n`
+  const first = await server.call('GET', INVII)
+  t.equal(first.json().data.length, 100)
+  t.equal(first.headers['x-total-count'], '101')
+  t.match(first.headers.link, /cursor=/)
+  for (const cursor of ['x', Buffer.from('["id","1",1]').toString('base64url')]) {
+    t.match((await server.call('GET', `${INVII}?cursor=${cursor}`)).json(), { status: 400, dettagli: [{ campo: 'cursor' }] })
+  }
+  for (const query of ['limit=0', 'limit=1001', 'altro=1', 'stato=ignoto', 'da=ieri']) t.equal((await server.call('GET', `${INVII}?${query}`)).statusCode, 400, query)
+})
+
+t.test('filters narrow the list, its count and its pages', async (t) => {
+  const server = await filled(t, 7)
+  const found = async (query: string) => ids(await list(server, query))
+  t.same(await found('?da=2026-11-21'), [6, 5, 3, 2])
+  t.same(await found('?a=2026-11-20'), [7, 4, 1])
+  t.same(await found('?da=2026-11-20&a=2026-11-20&limit=2'), [7, 4])
+  t.same(await found('?ricevuta=AW-20261121-3'), [3])
+  t.same(await found('?stato=acquisito&limit=1'), [7])
+  t.same(await found('?stato=sconosciuto'), [])
+  t.same(await found('?prenotazione_id=1'), [])
+  t.equal((await server.call('GET', `${INVII}?a=2026-11-20&limit=1`)).headers['x-total-count'], '3')
+})
+
+t.test('what the sandbox took is not shown in production, nor the other way round', async (t) => {
+  const sandbox = await filled(t, 1)
+  const police = await standIn(t)
+  const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
+  t.same(await list(real), [])
+  t.equal((await real.call('GET', `${INVII}/1`)).statusCode, 404)
+  t.equal((await sandbox.call('GET', `${INVII}/1`)).statusCode, 200)
+})
+
+t.test('without credentials what was sent can still be read', async (t) => {
+  const police = await standIn(t)
+  const real = await production(t, police)
+  const { ricevuta } = (await real.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(1)], prenotazione: { check_in: createClock().today(), numero_notti: 1 } })).json()
+  const bare = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: real.url, DATA_DIR: real.dataDir })
+  t.match(await list(bare), [{ ricevuta }])
+  t.equal((await bare.call('GET', `${INVII}/1`)).statusCode, 200)
+})
+
+t.test('nobody reads the ledger without credentials of his own', async (t) => {
+  const { app } = await build(t, { TODAY: today })
+  for (const url of [INVII, `${INVII}/1`, `${INVII}/sospensione`, '/api/v1/alloggiati/account']) t.equal((await app.inject(url)).statusCode, 401, url)
+})

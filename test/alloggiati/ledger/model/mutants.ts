@@ -1,0 +1,65 @@
+import type { Rule } from './rules.ts'
+import type { Scope } from './world.ts'
+
+/** The smallest world: one submission, one worker, one attempt, nobody makes mistakes. */
+export const SMALL: Scope = {
+  units: 1,
+  workers: 1,
+  attempts: 1,
+  crashes: 0,
+  resends: 0,
+  reentries: 0,
+  strangers: 0,
+  exclusive: true,
+  partial: false,
+  portal: false,
+  midnight: false,
+  quiet: false
+}
+
+/** `P1` twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` one crash, two in doubt */
+export type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5'
+
+export interface Mutant {
+  off: readonly Rule[]
+  /** What it leads to; null: nothing, and `why` says so. */
+  damage: Damage | null
+  /** Whether the trigger alone, with every line of code forgetful of the rule, holds it all the same. */
+  triggerHolds?: true
+  why?: string
+  scope: Partial<Scope>
+}
+
+const RETRIED = { workers: 2, attempts: 2 } as const
+
+/** Each rule switched off, in the smallest world in which it matters. */
+export const MUTANTS: readonly Mutant[] = [
+  { off: ['writeAhead'], damage: 'P1', scope: { attempts: 2 } },
+  { off: ['leaseToUnknown'], damage: 'P1', triggerHolds: true, scope: RETRIED },
+  { off: ['timeoutIsUnknown'], damage: 'P1', triggerHolds: true, scope: { attempts: 2 } },
+  { off: ['sweep'], damage: 'P2', scope: { crashes: 1 } },
+  { off: ['claimCas'], damage: null, why: 'the second of two claims cannot dispatch', scope: RETRIED },
+  { off: ['ownerCas'], damage: null, why: 'whoever dispatches first, the other one finds it in_invio', scope: { ...RETRIED, resends: 1 } },
+  { off: ['dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
+  { off: ['claimCas', 'dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
+  { off: ['oneFlight'], damage: 'P5', scope: { units: 2, workers: 2, crashes: 1, quiet: true } },
+  { off: ['deadline'], damage: 'P1', scope: RETRIED },
+  { off: ['ownDeadline'], damage: 'P1', scope: RETRIED },
+  { off: ['ownAttempt'], damage: 'P1', scope: RETRIED },
+  { off: ['anyAttempt'], damage: 'P4', scope: { workers: 2, attempts: 3, resends: 1 } },
+  { off: ['lateStops'], damage: 'P4', scope: { ...RETRIED, resends: 1 } },
+  { off: ['lateCounts'], damage: null, why: 'without it a receipt or a person settles what the answer could have', scope: { ...RETRIED, resends: 1 } },
+  { off: ['missingIsNotZero'], damage: 'P1', scope: { attempts: 2 } },
+  { off: ['twoFetches'], damage: 'P1', scope: { attempts: 2 } },
+  { off: ['straddle'], damage: 'P1', scope: { attempts: 2, midnight: true } },
+  { off: ['settledDay'], damage: 'P3', scope: { units: 2, workers: 2, crashes: 1 } },
+  { off: ['wholeDay'], damage: 'P3', scope: { units: 2 } },
+  { off: ['exclusive'], damage: 'P3', scope: { exclusive: false, strangers: 1 } },
+  { off: ['portal'], damage: 'P3', scope: { units: 2, portal: true } },
+  { off: ['decidedUnknown'], damage: 'P1', scope: { units: 2, attempts: 2 } },
+  { off: ['decisionOnce'], damage: 'P1', triggerHolds: true, scope: { resends: 1, attempts: 3 } },
+  { off: ['decisionKind'], damage: 'P1', scope: { attempts: 2 } },
+  { off: ['fullProof'], damage: 'P3', scope: { partial: true, midnight: true } },
+  { off: ['negativeEnds'], damage: 'P3', triggerHolds: true, scope: { resends: 1, attempts: 2 } },
+  { off: ['cancelLocks'], damage: 'P1', scope: { reentries: 1, attempts: 2 } }
+]

@@ -1,0 +1,67 @@
+import { go, inTable } from './trigger.ts'
+import { IDLE, known, mayBeThere, off, provenState, step, type Attempt, type Outcome, type Step, type Unit, type World } from './world.ts'
+
+type NegativeEnd = 'pronto' | 'non_inviato' | 'rifiutato'
+
+/** Writes an outcome down and lets the submission follow it. `to`: where an N leads. */
+export function settle (w: World, i: number, label: string, outcome: Outcome, to: NegativeEnd = 'pronto'): Step {
+  return step(w, label, (n) => {
+    const { unit, attempt, lapsed } = n.workers[i]!
+    const u = n.units[unit]!
+    release(n, i)
+    if (lapsed && off(n, 'lateCounts')) return
+    if (u.stato === 'preso' && off(n, 'writeAhead')) go(n, u, 'in_invio')
+    const present = u.attempts.length - 1
+    const index = off(n, 'ownAttempt') ? present : attempt
+    if (!record(n, u, u.attempts[index]!, outcome)) return
+    if (index === present && index >= u.first) follow(n, u, outcome, to)
+    else if (!off(n, 'anyAttempt')) conclude(n, u)
+  })
+}
+
+/** @returns false when a person's word stands against it: a K by decision cannot be unwritten, and a person must look again */
+function record (n: World, u: Unit, a: Attempt, outcome: Outcome): boolean {
+  const denied = a.decided && outcome !== 'K' && outcome !== '?' && u.stato === 'acquisito'
+  if (denied) go(n, u, 'da_verificare')
+  else if (a.outcome === '' || (a.outcome === '?' && outcome !== '?')) a.outcome = outcome
+  return !denied
+}
+
+function follow (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void {
+  if (outcome === 'N') return negative(n, u, to)
+  if (outcome === '?' && u.stato === 'in_invio') go(n, u, 'sconosciuto')
+  conclude(n, u)
+}
+
+/** The present attempt is proven not; others of the same submission may be there all the same. */
+function negative (n: World, u: Unit, to: NegativeEnd): void {
+  if (u.stato !== 'in_invio' && u.stato !== 'sconosciuto') return
+  if (u.attempts.some(known) && !off(n, 'anyAttempt')) return conclude(n, u)
+  if (to === 'pronto' || !mayBeThere(u) || off(n, 'negativeEnds')) return go(n, u, to)
+  if (u.stato === 'in_invio') go(n, u, 'sconosciuto')
+  go(n, u, 'da_verificare')
+}
+
+/** Once an acquisition is known the submission goes there, from wherever it is; only a call under way is waited for. */
+export function conclude (n: World, u: Unit): void {
+  const goal = provenState(u)
+  if (goal === undefined) return
+  if ((u.stato === 'pronto' || u.stato === 'preso') && !off(n, 'lateStops')) go(n, u, 'da_verificare')
+  const flying = u.stato === 'in_invio' && u.attempts.at(-1)!.outcome === ''
+  const waits = u.stato === 'in_invio' || u.stato === 'sconosciuto' || u.stato === 'da_verificare'
+  if (waits && !flying && inTable(u.stato, goal)) go(n, u, goal)
+}
+
+/** A worker is done with its call, or dead: what it has not written it will not write, and an answer to it is lost. */
+export function release (n: World, i: number): void {
+  const { phase, unit, attempt } = n.workers[i]!
+  n.workers[i] = IDLE
+  if (phase !== 'committed' && phase !== 'waiting') return
+  const a = n.units[unit]!.attempts[attempt]!
+  if (a.wire !== 'flying') a.wire = 'over'
+}
+
+/** Nobody owns the submission any more. */
+export function disown (n: World, unit: number): void {
+  for (const worker of n.workers) if (worker.phase !== 'idle' && worker.unit === unit) worker.owns = false
+}

@@ -1,0 +1,47 @@
+import { TRANSITIONS, type Evidence, type State } from '#src/alloggiati/ledger/states.ts'
+import { ownAttempts, type Day, type Unit, type World } from './world.ts'
+
+const ALLOWED = new Map(TRANSITIONS.map(({ da, a, serve }) => [`${da}>${a}`, serve]))
+
+/** Whether the table has this change at all. */
+export function inTable (da: State, a: State): boolean {
+  return ALLOWED.has(`${da}>${a}`)
+}
+
+/**
+ * Changes a submission's state, under the eyes of the database: the table of transitions, and what must stand beside each.
+ * @param decided a decision of this very version has been written down in the same step
+ */
+export function go (w: World, u: Unit, a: State, decided = false): void {
+  const change = `${u.stato}>${a}`
+  const { trigger, made } = w.law
+  if (trigger !== 'absent' && !stands(w, u, change, decided)) {
+    if (trigger === 'asserts') w.fault = `the table refuses ${change}`
+    w.refused = true
+  }
+  made.add(change)
+  u.stato = a
+}
+
+function stands (w: World, u: Unit, change: string, decided: boolean): boolean {
+  if (!ALLOWED.has(change)) return false
+  const serve = ALLOWED.get(change)
+  return serve === undefined || EVIDENCE[serve](w, u, decided)
+}
+
+/** The function `invii_prova` of the migration. */
+const EVIDENCE: Record<Evidence, (w: World, u: Unit, decided: boolean) => boolean> = {
+  tentativo_aperto: (_w, u) => ownAttempts(u).at(-1)?.outcome === '',
+  esito_K: (_w, u) => ownAttempts(u).some(({ outcome }) => outcome === 'K' || outcome === 'P'),
+  esito_N: (_w, u) => ownAttempts(u).at(-1)?.outcome === 'N',
+  tutti_N: (_w, u) => ownAttempts(u).every(({ outcome }) => outcome === 'N'),
+  reinvia: (_w, _u, decided) => decided,
+  depositato: (_w, _u, decided) => decided,
+  annulla: (_w, _u, decided) => decided,
+  ricevuta: (w, u) => ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.looks[firstDay(at)] !== null)
+}
+
+/** `giorno_da`: around midnight an attempt begins on the first of its two days. */
+function firstDay (at: number): Day {
+  return at < 2 ? 0 : 1
+}

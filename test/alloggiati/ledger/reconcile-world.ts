@@ -1,0 +1,136 @@
+import Fastify from 'fastify'
+import { randomBytes } from 'node:crypto'
+import { asc, eq, sql } from 'drizzle-orm'
+import type { Test } from 'tap'
+import { invii, invii_esiti, invii_schedine, invii_tentativi, sandbox_schedine } from '#drizzle/tables/index.ts'
+import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
+import { receipts } from '#src/alloggiati/receipts.ts'
+import { policeService } from '#src/alloggiati/service.ts'
+import { readConfig } from '#src/config.ts'
+import { createKeys } from '#src/keys.ts'
+import { dayInRome } from '#src/time.ts'
+import { clockAt } from '#test/alloggiati/sandbox/client.ts'
+import { testDatabase } from '#test/database.ts'
+import { temporaryFolder } from '#test/helper.ts'
+
+/* A ledger with a past: submissions as they stand after their calls, and the police's own memory of what it acquired. */
+
+export interface Sent {
+  /** When, ISO 8601. */
+  at: string
+  rows?: number
+  nights?: number
+  /** What the ledger saw: a reply, or nothing. */
+  seen: 'K' | 'N' | '?'
+  /** What the police acquired; as seen when it is not given. */
+  taken?: number
+  /** Rows that the rehearsal held back, besides. */
+  held?: number
+}
+
+export async function world (t: Test, present: string) {
+  const { db, url } = await testDatabase(t)
+  const clock = clockAt(present)
+  const logs: Record<string, unknown>[] = []
+  const { log } = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } } } })
+  const config = readConfig({ DATA_DIR: temporaryFolder(t), DATABASE_URL: url })
+  const keys = createKeys(config.MASTER_KEY)
+  const { service, close } = await policeService({ config, keys, clock, db, log })
+  t.teardown(close)
+  const context: LedgerContext = { db, keys, clock, service: service!, head: ledgerHead(config.DATA_DIR), log, name: 'prova' }
+  const archive = receipts(db, service, clock)
+  const { account, utente } = service!
+
+  /** A submission that was sent once; its outcome is as it was seen. */
+  async function sent ({ at, rows = 2, nights = 3, seen, taken = seen === 'K' ? rows : 0, held = 0 }: Sent): Promise<number> {
+    const inviato = new Date(at)
+    const [row] = await db.insert(invii).values({
+      ricevuta: `AW-${randomBytes(6).toString('hex')}`,
+      utente: account,
+      operatore: 'prova',
+      metodo: 'Send',
+      data_arrivo: dayInRome(inviato),
+      permanenza: nights,
+      scadenza: new Date(inviato.getTime() + 86_400_000).toISOString(),
+      stato: 'pronto',
+      lease_fino_al: LEASE
+    }).returning({ id: invii.id })
+    const { id } = row!
+    await db.insert(invii_schedine).values(Array.from({ length: rows + held }, (_, indice) => ({
+      invio_id: id,
+      indice,
+      capo: indice,
+      utente: account,
+      riga: randomBytes(8),
+      permanenza: nights,
+      impronta_contenuto: randomBytes(8),
+      impronta_identita: randomBytes(8),
+      esito: indice < rows ? 'in_corso' : 'rifiutata'
+    })))
+    await call(id, { at, rows, nights, seen })
+    await acquired(at, taken, nights)
+    return id
+  }
+
+  /** One call of a submission that is ready. */
+  async function call (id: number, { at, rows = 2, nights = 3, seen }: Sent): Promise<void> {
+    const inviato = new Date(at)
+    const until = new Date(inviato.getTime() + 600_000)
+    const chi = 'prova'
+    await db.transaction(async (tx) => {
+      await move(tx, id, { da: 'pronto', a: 'preso', chi, perche: '' })
+      const [unit] = await tx.select({ tentativo: invii.tentativo }).from(invii).where(eq(invii.id, id))
+      const numero = unit!.tentativo + 1
+      await tx.insert(invii_tentativi).values({
+        invio_id: id,
+        numero,
+        base: 'primo',
+        inviato_il: inviato.toISOString(),
+        consegna_entro: until.toISOString(),
+        giorno_da: dayInRome(inviato),
+        giorno_a: dayInRome(until),
+        schedine: rows,
+        notti: rows * nights,
+        impronta_richiesta: randomBytes(8)
+      })
+      await move(tx, id, { da: 'preso', a: 'in_invio', chi, perche: '', set: { tentativo: numero } })
+      const counts = seen === 'K' ? { schedine: rows, notti: rows * nights } : {}
+      // The reply came half a minute later.
+      const registrato_il = new Date(inviato.getTime() + 30_000).toISOString()
+      await tx.insert(invii_esiti).values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })
+      await move(tx, id, { da: 'in_invio', a: seen === 'K' ? 'acquisito' : seen === 'N' ? 'rifiutato' : 'sconosciuto', chi, perche: '' })
+      await moveRows(tx, id, seen === 'K' ? 'acquisita' : seen === 'N' ? 'rifiutata' : 'sconosciuta', 'in_corso')
+    })
+  }
+
+  /** The police acquires rows that the ledger may know of or not. */
+  async function acquired (at: string, rows: number, nights: number): Promise<void> {
+    if (rows === 0) return
+    const one = { utente, riga: 'prova', permanenza: nights, giorno: dayInRome(new Date(at)), acquisita_il: at }
+    await db.insert(sandbox_schedine).values(Array.from({ length: rows }, () => one))
+  }
+
+  /** State, outcomes of the rows, and what is known of the attempts with its source. */
+  async function stands (id: number) {
+    const [unit] = await db.select({ stato: invii.stato, nota: invii.nota }).from(invii).where(eq(invii.id, id))
+    const rows = await db.select({ esito: invii_schedine.esito }).from(invii_schedine)
+      .where(eq(invii_schedine.invio_id, id)).orderBy(asc(invii_schedine.indice))
+    const outcomes = await db.select().from(invii_esiti).where(eq(invii_esiti.invio_id, id)).orderBy(asc(invii_esiti.id))
+    return {
+      ...unit!,
+      rows: rows.map(({ esito }) => esito).join(' '),
+      outcomes: outcomes.map(({ numero, esito, fonte, schedine, notti }) => `${numero}${esito} ${fonte} ${schedine}/${notti}`)
+    }
+  }
+
+  async function exclusive (): Promise<void> {
+    await db.execute(sql`insert into account_polizia (utente, canale_esclusivo) values (${account}, true)`)
+  }
+
+  const errors = () => logs.filter(({ level }) => level === 50).map(({ msg, giorno, invio }) => ({ msg, giorno, invio }))
+  return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs }
+}
+
+export type World = Awaited<ReturnType<typeof world>>

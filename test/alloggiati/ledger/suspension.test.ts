@@ -1,0 +1,155 @@
+import t, { type Test } from 'tap'
+import { connect } from '#src/plugins/database/connect.ts'
+import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { databaseUrl, testDatabase } from '#test/database.ts'
+import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
+
+const HOLD = `${INVII}/sospensione`
+const ACCOUNT = '/api/v1/alloggiati/account'
+const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
+
+t.test('nothing is suspended until somebody says so', async (t) => {
+  const server = await build(t, { TODAY: today })
+  t.strictSame(await hold(server), { sospeso: false, motivo: null, chi: null, dal: null })
+})
+
+t.test('while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the guest stays free; then it goes on', async (t) => {
+  const { police, server, admin } = await desk(t)
+  const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  t.match(stopped.json(), { sospeso: true, motivo: 'Controllo delle credenziali', chi: 'user:amministratore-1', dal: /^\d{4}-.+Z$/ })
+  t.strictSame(await hold(server), stopped.json())
+  const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
+  t.same(police.begun, [])
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), { sospeso: false, motivo: null })
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+})
+
+t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
+  const { server, admin } = await desk(t)
+  await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
+  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), { sospeso: true, motivo: 'Il primo motivo' })
+  for (let n = 0; n < 2; n++) t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), { sospeso: false })
+  t.equal((await server.app.sql`select from invii_sospensioni`).length, 1, 'the history of suspensions stays')
+  t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: 'user:amministratore-1' }])
+})
+
+t.test('only administrators suspend and resume', async (t) => {
+  const { call } = await build(t, { TODAY: today })
+  for (const sospeso of [true, false]) t.equal((await call('POST', HOLD, { sospeso, motivo: 'Prova di sospensione' })).statusCode, 403)
+})
+
+t.test('nothing is decided to be sent again while sending is suspended', async (t) => {
+  const { police, server, admin, decide } = await desk(t)
+  const id = await unknown(police, server)
+  await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.match(await detail(server, id), { stato: 'sconosciuto', decisioni: [] })
+  t.equal((await decide(id, 'acquisito')).statusCode, 200, 'what sends nothing can be decided')
+})
+
+t.test('what waits when sending is suspended stays, and goes out when it goes on', async (t) => {
+  const { police, server, admin, decide } = await desk(t)
+  const id = await unknown(police, server)
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  await decide(id, 'reinvia')
+  delete police.on.Test
+  await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  const swept = async () => {
+    await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
+    const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+    // Closing waits for the sweep of the start.
+    await app.close()
+    return (await detail(server, id)).stato
+  }
+  t.equal(await swept(), 'pronto')
+  t.equal(police.callsOf('Send').length, 1)
+  await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+  t.equal(await swept(), 'acquisito')
+})
+
+t.test('an older database put under a running history sends nothing until somebody resumes', async (t) => {
+  const police = await standIn(t)
+  const DATA_DIR = temporaryFolder(t)
+  const first = await production(t, police, { DATA_DIR })
+  await sent(first, [guestNo(1)])
+  await first.app.close()
+  const backup = await copyOf(t, first.url)
+
+  const later = await production(t, police, { DATA_DIR, DATABASE_URL: first.url })
+  await sent(later, [guestNo(2)])
+  await later.app.close()
+  t.equal(police.callsOf('Send').length, 2)
+
+  const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
+  t.ok(restored.logs.some(({ level, msg }) => level === 50 && /sending is stopped/.test(String(msg))), 'the log says so')
+  t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
+  const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+  t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it does not know that this guest was sent')
+  t.equal(police.callsOf('Send').length, 2)
+
+  const { admin } = administrator(restored)
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Confrontato con il portale' })).json(), { sospeso: false })
+  t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
+  const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
+  t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
+})
+
+t.test('the same database on another machine is not taken for an older one', async (t) => {
+  const police = await standIn(t)
+  const first = await production(t, police)
+  await sent(first)
+  const moved = await production(t, police, { DATABASE_URL: first.url })
+  t.match(await hold(moved), { sospeso: false })
+})
+
+t.test('the account is shown without its secrets, and is not exclusive until an administrator says so', async (t) => {
+  const { server, admin } = await desk(t)
+  const shown = await server.call('GET', ACCOUNT)
+  t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
+  t.equal((await server.call('PUT', ACCOUNT, { canale_esclusivo: true })).statusCode, 403)
+  for (const canale_esclusivo of [true, false, true]) {
+    t.match((await admin('PUT', ACCOUNT, { canale_esclusivo })).json(), { utente: 'RM000001', canale_esclusivo })
+    t.match((await server.call('GET', ACCOUNT)).json(), { canale_esclusivo })
+  }
+})
+
+t.test('the sandbox\'s account is another than the real one of the same name', async (t) => {
+  const { server, admin } = await desk(t)
+  await admin('PUT', ACCOUNT, { canale_esclusivo: true })
+  const credentials = { ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova' }
+  const sandbox = await build(t, { ALLOGGIATI_MODE: 'sandbox', ...credentials, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  t.strictSame((await sandbox.call('GET', ACCOUNT)).json(), { utente: 'RM000001', modalita: 'sandbox', canale_esclusivo: false })
+})
+
+t.test('without credentials there is no account to speak of, and nothing to resume', async (t) => {
+  const server = await build(t, { ALLOGGIATI_MODE: 'production' })
+  const { admin } = administrator(server)
+  t.strictSame((await server.call('GET', ACCOUNT)).json(), { utente: null, modalita: 'production', canale_esclusivo: false })
+  t.match((await admin('PUT', ACCOUNT, { canale_esclusivo: true })).json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' })
+  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Prova di sospensione' })).json(), { sospeso: true })
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' })).json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' })
+})
+
+t.test('a dry run is possible while sending is suspended', async (t) => {
+  const server = await build(t, { TODAY: today })
+  await administrator(server).admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  const tried = await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno, testMode: true })
+  t.equal(tried.statusCode, 200)
+})
+
+/** The URL of a database with the same content, which must not be in use. */
+async function copyOf (t: Test, url: string): Promise<string> {
+  const { url: copy } = await testDatabase(t)
+  const [source, target] = [url, copy].map((each) => new URL(each).pathname.slice(1))
+  const { sql, close } = connect(databaseUrl(url, 'postgres'), 1)
+  try {
+    await sql.unsafe(`drop database ${target}`)
+    await sql.unsafe(`create database ${target} template ${source}`)
+  } finally {
+    await close()
+  }
+  return copy
+}

@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import type postgres from 'postgres'
+import t from 'tap'
+import { SchedineGiaInviate } from '#src/alloggiati/errors.ts'
+import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { carryOut } from '#src/alloggiati/ledger/worker.ts'
+import { twice } from '#test/alloggiati/oracle.ts'
+import { family, single } from '#test/alloggiati/rules/samples.ts'
+import { answer, respond, type Behaviour } from '#test/alloggiati/soap/server.ts'
+import { guestNo, held, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
+import { ledgerBench } from './bench.ts'
+
+/* What becomes of submissions whose process has died, or that nobody waits for. */
+
+t.test('the sweep leaves alone what somebody is at work on, and what is settled', async (t) => {
+  const { police, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const [settled, sent, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
+  await carryOut(await worker(), settled.id, true)
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const flight = carryOut(await worker(), sent.id, true)
+  await reply.arrived
+  await expire(settled)
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita', 'in_invio/in_corso', 'pronto/in_corso'])
+
+  await expire(sent)
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita', 'sconosciuto/sconosciuta', 'pronto/in_corso'])
+  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === sent.ricevuta), 'what became unknown is alarmed')
+  delete police.on.Send
+  await expire(ready)
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita', 'sconosciuto/sconosciuta', 'acquisito/acquisita'])
+  reply.release(respond('503 Service Unavailable', ''))
+  await flight
+})
+
+t.test('a submission that nobody has taken is sent by the sweep once its lease is over', async (t) => {
+  const { police, worker, reserve, expire, states } = await ledgerBench(t)
+  await reserve(family())
+  await sweep(await worker())
+  t.same(await states(), ['pronto/in_corso,in_corso'], 'not before: somebody may be waiting')
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita,acquisita'])
+  t.equal(police.acquired().length, 2)
+})
+
+t.test('a submission whose worker died before the dispatch is sent by the sweep; after it, never', async (t) => {
+  for (const [operation, state, sends] of [['GenerateToken', 'acquisito/acquisita', 1], ['Test', 'acquisito/acquisita', 1], ['Send', 'sconosciuto/sconosciuta', 1]] as const) {
+    await t.test(`it died at ${operation}`, async (t) => {
+      const { police, worker, reserve, expire, states } = await ledgerBench(t)
+      const { id } = await reserve([single()])
+      const hanging = held()
+      police.on[operation] = hanging.behaviour
+      const dead = carryOut(await worker(), id, true)
+      await hanging.arrived
+      delete police.on[operation]
+      for (let times = 0; times < 3; times++) {
+        await expire()
+        await sweep(await worker())
+      }
+      t.same(await states(), [state])
+      t.equal(police.callsOf('Send').length, sends)
+      hanging.release((socket) => socket.destroy())
+      await dead
+      t.same(await states(), [state])
+      t.equal(police.callsOf('Send').length, sends)
+    })
+  }
+})
+
+t.test('sweeps at once send a submission once', async (t) => {
+  const { police, worker, reserve, expire } = await ledgerBench(t)
+  for (let n = 0; n < 4; n++) await reserve([guestNo(n)])
+  await expire()
+  const workers = await Promise.all(Array.from({ length: 4 }, () => worker()))
+  await Promise.all(workers.map(sweep))
+  await sweep(workers[0]!)
+  t.equal(police.acquired().length, 4)
+  t.same(twice(police.acquired()), [])
+})
+
+t.test('the one whose deadline comes first goes first', async (t) => {
+  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const late = await reserve([guestNo(1)])
+  await reserve([guestNo(2)])
+  await forced(sql, 'invii', `update invii set scadenza = scadenza + interval '1 hour' where id = ${late.id}`)
+  await expire()
+  await sweep(await worker())
+  t.match(police.acquired(), [/NUMERATI C /, /NUMERATI B /])
+})
+
+t.test('a service that turns a Send away is tried again later, and its guests stay taken meanwhile', async (t) => {
+  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+  await reserve([single()])
+  police.on.Send = respond('404 Not Found', '')
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['pronto/in_corso'])
+  t.same(await sql`select lease_fino_al > now() + interval '1 minute' as later from invii`, [{ later: true }])
+  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await sweep(await worker())
+  t.equal(police.callsOf('Send').length, 1, 'not at once')
+  delete police.on.Send
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita'])
+  t.same(await sql`select numero, esito from invii_esiti order by id`, [{ numero: 1, esito: 'N' }, { numero: 2, esito: 'K' }])
+})
+
+t.test('what an earlier rehearsal held back is not forgotten by a later Send: acquired in part', async (t) => {
+  const { police, worker, reserve, expire, states } = await ledgerBench(t)
+  await reserve([guestNo(1), guestNo(2)])
+  police.on.Test = answer(rowsReply('Test', [true, false]))
+  police.on.Send = respond('404 Not Found', '')
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['pronto/in_corso,rifiutata'])
+  police.on = {}
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['parziale/acquisita,rifiutata'])
+})
+
+t.test('while sending is stopped nothing is called, and all stays ready', async (t) => {
+  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+  await reserve([single()])
+  await expire()
+  await stopSending((await worker()).db, 'prova', 'prova')
+  await sweep(await worker())
+  t.same(police.calls, [])
+  t.same(await states(), ['pronto/in_corso'])
+  await sql`update invii_sospensioni set tolta_il = now()`
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita'])
+})
+
+t.test('one submission that cannot be carried out keeps no other waiting, nor the account', async (t) => {
+  const { police, sql, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const damaged = await reserve([guestNo(1)])
+  await reserve([guestNo(2)])
+  await forced(sql, 'invii_schedine', `update invii_schedine set riga = '\\x00' where invio_id = ${damaged.id}`)
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['pronto/in_corso', 'acquisito/acquisita'])
+  t.equal(police.acquired().length, 1)
+  t.ok(logs.some((line) => line.level === 50 && line.invio === damaged.id), 'it is alarmed')
+  t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'and tried again later')
+})
+
+t.test('what another account left in flight does not stay so; what it had ready is not sent with this one', async (t) => {
+  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+  const [flying, taken, ready] = [await reserve([guestNo(1)], { account: 'RM000009' }), await reserve([guestNo(2)], { account: 'RM000008' }),
+    await reserve([guestNo(3)], { account: 'RM000007' })]
+  await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
+  await sql`insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x' from invii where id = ${flying.id}`
+  await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'pronto/in_corso'])
+  t.same(police.calls, [])
+  t.ok(ready)
+})
+
+const BEHAVIOURS: Record<string, { reply: Behaviour, acquires: boolean }> = {
+  acquired: { reply: answer(rowsReply('Send', [true])), acquires: true },
+  refused: { reply: answer(rowsReply('Send', [false])), acquires: false },
+  'turned away': { reply: respond('404 Not Found', ''), acquires: false },
+  'lost before': { reply: (socket) => socket.resetAndDestroy(), acquires: false },
+  'lost after': { reply: (socket) => socket.resetAndDestroy(), acquires: true }
+}
+
+type Act = 'reserve' | 'carry' | 'abandon' | 'expire' | 'sweep'
+const step = fc.record({ act: fc.constantFrom<Act>('reserve', 'reserve', 'carry', 'carry', 'abandon', 'expire', 'sweep'), reply: fc.constantFrom(...Object.keys(BEHAVIOURS)) })
+
+t.test('in whatever order things happen, nobody is acquired twice, and what is acquired is known or in doubt', async (t) => {
+  const { police, worker, reserve, expire, sql } = await ledgerBench(t)
+  let run = 0
+  let repeated = 0
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
+    const guest = guestNo(run++)
+    const before = { acquired: police.acquired().length, sends: police.callsOf('Send').length }
+    let last: Reserved | undefined
+    for (const { act, reply } of [{ act: 'reserve', reply: 'acquired' } as const, ...steps]) {
+      const { reply: behaviour, acquires } = BEHAVIOURS[reply]!
+      police.on.Send = (socket, received) => {
+        if (acquires) police.acquire((received as Call).rows)
+        behaviour(socket, received)
+      }
+      if (act === 'reserve') last = await reserve([guest]).catch((err: unknown) => { if (!(err instanceof SchedineGiaInviate)) throw err }) ?? last
+      if (act === 'carry') await carryOut(await worker(), last!.id, true)
+      // As if its worker had died: between the claim and the dispatch.
+      if (act === 'abandon') await sql`update invii set stato = 'preso', proprietario = 'morto' where id = ${last!.id} and stato = 'pronto'`
+      if (act === 'expire') await expire()
+      if (act === 'sweep') await sweep(await worker())
+    }
+    const acquired = police.acquired().length - before.acquired
+    if (police.callsOf('Send').length - before.sends > 1) repeated++
+    const held = await sql`select from invii_schedine where invio_id = ${last!.id} and esito in ('acquisita', 'sconosciuta')`
+    // The next guest finds the account free.
+    await sql`update invii set stato = 'pronto' where stato = 'preso'`
+    await sql`update invii set stato = 'non_inviato' where stato = 'pronto'`
+    return acquired === 0 || (acquired === 1 && held.length === 1)
+  }), { numRuns: 30 })
+  t.ok(repeated > 0, 'guests that were proven not sent were sent again')
+})
+
+/** A change that the triggers of a table refuse. */
+async function forced (sql: postgres.Sql, table: string, statement: string): Promise<void> {
+  await sql.unsafe(`alter table ${table} disable trigger user; ${statement}; alter table ${table} enable trigger user`)
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { twice } from '#test/alloggiati/oracle.ts'
+import { answer } from '#test/alloggiati/soap/server.ts'
+import { good, guestNo, invio, productionEnviron, standIn, type Call } from '#test/alloggiati/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { temporaryFolder } from '#test/helper.ts'
+import { startServer } from '#test/server-process.ts'
+import { brokenLinks } from './chain.ts'
+
+/* Two server processes on one database, each with a folder of its own. */
+
+const INVIO = '/api/alloggiati/invio'
+/** Long enough for a second call to come while the first is under way, if it were let. */
+const REPLY_MS = 30
+
+t.test('of 20 identical sends at once to two processes one goes out, and all the others name it', async (t) => {
+  const { police, flights, post } = await twoServers(t)
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
+  const winners = answers.filter(({ status }) => status === 200)
+  t.equal(winners.length, 1)
+  t.ok(answers.every(({ status, ricevuta }) => (status === 200 || status === 409) && ricevuta === winners[0]!.ricevuta))
+  t.equal(police.callsOf('Send').length, 1)
+  t.equal(police.callsOf('Test').length, 1)
+  t.equal(police.acquired().length, 1)
+  t.equal(flights.most, 1)
+})
+
+t.test('20 guests sent at once through two processes are all acquired, once each, one call at a time', async (t) => {
+  const { police, flights, post, sql } = await twoServers(t)
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(n)]))))
+  t.same(answers.map(({ status }) => status), answers.map(() => 200))
+  t.equal(new Set(answers.map(({ ricevuta }) => ricevuta)).size, 20)
+  t.equal(police.acquired().length, 20)
+  t.same(twice(police.acquired()), [])
+  t.equal(flights.most, 1, 'never two in flight: a receipt only counts')
+  t.same(await sql`select distinct stato from invii`, [{ stato: 'acquisito' }])
+  const claims = await sql<{ process: string }[]>`select distinct split_part(proprietario, '/', 2) as process from invii`
+  t.equal(claims.length, 2, 'both had their part')
+  t.same(await brokenLinks(sql), [])
+})
+
+t.test('20 overlapping lists through two processes: every guest at most once, and no list half', async (t) => {
+  const { police, flights, post } = await twoServers(t)
+  const lists = Array.from({ length: 20 }, (_, n) => [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(each)))
+  const answers = await Promise.all(lists.map((guests, n) => post(n, invio(n % 2 ? guests : guests.toReversed()))))
+  t.ok(answers.every(({ status }) => status === 200 || status === 409))
+  t.same(twice(police.acquired()), [])
+  const told = answers.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
+  t.equal(police.acquired().length, told.length)
+  t.equal(flights.most, 1)
+})
+
+/** A police that takes its time, and counts how many Sends it has before it at once. */
+async function twoServers (t: Test) {
+  const police = await standIn(t)
+  const flights = { now: 0, most: 0 }
+  police.firstByte = async (operation) => {
+    if (operation === 'Send') flights.most = Math.max(flights.most, ++flights.now)
+  }
+  police.on.Send = (socket, received) => {
+    const call = received as Call
+    police.acquire(call.rows)
+    sleep(REPLY_MS).then(() => {
+      flights.now--
+      answer(good(call))(socket, call)
+    }, t.fail)
+  }
+  const { url, sql } = await testDatabase(t)
+  const environ = { ...productionEnviron(police), DATABASE_URL: url, MASTER_KEY: randomBytes(32).toString('base64'), RATE_LIMIT_MAX: '1000' }
+  const servers = await Promise.all([1, 2].map(() => startServer({ ...environ, DATA_DIR: temporaryFolder(t) })))
+  for (const server of servers) t.teardown(server.kill)
+  const post = async (n: number, body: object) => {
+    const response = await servers[n % 2]!.post(INVIO, body)
+    const { ricevuta } = await response.json() as { ricevuta: string }
+    return { status: response.status, ricevuta }
+  }
+  return { police, flights, post, sql }
+}

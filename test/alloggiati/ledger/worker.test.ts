@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { carryOut } from '#src/alloggiati/ledger/worker.ts'
+import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { addDays, createClock } from '#src/time.ts'
+import { family, single } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/soap/server.ts'
+import { good, guestNo, held, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { ledgerBench } from './bench.ts'
+
+/* How one submission is carried out: in which order, by whom, and what of it. */
+
+t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([guestNo(1), guestNo(2)])
+  t.match(await carryOut(await worker(), id, true), { stato: 'acquisito', schedine: [{ indice: 0, esito: 'acquisita' }, { indice: 1, esito: 'acquisita' }] })
+  t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Test', 'Send'])
+  t.same(police.callsOf('Test')[0]!.rows, police.callsOf('Send')[0]!.rows)
+  t.same(await states(), ['acquisito/acquisita,acquisita'])
+})
+
+t.test('what a rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  police.on.Test = answer(rowsReply('Test', [true, false, true]))
+  const { id } = await reserve([...family(), single({ nome: 'UGO' })])
+  const { schedine } = await carryOut(await worker(), id, true)
+  t.match(schedine, [
+    { esito: 'rifiutata', codice_errore: '', dettaglio: /stessa famiglia/ },
+    { esito: 'rifiutata', codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO' },
+    { esito: 'acquisita' }
+  ])
+  t.same(await states(), ['parziale/rifiutata,rifiutata,acquisita'])
+  t.same(police.acquired(), [police.callsOf('Test')[0]!.rows[2]])
+
+  delete police.on.Test
+  await t.rejects(reserve([single({ nome: 'UGO' })]), { code: 'SCHEDINE_GIA_INVIATE' })
+  t.equal((await carryOut(await worker(), (await reserve(family())).id, true)).stato, 'acquisito', 'the family can be put right and sent')
+})
+
+t.test('a list that a rehearsal refuses whole is never dispatched, and can be put right', async (t) => {
+  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  police.on.Test = answer(rowsReply('Test', [false]))
+  const { id } = await reserve([single()])
+  t.equal((await carryOut(await worker(), id, true)).stato, 'rifiutato')
+  t.same(await states(), ['rifiutato/rifiutata'])
+  t.same(await sql`select from invii_tentativi`, [])
+  t.notOk(police.begun.includes('Send'))
+  await t.resolves(reserve([single()]))
+})
+
+t.test('of workers at once one carries a submission out', async (t) => {
+  const { police, sql, worker, reserve } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
+  await Promise.all(workers.map((each) => carryOut(each, id, true)))
+  t.equal(police.callsOf('Send').length, 1)
+  t.equal((await sql`select from invii_tentativi`).length, 1)
+  t.equal((await carryOut(await worker(), id, true)).stato, 'acquisito', 'once more only reports')
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('a submission that was given up is not sent any more', async (t) => {
+  const { police, sql, worker, reserve } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  await stopSending((await worker()).db, 'prova', 'prova')
+  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI', schedine: [{ esito: 'non_inviata' }] })
+  await sql`update invii_sospensioni set tolta_il = now()`
+  t.equal((await carryOut(await worker(), id, true)).stato, 'non_inviato')
+  t.same(police.calls, [])
+})
+
+t.test('an account has one flight: the next waits until it has landed', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const first = carryOut(await worker(), one.id, true)
+  await reply.arrived
+  const second = carryOut(await worker(), other.id, true)
+  t.equal((await carryOut(await worker(), other.id, false)).stato, 'pronto', 'who need not wait does not')
+  t.equal(police.callsOf('Test').length, 1)
+  delete police.on.Send
+  reply.release(answer(rowsReply('Send', [true])))
+  t.same((await Promise.all([first, second])).map(({ stato }) => stato), ['acquisito', 'acquisito'])
+  t.same(await states(), ['acquisito/acquisita', 'acquisito/acquisita'])
+})
+
+t.test('while a worker lives each step renews its lease', async (t) => {
+  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const steps = { GenerateToken: held(), Test: held(), Send: held() }
+  for (const [operation, { behaviour }] of Object.entries(steps)) police.on[operation] = behaviour
+  const { id } = await reserve([single()])
+  const done = carryOut(await worker(), id, true)
+  for (const [operation, { arrived, release }] of Object.entries(steps)) {
+    await arrived
+    t.same(await sql`select lease_fino_al > now() + interval '60 seconds' as enough from invii`, [{ enough: true }], operation)
+    await expire()
+    release(answer(good({ operation, rows: [''] })))
+  }
+  t.equal((await done).stato, 'acquisito')
+})
+
+t.test('an attempt carries the Rome days on which the service may count it', async (t) => {
+  const { sql, worker, reserve } = await ledgerBench(t)
+  const today = createClock().today()
+  const now = new Date(`${today}T22:55:00Z`)
+  const { id } = await reserve([single()])
+  await carryOut(await worker({ clock: { now: () => now, today: () => today } }), id, true)
+  const [days] = await sql`select giorno_da::text, giorno_a::text from invii_tentativi`
+  const summer = new Date(`${today}T12:00:00Z`).toLocaleString('en', { timeZone: 'Europe/Rome', hour: 'numeric', hourCycle: 'h23' }) === '14'
+  t.same(days, summer ? { giorno_da: addDays(today, 1), giorno_a: addDays(today, 1) } : { giorno_da: today, giorno_a: addDays(today, 1) })
+})
+
+t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const later = { now: () => new Date(), today: () => addDays(createClock().today(), 2) }
+  const { id } = await reserve([single()])
+  t.equal((await carryOut(await worker({ clock: later }), id, true)).stato, 'da_verificare')
+  t.same(police.calls, [])
+  t.same(await states(), ['da_verificare/in_corso'])
+  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+})
+
+t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
+  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const head = { holds: async () => true, advance: async () => { await sleep(5100) } }
+  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  t.notOk(police.begun.includes('Send'))
+  t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
+  t.same(await states(), ['non_inviato/non_inviata'])
+})
+
+t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const head = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
+  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['non_inviato/non_inviata'])
+})
+
+t.test('a worker that lost its submission lets go of no row that another has in flight', async (t) => {
+  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+  const { id } = await reserve([guestNo(1), guestNo(2)])
+  const [rehearsal, flight] = [held(), held()]
+  police.on.Test = rehearsal.behaviour
+  const sleeper = carryOut(await worker(), id, true)
+  await rehearsal.arrived
+  await expire()
+  await sql`update invii set stato = 'pronto', proprietario = null`
+
+  delete police.on.Test
+  police.on.Send = flight.behaviour
+  const other = carryOut(await worker(), id, true)
+  await flight.arrived
+  rehearsal.release(answer(rowsReply('Test', [true, false])))
+  t.equal((await sleeper).stato, 'in_invio')
+  t.same(await states(), ['in_invio/in_corso,in_corso'])
+  await t.rejects(reserve([guestNo(2)]), { code: 'SCHEDINE_GIA_INVIATE' })
+  flight.release(answer(rowsReply('Send', [true, true])))
+  t.equal((await other).stato, 'acquisito')
+})
+
+t.test('the raw reply is kept encrypted', async (t) => {
+  const { worker, reserve, sql } = await ledgerBench(t)
+  await carryOut(await worker(), (await reserve([single()])).id, true)
+  const [{ risposta } = {}] = await sql<{ risposta: Buffer }[]>`select risposta from invii_esiti`
+  t.ok(risposta!.length > '<soap:Envelope>'.length)
+  t.notOk(risposta!.includes('Envelope'))
+})
+
+t.test('an attempt says how many rows were handed over, and its outcome how many of them were taken, with their nights', async (t) => {
+  const { police, worker, reserve, sql } = await ledgerBench(t)
+  police.on.Test = answer(rowsReply('Test', [true, true, false]))
+  police.on.Send = answer(rowsReply('Send', [true, false]))
+  await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
+  t.same(await sql`select schedine, notti from invii_tentativi`, [{ schedine: 2, notti: 6 }])
+  t.same(await sql`select esito, schedine, notti from invii_esiti`, [{ esito: 'K', schedine: 1, notti: 3 }])
+})
+
+t.test('each account is another registration; each apartment is not: nobody sleeps in two', async (t) => {
+  const { reserve } = await ledgerBench(t)
+  await reserve([single()])
+  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.resolves(reserve([single()], { account: 'RM000002' }))
+  await t.rejects(reserve([single()], { id_appartamento: 0 }), { code: 'SCHEDINE_GIA_INVIATE' })
+})
+
+t.test('a refused reservation uses up no reference', async (t) => {
+  const { reserve } = await ledgerBench(t)
+  const first = await reserve([guestNo(1)])
+  await t.rejects(reserve([guestNo(1)]))
+  t.equal((await reserve([guestNo(2)])).ricevuta, first.ricevuta.replace(/1$/, '2'))
+})
+
+t.test('whoever waits is told at once of a service that is down; what nobody waits for is tried again later', async (t) => {
+  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+  await police.stop()
+  t.match(await carryOut(await worker(), (await reserve([guestNo(1)])).id, true), { stato: 'non_inviato', causa: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+  const other = await reserve([guestNo(2)])
+  t.match(await carryOut(await worker(), other.id, false), { stato: 'pronto' })
+  t.same(await states(), ['non_inviato/non_inviata', 'pronto/in_corso'])
+  t.same(await sql`select lease_fino_al > now() + interval '1 minute' as later from invii where id = ${other.id}`, [{ later: true }])
+  await police.start()
+  await expire()
+  t.equal((await carryOut(await worker(), other.id, false)).stato, 'acquisito')
+  await until(() => police.acquired().length === 1)
+})

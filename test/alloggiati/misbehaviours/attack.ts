@@ -1,0 +1,124 @@
+import type { Test } from 'tap'
+import type { State } from '#src/alloggiati/ledger/states.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { expire, ledgerOf } from '#test/alloggiati/ledger/context.ts'
+import { twice } from '#test/alloggiati/oracle.ts'
+import { guestNo, invio, production, standIn, type StandIn } from '#test/alloggiati/stand-in.ts'
+import type { TestApp } from '#test/helper.ts'
+import { behave, misbehave, type Attacked } from './police.ts'
+import { MISBEHAVIOURS, type Misbehaviour } from './table.ts'
+
+/** Long enough to write a dispatch down on a busy machine. */
+const SLOW_MS = 2500
+/** More than one packet, so that a request can be cut off in its middle. */
+const MANY_ROWS = 400
+
+/** What stands in the tables for each verdict, of the rows and of the last attempt, and what the caller is told. */
+const WRITTEN: Partial<Record<State, { righe: string[], tentativo: string, told: object }>> = {
+  acquisito: { righe: ['acquisita'], tentativo: 'K', told: { success: true } },
+  parziale: { righe: ['acquisita', 'rifiutata'], tentativo: 'K', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' } },
+  rifiutato: { righe: ['rifiutata'], tentativo: 'N', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' } },
+  non_inviato: { righe: ['non_inviata'], tentativo: 'N', told: { success: false, status: 422 } },
+  sconosciuto: {
+    righe: ['sconosciuta'],
+    tentativo: '?',
+    told: { success: false, status: 422, codice: 'ESITO_SCONOSCIUTO', dettagli: { codice_errore: 'ESITO_SCONOSCIUTO' } }
+  }
+}
+
+/** Lets the police misbehave in every way at one operation, and tries each guest a second time. */
+export async function attack (t: Test, operation: Attacked): Promise<void> {
+  for (const slow of [false, true]) {
+    const police = await standIn(t)
+    const server = await production(t, police, {}, slow ? { soapTimeoutMs: SLOW_MS } : {})
+    const chosen = MISBEHAVIOURS.filter((each) => (each.slow ?? false) === slow && !(each.rows && operation === 'GenerateToken'))
+    let next = 0
+    for (const misbehaviour of chosen) {
+      await t.test(`a police that ${misbehaviour.name}`, async (t) => {
+        const guests = Array.from({ length: misbehaviour.when === 'first-byte' ? MANY_ROWS : 2 }, () => guestNo(next++))
+        await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
+      })
+    }
+    await t.test('nothing of all that is ever sent again by itself, and nobody was acquired twice', async (t) => {
+      const before = police.acquired()
+      await expire(server)
+      await sweep(await ledgerOf(server, police))
+      t.same(police.acquired(), before)
+      t.same(twice(before), [])
+    })
+  }
+}
+
+interface Case {
+  police: StandIn
+  server: TestApp
+  operation: Attacked
+  misbehaviour: Misbehaviour
+  guests: object[]
+  body (guests?: object[]): object
+}
+
+async function suffer (t: Test, one: Case): Promise<void> {
+  const { police, server: { app, call, logs }, operation, misbehaviour, body, guests } = one
+  await misbehave(police, operation, misbehaviour, guests.length)
+  const before = { acquired: police.acquired().length, begun: police.begun.length }
+  const answered = (await call('POST', '/api/alloggiati/invio', body())).json()
+  const { ricevuta } = answered
+
+  const [written] = await app.sql`
+    select i.id, i.stato, i.tentativo,
+      (select array_agg(distinct esito order by esito) from invii_schedine s where s.invio_id = i.id) as righe,
+      (select e.esito from invii_esiti e where e.invio_id = i.id) as esito
+    from invii i where ricevuta = ${ricevuta}`
+  const { id, stato, tentativo, righe, esito } = written as { id: number, stato: State, tentativo: number, righe: string[], esito: string | null }
+  const expected = WRITTEN[stato]!
+  t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is true of it`)
+  t.match(answered, { ...expected.told, ...stato === 'non_inviato' ? { codice: causeOf(misbehaviour), dettagli: { codice_errore: causeOf(misbehaviour) } } : {} })
+  t.same(righe, expected.righe)
+  t.equal(esito, tentativo === 0 ? null : expected.tentativo, 'the attempt, if there was one, has its outcome')
+  t.equal(logs.some((line) => line.level === 50 && line.invio === id && line.ricevuta === ricevuta), stato === 'sconosciuto', 'what is unknown is alarmed')
+  const sent = police.begun.slice(before.begun).includes('Send')
+  if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'not a byte of a Send')
+  if (tentativo === 0) t.notOk(sent, 'no Send without an attempt written before')
+
+  const acquired = police.acquired().length - before.acquired
+  if (stato === 'acquisito') t.equal(acquired, guests.length)
+  if (stato === 'parziale') t.equal(acquired, 1)
+  if (stato === 'non_inviato' || stato === 'rifiutato') t.equal(acquired, 0, 'it says truly that nothing was acquired')
+  await again(t, one, { stato, ricevuta, acquired: before.acquired })
+}
+
+/** The same guests a second time, now that everything goes well. */
+async function again (
+  t: Test, { police, server: { call }, body, guests }: Case, first: { stato: State, ricevuta: string, acquired: number }
+): Promise<void> {
+  await behave(police)
+  const sends = police.callsOf('Send').length
+  const second = await call('POST', '/api/alloggiati/invio', body())
+  const free = first.stato === 'non_inviato' || first.stato === 'rifiutato'
+  if (free) {
+    t.equal(second.statusCode, 200)
+    t.not(second.json().ricevuta, first.ricevuta)
+  } else {
+    const taken = first.stato === 'parziale' ? [0] : guests.map((_, at) => at)
+    t.match(second.json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE', ricevuta: first.ricevuta, ospiti: taken })
+    t.equal(police.callsOf('Send').length, sends)
+  }
+  if (first.stato === 'parziale') {
+    const rest = await call('POST', '/api/alloggiati/invio', body(guests.slice(1)))
+    t.equal(rest.statusCode, 200, 'the refused one can be put right')
+  }
+  const mine = police.acquired().slice(first.acquired)
+  t.same(twice(mine), [], 'nobody twice')
+  if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'nobody forgotten')
+}
+
+/** What must be concluded: of a login or a rehearsal that is no use, that nothing was sent. */
+function verdictOf (operation: Attacked, { verdict, rows }: Misbehaviour): readonly State[] {
+  const usable = verdict[0] === 'acquisito' || (rows && (verdict[0] === 'rifiutato' || verdict[0] === 'parziale'))
+  return operation === 'Send' || usable ? verdict : ['non_inviato']
+}
+
+function causeOf ({ rows, verdict }: Misbehaviour): string {
+  return rows && verdict[0] === 'non_inviato' ? 'RIFIUTATO_DAL_SERVIZIO' : 'SERVIZIO_NON_RAGGIUNGIBILE'
+}

@@ -1,0 +1,67 @@
+import { answer } from '#test/alloggiati/soap/server.ts'
+import { good, loginReply, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
+import type { Misbehaviour } from './table.ts'
+
+export type Attacked = 'GenerateToken' | 'Test' | 'Send'
+
+/** The call that comes before, in a submission that begins with a login. */
+const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = { GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test' }
+
+/** Rows that a Send hands over and the police keeps. */
+export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
+  all: (rows) => rows,
+  first: (rows) => rows.slice(0, 1),
+  none: () => []
+}
+
+/**
+ * Lets the police misbehave at one operation of the next submission; every submission begins with a login.
+ * @param rows how many the submission has
+ */
+export async function misbehave (police: StandIn, operation: Attacked, misbehaviour: Misbehaviour, rows: number): Promise<void> {
+  await behave(police)
+  const { acquires, when, act } = misbehaviour
+  const acting = act(operation, rows)
+  if (when === undefined) {
+    police.on[operation] = (socket, received) => {
+      // What is acquired is on the disk before anything is replied.
+      if (operation === 'Send') police.acquire(KEPT[acquires]((received as Call).rows))
+      acting(socket, received)
+    }
+    return
+  }
+  const fire = FIRE[when](police, operation, acting)
+  const before = BEFORE[operation]
+  if (before === undefined) return fire()
+  police.on[before] = (socket, received) => {
+    fire()
+    answer(before === 'GenerateToken' ? loginReply(0) : good(received as Call))(socket, received)
+  }
+}
+
+/** Arms what happens before the request is whole. */
+const FIRE: Readonly<Record<NonNullable<Misbehaviour['when']>, (police: StandIn, operation: Attacked, acting: ReturnType<Misbehaviour['act']>) => () => void>> = {
+  refused: (police) => () => police.refuse(),
+  connected: (police, _operation, acting) => () => {
+    police.connection = (socket) => {
+      acting(socket, { head: '', body: '' })
+      return true
+    }
+  },
+  'first-byte': (police, operation, acting) => () => {
+    police.firstByte = async (begun, socket) => {
+      if (begun !== operation) return
+      acting(socket, { head: '', body: '' })
+      throw new Error('what comes after is not read')
+    }
+  }
+}
+
+/** Everything goes well again, with a login before every submission. */
+export async function behave (police: StandIn): Promise<void> {
+  delete police.connection
+  delete police.firstByte
+  police.on = { GenerateToken: answer(loginReply(0)) }
+  await police.stop()
+  await police.start()
+}

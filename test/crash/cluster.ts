@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+
+/** A PostgreSQL of the test's own, which is started again whenever it is killed. */
+export interface Cluster {
+  url: string
+  /** Where its postmaster notes its number. */
+  pidFile: string
+  /** Ends the postmaster as a power cut would. */
+  kill (): void
+  stop (): Promise<void>
+}
+
+export async function crashableCluster (folder: string): Promise<Cluster> {
+  const { url, stop } = await startEmbedded({ dataDir: folder, log: () => {} })
+  const pidFile = join(folder, 'postgres', 'postmaster.pid')
+  return { url, pidFile, stop, kill: () => { process.kill(Number.parseInt(readFileSync(pidFile, 'utf8'), 10), 'SIGKILL') } }
+}

@@ -1,0 +1,25 @@
+import { randomInt } from 'node:crypto'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { crash } from './run.ts'
+
+/* `npm run test:crash -- --kills 200 --pg-kills 20 --seed 1` */
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    'pg-kills': { type: 'string', default: '20' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) }
+  }
+})
+const seed = Number(values.seed)
+const begun = performance.now()
+const say = (text: string) => process.stderr.write(`${text}\n`)
+say(`seed ${seed}`)
+
+const result = await crash({ kills: Number(values.kills), pgKills: Number(values['pg-kills']), seed, progress: say })
+const { kills, pgKills, submissions, double, lost, forgotten, broken, states } = result
+for (const [what, list] of Object.entries({ double, lost, forgotten, broken })) for (const each of list) say(`${what}: ${each}`)
+say(`${Object.entries(states).map(([stato, n]) => `${stato} ${n}`).join(', ')}; ${Math.round((performance.now() - begun) / 1000)} s`)
+process.stdout.write(`crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`)
+process.exitCode = double.length + lost.length + forgotten.length + broken.length > 0 ? 1 : 0

@@ -1,0 +1,52 @@
+import type { Step } from '#src/alloggiati/ledger/context.ts'
+import { startServer, type ServerProcess } from '#test/server-process.ts'
+import type { Chance } from './chance.ts'
+
+const STEPS: readonly Step[] = ['reserved', 'claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'settled']
+/** The longest life of a server, milliseconds. */
+const LIFE_MS = 2500
+
+/** How a server is to end: at a step, or at any time. `postgres`: at that step it is the postmaster that dies first. */
+export interface Death { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
+
+/** Every step in its turn, and as often any instant. */
+export function deaths (chance: Chance): (postgres: boolean) => Death {
+  let turn = 0
+  return (postgres) => {
+    const step = postgres || turn++ % 2 === 0 ? STEPS[(turn >> 1) % STEPS.length] : undefined
+    return { step, times: 1 + chance.whole(4), afterMs: step === undefined ? chance.whole(LIFE_MS) : LIFE_MS, postgres }
+  }
+}
+
+const ENTRY = new URL('server.ts', import.meta.url)
+
+/** One server after another in the same place: each is started, is there to be used, and is killed. */
+export interface Slot {
+  server: ServerProcess | undefined
+  /** Lives one life. True when it ended in a kill; false when it could not start. */
+  live (death: Death): Promise<boolean>
+}
+
+/** @param onPostmasterKilled called when a server has killed the postmaster */
+export function slot (environ: Record<string, string>, pidFile: string, onPostmasterKilled: () => void): Slot {
+  const self: Slot = {
+    server: undefined,
+    async live ({ step, times, afterMs, postgres }) {
+      const plan = step === undefined ? {} : { CRASH_STEP: step, CRASH_TIMES: String(times), ...postgres ? { CRASH_POSTMASTER: pidFile } : {} }
+      let server: ServerProcess
+      try {
+        server = await startServer({ ...environ, ...plan }, ENTRY)
+      } catch {
+        return false
+      }
+      self.server = server
+      const timer = setTimeout(() => { server.kill().catch(() => {}) }, afterMs)
+      const signal = await server.ended
+      clearTimeout(timer)
+      self.server = undefined
+      if (server.lines.some(({ msg }) => msg === 'postmaster killed')) onPostmasterKilled()
+      return signal === 'SIGKILL'
+    }
+  }
+  return self
+}

@@ -1,0 +1,84 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import { prenotazioni } from '#drizzle/tables/index.ts'
+import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
+import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import metrics from '#src/plugins/metrics.ts'
+import { world } from '#test/alloggiati/ledger/reconcile-world.ts'
+import { API_KEY, build } from '#test/helper.ts'
+
+/** The samples of a metric: labels (as written) to value. */
+function samples (text: string, name: string): Record<string, number> {
+  const lines = [...text.matchAll(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/gm)].filter(([, metric]) => metric === name)
+  return Object.fromEntries(lines.map(([, , labels = '', value]) => [labels, Number(value)]))
+}
+
+t.test('the metrics are for callers with credentials, in the format of Prometheus', async (t) => {
+  const { app, call } = await build(t)
+  t.equal((await app.inject('/metrics')).statusCode, 401)
+  const answer = await call('GET', '/metrics')
+  t.equal(answer.statusCode, 200)
+  t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  t.equal(answer.headers['cache-control'], 'no-store')
+  t.ok(samples(answer.body, 'locanda_process_resident_memory_bytes')['']! > 0)
+})
+
+t.test('requests are counted by method, pattern of the route and status; no address is ever shown', async (t) => {
+  const { app, call } = await build(t)
+  await call('GET', '/api/v1/prenotazioni/987654')
+  await call('GET', '/api/v1/prenotazioni/987655?api_key=segreto-in-query')
+  await call('GET', '/percorso/inventato-42')
+  await app.inject({ method: 'GET', url: '/health/live' })
+  const { body } = await call('GET', '/metrics')
+  const counts = samples(body, 'locanda_http_request_duration_seconds_count')
+  t.equal(counts['method="GET",route="/health/live",status="200"'], 1)
+  t.equal(counts['method="GET",route="unknown",status="404"'], 1)
+  const bookings = Object.entries(counts).filter(([labels]) => labels.includes('prenotazioni'))
+  t.match(bookings, [[/route="[^"]*\/:id",status="404"/, 2]])
+  for (const secret of ['98765', 'inventato', 'segreto', API_KEY]) t.notMatch(body, new RegExp(secret))
+})
+
+t.test('the ledger shows its state as it is when it is asked', async (t) => {
+  const w = await world(t, '2026-11-20T18:00:00Z')
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(metrics)
+  addLedgerGauges(app, w.context)
+  const read = async (name: string) => samples((await app.inject('/metrics')).body, name)
+
+  t.same(await read('locanda_sending_stopped'), { '': 0 })
+  t.equal((await read('locanda_submissions'))['state="acquisito"'], 0)
+  await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K' })
+  await w.sent({ at: '2026-11-14T17:00:00Z', seen: 'K' })
+  await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
+  await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'N' })
+  await stopSending(w.db, 'admin', 'prova')
+  await w.db.insert(prenotazioni).values([['2026-11-20', '2026-11-21'], ['2026-11-19', '2026-11-22'], ['2026-11-20', '2026-11-22'], ['2026-11-18', '2026-11-22']]
+    .map(([check_in, check_out]) => ({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in: check_in!, check_out: check_out!, numero_ospiti: 1 })))
+
+  t.match(await read('locanda_submissions'), { 'state="acquisito"': 2, 'state="sconosciuto"': 1, 'state="rifiutato"': 1, 'state="ricevuto"': 0 })
+  t.same(await read('locanda_unknown_outcomes'), { '': 1 })
+  t.same(await read('locanda_sending_stopped'), { '': 1 })
+  t.match(await read('locanda_missing_receipts'), { 'age_days="1"': 0, 'age_days="2-6"': 1 })
+  // At 19:00 in Rome: one night, due at 20:00; arrived yesterday, due at 14:00; due tomorrow; too long ago.
+  t.same(await read('locanda_filing_deadlines'), { 'deadline="passed"': 1, 'deadline="within_6h"': 1, 'deadline="later"': 1 })
+
+  w.clock.set('2026-11-27T08:00:00Z')
+  t.match(await read('locanda_missing_receipts'), { 'age_days="2-6"': 0, 'age_days="7-24"': 2 })
+  w.clock.set('2026-12-18T08:00:00Z')
+  t.match(await read('locanda_missing_receipts'), { 'age_days="25-30"': 1, 'age_days="lost"': 1 })
+})
+
+t.test('a gauge that cannot be read leaves the others readable, and shows no number of its own', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(metrics)
+  app.addGauge({ name: 'rotta', help: 'x', read: async () => { throw new Error('fermo') } })
+  app.addGauge({ name: 'rotta_per_stato', help: 'x', label: 'stato', read: async () => { throw new Error('fermo') } })
+  app.addGauge({ name: 'sana', help: 'x', label: 'stato', read: async () => ({ uno: 1 }) })
+  const { body, statusCode } = await app.inject('/metrics')
+  t.equal(statusCode, 200)
+  t.same(samples(body, 'locanda_rotta'), { '': NaN })
+  t.same(samples(body, 'locanda_rotta_per_stato'), {})
+  t.same(samples(body, 'locanda_sana'), { 'stato="uno"': 1 })
+})
