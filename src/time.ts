@@ -14,13 +14,14 @@ export interface Clock {
 }
 
 const MS_PER_DAY = 86_400_000
+const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
 const romeDay = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Rome', year: 'numeric', month: '2-digit', day: '2-digit' })
 
 /** The calendar day of an instant in Europe/Rome. */
 export function dayInRome (instant: Date): Day {
-  return romeDay.format(instant)
+  return romeDay.format(instant).padStart('YYYY-MM-DD'.length, '0')
 }
 
 /** True for a `YYYY-MM-DD` that exists in the calendar (`2026-02-30` does not; the year 0000 neither). */
@@ -54,7 +55,11 @@ export function ageInYears (born: Day, on: Day): number {
 export function createClock (today?: Day): Clock {
   const now = () => {
     const real = new Date()
-    return today === undefined ? real : new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
+    if (today === undefined) return real
+    const moved = new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
+    // Between summer and winter the clocks differ by an hour, which around midnight is a day.
+    const day = dayInRome(moved)
+    return day === today ? moved : new Date(moved.getTime() + (day > today ? -MS_PER_HOUR : MS_PER_HOUR))
   }
   return { now, today: () => today ?? dayInRome(now()) }
 }

@@ -3,6 +3,10 @@ import { CampiNonValidi } from '#src/errors.ts'
 /** The place after which a page begins: the last row's sort value and id, and the order they belong to. */
 export interface Position { sort: string, value: string, id: number }
 
+/** What PostgreSQL writes for an id, a day or an instant: its other spellings of a date fail in ways of their own. */
+const VALUE = /^(\d{1,10}|\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,3})?\+00)?)$/
+const MAX_ID = 2_147_483_647
+
 export function encodeCursor ({ sort, value, id }: Position): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url')
 }
@@ -10,8 +14,11 @@ export function encodeCursor ({ sort, value, id }: Position): string {
 /** @throws CampiNonValidi when the cursor is not one of ours, or belongs to another order */
 export function decodeCursor (cursor: string, sort: string): Position {
   const parts = parse(cursor)
-  if (parts !== undefined && parts[0] === sort && typeof parts[1] === 'string' && Number.isSafeInteger(parts[2])) {
-    return { sort, value: parts[1], id: Number(parts[2]) }
+  if (parts !== undefined) {
+    const [order, value, id] = parts
+    if (order === sort && typeof value === 'string' && VALUE.test(value) && Number.isInteger(id) && Math.abs(Number(id)) <= MAX_ID) {
+      return { sort, value, id: Number(id) }
+    }
   }
   throw new CampiNonValidi({ campo: 'cursor', messaggio: 'non è valido per questo ordinamento' })
 }
