@@ -119,7 +119,6 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       tags,
       summary: 'La ricevuta di un giorno, in PDF',
       querystring: ReceiptQuery,
-      produces: ['application/pdf'],
       response: { 200: { description: 'Il PDF firmato', content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } } } }
     },
     handler: async (request, reply) => {

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { temporaryFolder } from './helper.ts'
+
+const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
+
+export interface ServerProcess {
+  /** Log lines on standard output so far. */
+  logs: Record<string, unknown>[]
+  /** What was written on standard error so far. */
+  errors (): string
+  /** The base URL, once it listens; rejects if the process ends first. */
+  ready: Promise<string>
+  signal (name: NodeJS.Signals): void
+  /** The exit code. */
+  exit: Promise<number | null>
+  /** Resolves at the first log line with this message. */
+  logged (message: string): Promise<void>
+}
+
+/** The real process with nothing but this environment; killed when the test ends. */
+export function serverProcess (t: Test, environ: Record<string, string>, script = SERVER, args: string[] = []): ServerProcess {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: temporaryFolder(t), PORT: '0', ...environ }, stdio: ['ignore', 'pipe', 'pipe']
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const logs: Record<string, unknown>[] = []
+  const waiting: (() => void)[] = []
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  createInterface(child.stdout).on('line', (line) => {
+    logs.push(JSON.parse(line) as Record<string, unknown>)
+    for (const look of waiting) look()
+  })
+  const exit = once(child, 'close').then(([code]) => code as number | null)
+  const logged = (message: string) => new Promise<void>((resolve, reject) => {
+    const look = () => { if (logs.some(({ msg }) => msg === message)) resolve() }
+    waiting.push(look)
+    look()
+    exit.then(() => reject(new Error(`the process ended before «${message}»: ${stderr}`)), reject)
+  })
+  const ready = logged('ready').then(() => String(logs.find(({ msg }) => msg === 'ready')?.address))
+  ready.catch(() => {})
+  return { logs, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }
+}
