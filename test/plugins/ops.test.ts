@@ -7,9 +7,10 @@ import { build } from '#test/helper.ts'
 
 /** A way to a database that can be cut, and turned into one on which nothing moves. */
 async function wayTo (t: Test, url: string) {
-  const { hostname, port, searchParams } = new URL(url)
-  const socket = searchParams.get('host') ?? decodeURIComponent(hostname)
-  const to = socket.startsWith('/') ? { path: `${socket}/.s.PGSQL.${searchParams.get('port') ?? (port || '5432')}` } : { host: hostname, port: Number(port || 5432) }
+  const { host, hostname, port } = new URL(url)
+  // The embedded database is reached through a socket in a folder that the address names, port and all.
+  const folder = decodeURIComponent(host)
+  const to = folder.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port || 5432) }
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
     const far = connect(to)
@@ -27,8 +28,6 @@ async function wayTo (t: Test, url: string) {
   }
   t.teardown(cut)
   const through = new URL(url)
-  through.searchParams.delete('host')
-  through.searchParams.delete('port')
   through.hostname = '127.0.0.1'
   through.port = String(address.port)
   return {
