@@ -1,5 +1,10 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type StringOptions } from '@sinclair/typebox'
 import { Closed, Day, Id, Nullable, OneOf, Text } from './common.ts'
+
+/** A name: not empty, and not of blanks alone. */
+export function Name (maxLength: number, options: StringOptions = {}) {
+  return Text(maxLength, { minLength: 1, pattern: '^(?=.*[^\\s])[^\\u0000-\\u001f\\u007f]*$', ...options })
+}
 
 /** A guest as the booking's detail shows it. */
 export const Guest = Closed({
@@ -18,8 +23,8 @@ const optional = (maxLength: number) => Type.Optional(Nullable(Text(maxLength)))
 
 /** A guest as `saveOspiti` takes it. The last four fields let a schedina be built from what is stored. */
 export const GuestInput = Closed({
-  nome: Text(100, { minLength: 1 }),
-  cognome: Text(100, { minLength: 1 }),
+  nome: Name(100),
+  cognome: Name(100),
   sesso: Type.Optional(Type.Unsafe<'M' | 'F' | '' | null>({ ...OneOf(['M', 'F', '']), type: ['string', 'null'], enum: ['M', 'F', '', null] })),
   data_nascita: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })),
   luogo_nascita: optional(100),

@@ -7,8 +7,9 @@ import bookings from './bookings/routes.ts'
 import type { Config } from './config.ts'
 import { createKeys } from './keys.ts'
 import auth, { guards } from './plugins/auth.ts'
+import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
-import errors, { renderClientError, renderError } from './plugins/errors.ts'
+import errors, { renderClientError, renderFrameworkError } from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs.ts'
 import limits from './plugins/limits.ts'
@@ -40,6 +41,9 @@ export async function build ({ config, logStream, prepare, soapTimeoutMs }: Buil
 
     await app.register(errors)
     app.addSchema(ErrorBody)
+    // JSON is the only format of a body: others are a 415.
+    app.removeContentTypeParser('text/plain')
+    await app.register(closing)
     await app.register(security, { config })
     await app.register(auth, { config, keys })
     await app.register(limits, { config })
@@ -78,7 +82,9 @@ function serverOptions (config: Config, logStream: BuildOptions['logStream']): F
     http: { headersTimeout: 15_000 },
     routerOptions: { maxParamLength: 300 },
     schemaController,
-    frameworkErrors: renderError,
+    // `closing` refuses in the words of this API.
+    return503OnClosing: false,
+    frameworkErrors: renderFrameworkError,
     clientErrorHandler: renderClientError
   }
 }

@@ -133,5 +133,5 @@ function isCidr (text: string): boolean {
 }
 
 function isOrigin (text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text
+  return URL.canParse(text) && new URL(text).origin === text && !text.includes('*')
 }

@@ -1,9 +1,9 @@
-import closeWithGrace from 'close-with-grace'
-import { build } from './app.ts'
-import { ConfigError, readConfig } from './config.ts'
+import { speedUpLoading } from './loading.ts'
 
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
+  speedUpLoading()
+  const [{ build }, { ConfigError, readConfig }, { default: closeWithGrace }] = await Promise.all([import('./app.ts'), import('./config.ts'), import('close-with-grace')])
   const config = readConfig(process.env)
   const app = await build({ config })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
@@ -12,7 +12,10 @@ async function start (): Promise<void> {
     else app.log.info({ signal }, 'closing')
     await app.close()
   })
-  const address = await app.listen({ port: config.PORT, host: config.HOST })
+  const address = await app.listen({ port: config.PORT, host: config.HOST }).catch(async (err: NodeJS.ErrnoException) => {
+    await app.close()
+    throw new ConfigError(err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT', `impossibile ascoltare su ${config.HOST}:${config.PORT} (${err.code})`)
+  })
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 
@@ -23,7 +26,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 
 start().catch((err: unknown) => {
-  const reason = err instanceof ConfigError ? err.message : err instanceof Error ? err.stack : String(err)
+  const reason = err instanceof Error ? (err.name === 'ConfigError' ? err.message : err.stack) : String(err)
   process.stderr.write(`Locanda non può partire: ${reason}\n`)
   process.exit(1)
 })

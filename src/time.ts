@@ -25,7 +25,7 @@ const romeClock = new Intl.DateTimeFormat('en-GB', {
 
 /** The calendar day of an instant in Europe/Rome. */
 export function dayInRome (instant: Date): Day {
-  return romeDay.format(instant)
+  return romeDay.format(instant).padStart('YYYY-MM-DD'.length, '0')
 }
 
 /** True for a `YYYY-MM-DD` that exists in the calendar (`2026-02-30` does not; the year 0000 neither). */
@@ -59,7 +59,11 @@ export function ageInYears (born: Day, on: Day): number {
 export function createClock (today?: Day): Clock {
   const now = () => {
     const real = new Date()
-    return today === undefined ? real : new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
+    if (today === undefined) return real
+    const moved = new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
+    // Between summer and winter the clocks differ by an hour, which around midnight is a day.
+    const day = dayInRome(moved)
+    return day === today ? moved : new Date(moved.getTime() + (day > today ? -MS_PER_HOUR : MS_PER_HOUR))
   }
   return { now, today: () => today ?? dayInRome(now()) }
 }

@@ -20,6 +20,6 @@ export function tokenSettings (config: Config, keys: Keys): FastifyJWTOptions {
   return {
     secret: keys.derive('access-token'),
     sign: { algorithm: 'HS256', iss: issuer, aud: AUDIENCE, expiresIn: '1h' },
-    verify: { algorithms: ['HS256'], allowedIss: issuer, allowedAud: AUDIENCE, requiredClaims: ['sub', 'role', 'iat', 'exp'], maxAge: '24h' }
+    verify: { algorithms: ['HS256'], allowedIss: issuer, allowedAud: AUDIENCE, requiredClaims: ['iss', 'aud', 'sub', 'role', 'iat', 'exp'], maxAge: '24h' }
   }
 }

@@ -1,52 +1,49 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { API_KEY } from './helper.ts'
+import type { Test } from 'tap'
+import { temporaryFolder } from './helper.ts'
 
-const SERVER = new URL('../src/server.ts', import.meta.url)
+const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 
-/** A server as a process of its own. */
 export interface ServerProcess {
-  address: string
-  /** Every line that it has written, parsed. */
-  lines: Record<string, unknown>[]
-  /** Resolves when it has ended, with the signal that ended it. */
-  ended: Promise<NodeJS.Signals | null>
-  post (path: string, body: object): Promise<Response>
-  /** As a power cut would: no signal is handled. */
-  kill (): Promise<void>
-  /** As an operator would. */
-  end (): Promise<void>
+  /** Log lines on standard output so far. */
+  logs: Record<string, unknown>[]
+  /** What was written on standard error so far. */
+  errors (): string
+  /** The base URL, once it listens; rejects if the process ends first. */
+  ready: Promise<string>
+  signal (name: NodeJS.Signals): void
+  /** The exit code. */
+  exit: Promise<number | null>
+  /** Resolves at the first log line with this message. */
+  logged (message: string): Promise<void>
 }
 
-/**
- * Starts a server and waits until it is ready.
- * @param env all of its environment
- * @param entry what to run in place of the server itself
- */
-export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(entry)], { env: { API_KEY, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
-  const signal = async (name: NodeJS.Signals) => {
-    child.kill(name)
-    await ended
-  }
-  const lines: Record<string, unknown>[] = []
-  const address = await new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (text) => {
-      const line = JSON.parse(text) as Record<string, unknown>
-      lines.push(line)
-      if (line.msg === 'ready' && typeof line.address === 'string') resolve(line.address)
-    })
-    ended.then(() => reject(new Error('the server ended before it was ready')), reject)
+/** The real process with nothing but this environment; killed when the test ends. */
+export function serverProcess (t: Test, environ: Record<string, string>, script = SERVER, args: string[] = []): ServerProcess {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: temporaryFolder(t), PORT: '0', ...environ }, stdio: ['ignore', 'pipe', 'pipe']
   })
-  return {
-    address,
-    lines,
-    ended,
-    post: (path, body) => fetch(address + path, { method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    kill: () => signal('SIGKILL'),
-    end: () => signal('SIGTERM')
-  }
+  t.teardown(() => child.kill('SIGKILL'))
+  const logs: Record<string, unknown>[] = []
+  const waiting: (() => void)[] = []
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  createInterface(child.stdout).on('line', (line) => {
+    logs.push(JSON.parse(line) as Record<string, unknown>)
+    for (const look of waiting) look()
+  })
+  const exit = once(child, 'close').then(([code]) => code as number | null)
+  const logged = (message: string) => new Promise<void>((resolve, reject) => {
+    const look = () => { if (logs.some(({ msg }) => msg === message)) resolve() }
+    waiting.push(look)
+    look()
+    exit.then(() => reject(new Error(`the process ended before «${message}»: ${stderr}`)), reject)
+  })
+  const ready = logged('ready').then(() => String(logs.find(({ msg }) => msg === 'ready')?.address))
+  ready.catch(() => {})
+  return { logs, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }
 }

@@ -19,6 +19,7 @@ import { ConnessioneFallita } from './errors.ts'
 import type { LedgerContext } from './ledger/context.ts'
 import { ledgerHead } from './ledger/head.ts'
 import { holdOrStop } from './ledger/hold.ts'
+import { registerReconciliation } from './ledger/reconcile/job.ts'
 import { ledgerRoutes } from './ledger/routes.ts'
 import { sweep } from './ledger/sweep.ts'
 import { receipts } from './receipts.ts'
@@ -58,6 +59,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   if (ledger !== null) {
     if (await holdOrStop(db, ledger.head)) log.error('sending is stopped: see GET /api/v1/invii/sospensione')
     app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', atStart: true, run: () => sweep(ledger) })
+    registerReconciliation(app, ledger)
   }
   app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
   if (service !== null) {
@@ -131,7 +133,6 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       tags,
       summary: 'La ricevuta di un giorno, in PDF',
       querystring: ReceiptQuery,
-      produces: ['application/pdf'],
       response: { 200: { description: 'Il PDF firmato', content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } } } }
     },
     handler: async (request, reply) => {

@@ -5,6 +5,8 @@ import { CampiNonValidi } from '#src/errors.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/time.ts'
 
+const LAST_DAY = '9999-12-31'
+
 /** A span of days; `end` is exclusive. An open side has no bound. */
 export interface Span { start: Day | null, end: Day | null }
 
@@ -42,7 +44,13 @@ function boundary (campo: 'start' | 'end', text: string | undefined): Day | null
   if (!isDay(text.slice(0, 10)) || (instant && Number.isNaN(instant.getTime()))) {
     throw new CampiNonValidi({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' })
   }
-  const day = instant ? dayInRome(instant) : text.slice(0, 10)
-  const atMidnight = instant ? dayInRome(new Date(instant.getTime() - 1)) !== day : !/T(?!00:00(:00(\.0+)?)?(Z|[+ -]|$))/.test(text)
-  return campo === 'end' && !atMidnight ? addDays(day, 1) : day
+  const day = instant ? inCalendar(dayInRome(instant)) : text.slice(0, 10)
+  const atMidnight = instant ? inCalendar(dayInRome(new Date(instant.getTime() - 1))) !== day : !/T(?!00:00(:00(\.0+)?)?(Z|[+ -]|$))/.test(text)
+  return campo === 'end' && !atMidnight ? inCalendar(addDays(day, 1)) : day
+}
+
+/** A day with a four-digit year: the last of them stands for all that come after, which no stay reaches. */
+function inCalendar (day: string): Day {
+  const padded = day.padStart(LAST_DAY.length, '0')
+  return isDay(padded) ? padded : LAST_DAY
 }

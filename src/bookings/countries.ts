@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import countries from 'i18n-iso-countries'
+// The package's main module would load the names in all 79 languages.
+import countries from 'i18n-iso-countries/index.js'
 import type { Country } from '#schemas/country.ts'
 
 const italian: countries.LocaleData = createRequire(import.meta.url)('i18n-iso-countries/langs/it.json')

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
 import { IdParams } from '#schemas/common.ts'
 import {
   BookingAnswer, BookingCreation, BookingDetailAnswer, BookingList, BookingQuery, BookingUpdate, BulkDelete, BulkDeleteAnswer, Calendar, CalendarQuery
@@ -45,13 +46,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request, reply) => {
       const { limit, cursor, ...filters } = request.query
       if (limit === undefined && cursor === undefined) return sendJson(reply, Readable.from(wholeList(filters), { objectMode: false }))
-      const [{ rows, next }, total] = await Promise.all([
+      const [{ json, next }, total] = await Promise.all([
         bookingPage(app.db, { ...filters, cursor }, limit ?? DEFAULT_LIMIT),
         countBookings(app.db, filters)
       ])
       reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
-      return sendJson(reply, `{"data":[${rows.join(',')}]}`)
+      return sendJson(reply, `{"data":[${json}]}`)
     }
   })
 
@@ -134,8 +135,8 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
 
   async function * wholeList (filters: Parameters<typeof bookingBatches>[1]) {
     let separator = '{"data":['
-    for await (const rows of bookingBatches(app.db, filters)) {
-      yield separator + rows.join(',')
+    for await (const json of bookingBatches(app.db, filters)) {
+      yield separator + json
       separator = ','
     }
     yield ']}'

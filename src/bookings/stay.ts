@@ -1,6 +1,6 @@
-import type { BookingCreation, BookingUpdate } from '#schemas/booking.ts'
+import { MAX_NOTTI, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
 import { CampiNonValidi } from '#src/errors.ts'
-import { addDays, type Day } from '#src/time.ts'
+import { addDays, daysBetween, isDay, type Day } from '#src/time.ts'
 
 export interface Stay { check_in: Day, check_out: Day }
 
@@ -22,13 +22,18 @@ export function changedStay (current: Stay, { check_in = current.check_in, check
 }
 
 function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
-  if (stay.check_out > stay.check_in) return stay
-  throw new CampiNonValidi({ campo, messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out' })
+  if (stay.check_out <= stay.check_in) {
+    throw new CampiNonValidi({ campo, messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out' })
+  }
+  if (daysBetween(stay.check_in, stay.check_out) > MAX_NOTTI) {
+    throw new CampiNonValidi({ campo, messaggio: `porta il soggiorno oltre ${MAX_NOTTI} notti` })
+  }
+  return stay
 }
 
 function moved (check_in: Day, nights: number): Stay {
   const check_out = addDays(check_in, nights)
-  // Beyond the year 9999 a day no longer has ten characters.
-  if (check_out.length !== 10) throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
+  // Beyond the year 9999 it is no longer a day.
+  if (!isDay(check_out)) throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
   return { check_in, check_out }
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import jwt from '@fastify/jwt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -37,6 +37,7 @@ declare module '@fastify/jwt' {
   interface FastifyJWT { payload: Claims, user: Claims }
 }
 
+const USER_ROLE = 'authenticated'
 const ADMIN_ROLES = new Set(['service_role', 'supabase_admin'])
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
@@ -71,7 +72,8 @@ export default fp<{ config: Config, keys: Keys }>(async function auth (app, { co
 
   function subject (token: string): Principal | null {
     try {
-      const { sub, role } = app.jwt.verify<Claims>(token)
+      const { sub, role } = app.jwt.verify<Partial<Record<keyof Claims, unknown>>>(token)
+      if (typeof sub !== 'string' || sub === '' || typeof role !== 'string' || !(role === USER_ROLE || ADMIN_ROLES.has(role))) return null
       return { id: `user:${sub}`, kind: 'user', admin: ADMIN_ROLES.has(role) }
     } catch {
       return null
@@ -106,19 +108,22 @@ function requireAdmin (request: FastifyRequest, reply: FastifyReply, done: Done)
   done(request.principal.admin ? undefined : new NonAutorizzato())
 }
 
-/** Takes the key out of the query, so that closed query schemas, handlers and logs never meet it. */
+/** Takes the key out of query and address, so that closed query schemas, handlers, redirects and logs never meet it. */
 function takeQueryKey (request: FastifyRequest): unknown {
   const query = request.query as Record<string, unknown>
   const key = query.api_key
-  if (key !== undefined) delete query.api_key
+  if (key === undefined) return undefined
+  delete query.api_key
+  const [path, search = ''] = request.url.split(/\?(.*)/s)
+  const others = search.split('&').filter((pair) => !new URLSearchParams(pair).has('api_key'))
+  request.raw.url = others.length > 0 ? `${path}?${others.join('&')}` : path
   return key
 }
 
 /** Compares against the secret in constant time, whatever the length of what is presented. */
 function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
   if (secret === undefined) return () => false
-  const pepper = randomBytes(32)
-  const digest = (text: string) => createHmac('sha256', pepper).update(text).digest()
+  const digest = (text: string) => hash('sha256', text, 'buffer')
   const expected = digest(secret)
   return (presented) => typeof presented === 'string' && timingSafeEqual(digest(presented), expected)
 }

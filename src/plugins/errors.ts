@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
+import { ShapedError } from '#src/errors.ts'
 import { databaseProblem } from './database/problems.ts'
 import { fieldErrors } from './validation-messages.ts'
 
@@ -36,6 +37,13 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'La richiesta non è arrivata in tempo']
 }
 
+/** For answers that pass by the security headers of `plugins/security.ts`. */
+const BARE_HEADERS = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff'
+}
+
 /**
  * The one place that turns an error into an answer: `{error, status, codice, requestId}` plus `dettagli` on a 400.
  * A 5xx is logged with its cause and answered with a fixed text.
@@ -44,8 +52,15 @@ export default fp(async function errors (app) {
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
+/** What the router refuses meets no hook: its log line and the headers of every answer are added here. */
+export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  request.log.info({ method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip }, 'request')
+  return renderError(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
+}
+
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  const problem = problemOf(err)
+  // JavaScript throws anything, null too.
+  const problem = err instanceof Error ? problemOf(err) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   reply.header('cache-control', 'no-store')
@@ -60,8 +75,8 @@ export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
   const body = JSON.stringify({ error, status, codice: 'RICHIESTA_NON_VALIDA', requestId: randomUUID() } satisfies ErrorBody)
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-    `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`)
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...BARE_HEADERS, 'cache-control': 'no-store', connection: 'close' }
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
 }
 
 function problemOf (err: FastifyError): Problem {
@@ -75,12 +90,15 @@ function problemOf (err: FastifyError): Problem {
   if (database) return database
   const status = err.statusCode ?? 500
   // Anything not from the catalogue keeps its status but not its words: they may say more than they should.
-  if (err.code === undefined || err.code.startsWith('FST_')) {
+  if (!isOurs(err)) {
     return status >= 400 && status < 500 ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' } : INTERNAL
   }
-  if (err.statusCode === undefined) return INTERNAL
   const { code: codice, message: error, dettagli, body } = err
   return { status, codice, error, ...(dettagli ? { dettagli } : {}), ...(body ? { body } : {}) }
+}
+
+function isOurs (err: FastifyError): boolean {
+  return err instanceof ShapedError || (err.name === 'FastifyError' && !err.code.startsWith('FST_'))
 }
 
 function logFailure (log: FastifyBaseLogger, err: FastifyError, { status, codice }: Problem) {

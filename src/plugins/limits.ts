@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/errors.ts'
@@ -13,7 +13,7 @@ const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
  * A known path with the wrong method is a 405 that lists the right ones.
  */
 export default fp<{ config: Config }>(async function limits (app, { config }) {
-  const redis = config.REDIS_URL === undefined ? undefined : await connectRedis(config.REDIS_URL)
+  const redis = config.REDIS_URL === undefined ? undefined : await connectRedis(config.REDIS_URL, app.log)
   if (redis) app.addHook('onClose', async () => redis.disconnect())
 
   await app.register(rateLimit, {
@@ -34,7 +34,13 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     }
   })
 
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, function notFound (request, reply) {
+  // Counted before the body is read, as on every route: the hooks that a not-found handler can have of its own come after that.
+  const limit = app.rateLimit()
+  app.addHook('onRequest', async function limitUnknown (request, reply) {
+    if (request.is404) await limit.call(this, request, reply)
+  })
+
+  app.setNotFoundHandler(function notFound (request, reply) {
     const path = request.url.split('?', 1)[0]!
     const allowed = METHODS.filter((method) => known.find(method, path) !== null)
     if (allowed.length === 0) throw new RisorsaNonTrovata()
@@ -55,7 +61,24 @@ function network (ip: string): string {
   return [...left, ...zeros, ...(right ?? [])].slice(0, 4).join(':')
 }
 
-async function connectRedis (url: string) {
+const REDIS_PATIENCE_MS = 500
+
+async function connectRedis (url: string, log: FastifyBaseLogger) {
   const { Redis } = await import('ioredis')
-  return new Redis(url, { connectTimeout: 500, maxRetriesPerRequest: 1, enableOfflineQueue: false })
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: REDIS_PATIENCE_MS,
+    commandTimeout: REDIS_PATIENCE_MS,
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: false
+  })
+  let isDown = false
+  redis.on('ready', () => { isDown = false })
+  redis.on('error', (err) => {
+    if (!isDown) log.warn({ err }, 'Redis is gone: requests are not counted')
+    isDown = true
+  })
+  // The first request is counted too. A failure has been logged, and connecting goes on.
+  await redis.connect().catch(() => {})
+  return redis
 }

@@ -8,7 +8,7 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'è obbligatorio',
   additionalProperties: () => 'non è un campo previsto',
   type: ({ type }) => `deve essere di tipo ${([] as unknown[]).concat(type).map((name) => TYPES[String(name)] ?? String(name)).join(' o ')}`,
-  enum: ({ allowedValues }) => `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : []).join(', ')}`,
+  enum: ({ allowedValues }) => `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : []).map((value) => value === '' ? '(vuoto)' : String(value)).join(', ')}`,
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `deve essere più di ${String(limit)}`,

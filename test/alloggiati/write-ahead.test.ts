@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
-import { startServer } from '#test/server-process.ts'
+import { startServer } from '#test/running-server.ts'
 import { answer } from './soap/server.ts'
 import { guestNo, held, invio, loginReply, production, productionEnviron, rowsReply, standIn, until } from './stand-in.ts'
 

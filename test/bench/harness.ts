@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured claim: `ratio` is ours over the peer's, `bound` the claim in words, `ok` whether it holds. */
-export interface BenchResult { name: string, ratio: number, bound: string, ok: boolean, detail: string }
+/** One measured claim: `ratio` is what was measured (ours over the peer's, or an amount with its unit), `bound` the claim in words. */
+export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
 /** A contestant: returns how long it took in milliseconds, or nothing and is timed from outside. */
 export type Contestant = () => number | undefined | void | Promise<number | undefined | void>
 
-/** Medians over the rounds: the per-round ratios, and the milliseconds of either side. */
-export interface Measured { name: string, ratio: number, ours: number, peer: number }
+/** Medians over the rounds: the per-round ratios with their extremes, and the milliseconds of either side. */
+export interface Measured { name: string, ratio: number, lowest: number, highest: number, ours: number, peer: number }
 
-const WARM_UPS = 3
+export interface Rounds { rounds?: number, warmUps?: number }
 
 /**
  * Runs two contestants alternately, so that whatever else the machine does meets both, and compares them round by round.
  * Who goes first changes every round.
  */
-export async function interleaved (name: string, ours: Contestant, peer: Contestant, rounds = 7): Promise<Measured> {
-  for (let turn = 0; turn < WARM_UPS; turn++) {
+export async function interleaved (name: string, ours: Contestant, peer: Contestant, { rounds = 7, warmUps = 3 }: Rounds = {}): Promise<Measured> {
+  for (let turn = 0; turn < warmUps; turn++) {
     await ours()
     await peer()
   }
@@ -30,9 +30,12 @@ export async function interleaved (name: string, ours: Contestant, peer: Contest
       times.push({ ours: await duration(ours), peer: first })
     }
   }
+  const ratios = times.map((time) => time.ours / time.peer)
   return {
     name,
-    ratio: median(times.map((time) => time.ours / time.peer)),
+    ratio: median(ratios),
+    lowest: Math.min(...ratios),
+    highest: Math.max(...ratios),
     ours: median(times.map((time) => time.ours)),
     peer: median(times.map((time) => time.peer))
   }
@@ -40,8 +43,30 @@ export async function interleaved (name: string, ours: Contestant, peer: Contest
 
 /** The claim that ours takes at most `limit` times as long as the peer. */
 export function within (limit: number, measured: Measured): BenchResult {
-  const { name, ratio, ours, peer } = measured
-  return { name, ratio, bound: `≤ ${limit}x`, ok: ratio <= limit, detail: `${ours.toFixed(1)} ms contro ${peer.toFixed(1)} ms` }
+  const { name, ratio, lowest, highest } = measured
+  return { name, ratio, bound: `≤ ${limit}x`, ok: ratio <= limit, detail: `${spread(lowest, highest)}; ${against(measured)}` }
+}
+
+/** The claim that ours does at least `limit` times as much as the peer in the same time. */
+export function atLeast (limit: number, measured: Measured): BenchResult {
+  const { name, lowest, highest } = measured
+  const ratio = 1 / measured.ratio
+  return { name, ratio, bound: `≥ ${limit}x`, ok: ratio >= limit, detail: `${spread(1 / highest, 1 / lowest)}; ${against(measured)}` }
+}
+
+/** The claim that an amount stays under `limit`. */
+export function under (limit: number, unit: string, { name, amounts }: { name: string, amounts: readonly number[] }): BenchResult {
+  const ratio = median(amounts)
+  return { name, ratio, unit: ` ${unit}`, bound: `< ${limit} ${unit}`, ok: ratio < limit, detail: spread(Math.min(...amounts), Math.max(...amounts)) }
+}
+
+function spread (lowest: number, highest: number): string {
+  return `da ${lowest.toFixed(2)} a ${highest.toFixed(2)}`
+}
+
+function against ({ ours, peer }: Measured): string {
+  const digits = Math.max(ours, peer) < 10 ? 3 : 1
+  return `${ours.toFixed(digits)} ms contro ${peer.toFixed(digits)} ms`
 }
 
 /** The middle value; the mean of the two middle ones when their number is even. */

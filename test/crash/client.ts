@@ -1,6 +1,6 @@
 import type { Schedina } from '#schemas/schedina.ts'
 import { guestNo, invio } from '#test/alloggiati/stand-in.ts'
-import type { ServerProcess } from '#test/server-process.ts'
+import type { ServerProcess } from '#test/running-server.ts'
 import type { Chance } from './chance.ts'
 
 /** What a client was told of a list of guests. */

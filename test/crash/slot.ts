@@ -1,5 +1,5 @@
 import type { Step } from '#src/alloggiati/ledger/context.ts'
-import { startServer, type ServerProcess } from '#test/server-process.ts'
+import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { Chance } from './chance.ts'
 
 const STEPS: readonly Step[] = ['reserved', 'claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'settled']

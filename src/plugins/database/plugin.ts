@@ -1,9 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
-import type { Config } from '#src/config.ts'
+import { ConfigError, type Config } from '#src/config.ts'
 import { connect, type Connection, type Database } from './connect.ts'
 import { migrate } from './migrate.ts'
+import { unreachable } from './problems.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -18,7 +19,10 @@ export default fp<{ config: Config }>(async function database (app, { config }) 
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
-  await migrate(url)
+  await migrate(url).catch((err: unknown) => {
+    const reason = unreachable(err)
+    throw embedded === undefined && reason !== undefined ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`) : err
+  })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
   const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2))
   app.decorate('db', db)

@@ -21,20 +21,38 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
 }
 
 /** Errors of the connection itself, as the driver and the socket name them. */
-const CONNECTION = new Set(['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT'])
+const CONNECTION = new Set([
+  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'
+])
+
+/** Refusals at the door: wrong credentials, no such database, no room. */
+const REFUSALS = new Set(['28000', '28P01', '3D000', '53300', '57P03'])
 
 /** The driver's error inside Drizzle's wrapper, whose message and `params` hold bound values and must not be shown. */
 export function postgresError (err: unknown): postgres.PostgresError | undefined {
-  const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
-  return inner instanceof postgres.PostgresError ? inner : undefined
+  for (let inner = err; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof postgres.PostgresError) return inner
+  }
+  return undefined
 }
 
 /** What a database error means to a caller; undefined when it is a fault of ours. */
 export function databaseProblem (err: unknown): DatabaseProblem | undefined {
   const sqlstate = postgresError(err)?.code
   if (sqlstate !== undefined) return BY_SQLSTATE[sqlstate]
+  return connectionCode(err) === undefined ? undefined : UNAVAILABLE
+}
+
+/** Why a database cannot be had, as a code; undefined when the connection is not the matter. */
+export function unreachable (err: unknown): string | undefined {
+  const sqlstate = postgresError(err)?.code
+  return sqlstate !== undefined && REFUSALS.has(sqlstate) ? sqlstate : connectionCode(err)
+}
+
+function connectionCode (err: unknown): string | undefined {
   const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
-  return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err) ? UNAVAILABLE : undefined
+  return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err) ? String(inner.code) : undefined
 }
 
 function isDriverError (err: unknown): boolean {

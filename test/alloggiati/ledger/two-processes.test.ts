@@ -6,7 +6,7 @@ import { answer } from '#test/alloggiati/soap/server.ts'
 import { good, guestNo, invio, productionEnviron, standIn, type Call } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
-import { startServer } from '#test/server-process.ts'
+import { startServer } from '#test/running-server.ts'
 import { brokenLinks } from './chain.ts'
 
 /* Two server processes on one database, each with a folder of its own. */

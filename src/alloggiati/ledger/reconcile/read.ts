@@ -5,11 +5,9 @@ import {
 } from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { addDays, dayInRome, type Day } from '#src/time.ts'
+import { CLOCKS_MS } from '../dispatch.ts'
 import type { State } from '../states.ts'
 import type { DayAttempt, DayInput, DayUnit, Look, Outcome } from './day.ts'
-
-/** What the clocks of the ledger and of the service may differ by. */
-const CLOCKS_MS = 2 * 60_000
 
 /** Reads one account's day, with its submissions locked in the order of their ids: until the transaction ends it stays as read. */
 export async function readDay (tx: Transaction, account: string, giorno: Day, now: Date): Promise<DayInput> {

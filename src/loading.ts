@@ -1,0 +1,15 @@
+import { registerHooks } from 'node:module'
+
+/**
+ * Lets the modules that are imported from now on load faster; without it all works, later and in more memory. It resolves
+ * drizzle-orm's imports of its own files, every one an ES module: Node would read the package's `package.json`, with its 447
+ * exports, anew for each of some 1,500 of them, which takes 1.0 s and 190 MB of garbage (Node 24.21).
+ */
+export function speedUpLoading (): void {
+  registerHooks({
+    resolve (specifier, context, resolve) {
+      const own = specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.includes('/node_modules/drizzle-orm/')
+      return own ? { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true } : resolve(specifier, context)
+    }
+  })
+}

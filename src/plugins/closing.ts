@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import fp from 'fastify-plugin'
+import { ServizioOccupato } from '#src/errors.ts'
+
+/** How long a client may still take to send a body: nothing has been done for it yet. */
+const BODY_WITHIN_MS = 3000
+
+/**
+ * The end: requests under way are finished, later ones are refused, and then every connection is dropped. Node alone would wait
+ * for connections on which nothing, or half a request, was sent.
+ */
+export default fp(async function closing (app) {
+  const underWay = new Set<ServerResponse>()
+  let refusing = false
+
+  app.addHook('onRequest', function follow (_request, { raw }, done) {
+    if (refusing) return done(new ServizioOccupato())
+    underWay.add(raw)
+    raw.once('close', () => underWay.delete(raw))
+    done()
+  })
+
+  app.addHook('onSend', function lastAnswer (_request, reply, payload, done) {
+    if (refusing) reply.header('connection', 'close')
+    done(null, payload)
+  })
+
+  app.addHook('preClose', async () => {
+    refusing = true
+    app.server.close()
+    const deadline = setTimeout(() => {
+      for (const { req } of underWay) if (!req.complete) req.destroy()
+    }, BODY_WITHIN_MS)
+    await Promise.all([...underWay].map((response) => once(response, 'close')))
+    clearTimeout(deadline)
+    app.server.closeAllConnections()
+  })
+}, { name: 'closing' })

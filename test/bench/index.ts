@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs'
+import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { codecBench } from './codec.ts'
+import { fill } from './data.ts'
+import type { BenchResult } from './harness.ts'
+import { startLocanda, startPeer, temporaryFolder } from './process.ts'
+import { growth, memory, throughput } from './requests.ts'
+import { starts } from './start.ts'
+
+/* Speed, as ratios against a peer in the same run, which hold on any machine. Needs Linux (`/proc`) and no PostgreSQL. */
+const FEW = 1000
+const MANY = 1_000_000
+
+const results = [
+  ...report(await codecBench()),
+  ...report(await starts()),
+  ...await onServers()
+]
+process.exitCode = results.every(({ ok }) => ok) ? 0 : 1
+
+async function onServers (): Promise<BenchResult[]> {
+  const dataDir = temporaryFolder()
+  const cluster = await startEmbedded({ dataDir, log: () => {} })
+  const closing: (() => void | Promise<void>)[] = [() => rmSync(dataDir, { recursive: true }), cluster.stop]
+  const started = async <T extends { stop (): Promise<void> }>(server: Promise<T>): Promise<T> => {
+    closing.push((await server).stop)
+    return server
+  }
+  const locanda = (databaseUrl: string) => {
+    const own = temporaryFolder()
+    closing.push(() => rmSync(own, { recursive: true }))
+    return started(startLocanda({ dataDir: own, databaseUrl }))
+  }
+  try {
+    const few = await fill(cluster.url, 'bench_few', FEW)
+    const small = await locanda(few)
+    const peer = await started(startPeer(few))
+    const compared = report(await throughput(small, peer))
+    const many = await fill(cluster.url, 'bench_many', MANY)
+    const large = await locanda(many)
+    return [...compared, ...report(await growth(large, small)), ...report(await memory(large, MANY))]
+  } finally {
+    for (const close of closing.reverse()) await close()
+  }
+}
+
+function report (results: BenchResult[]): BenchResult[] {
+  for (const { name, ratio, unit = 'x', bound, ok, detail } of results) {
+    process.stdout.write(`${ok ? 'ok   ' : 'OLTRE'}  ${name.padEnd(62)} ${(ratio.toFixed(2) + unit).padStart(10)}  ${bound.padEnd(9)} (${detail})\n`)
+  }
+  return results
+}

@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export const API_KEY = 'chiave-di-prova-0123456789'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const READY_LIMIT_MS = 60_000
+/** Clock ticks a second in `/proc`, the same on every Linux. */
+const TICKS = 100
+
+/** A server under measurement, in a process of its own. */
+export interface Running {
+  url: string
+  /** From the spawn to the first answer of `/health/ready`. */
+  readyAfterMs: number
+  /** Milliseconds of processor time so far, user and system. */
+  cpu (): number
+  /** Resident memory now, MB. */
+  resident (): number
+  /** The highest resident memory since `forgetPeak`, MB. */
+  peak (): number
+  forgetPeak (): void
+  stop (): Promise<void>
+}
+
+export function temporaryFolder (): string {
+  return mkdtempSync(join(tmpdir(), 'locanda-bench-'))
+}
+
+/** Locanda exactly as `npm start` runs it. Without `databaseUrl` it runs its own PostgreSQL in `dataDir`. */
+export async function startLocanda ({ dataDir, databaseUrl }: { dataDir: string, databaseUrl?: string }): Promise<Running> {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const port = await freePort()
+  const started = performance.now()
+  const child = run('sh', ['-c', scripts.start], openSync(join(dataDir, 'server.log'), 'a'), {
+    PORT: String(port), DATA_DIR: dataDir, API_KEY, RATE_LIMIT_MAX: '1000000000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
+  })
+  const url = `http://127.0.0.1:${port}`
+  while (!await isReady(url)) {
+    if (child.exitCode !== null || performance.now() - started > READY_LIMIT_MS) throw new Error(readFileSync(join(dataDir, 'server.log'), 'utf8'))
+    await sleep(5)
+  }
+  return describe(child, url, performance.now() - started)
+}
+
+/** The bare peer of `peer.ts` on the same database. */
+export async function startPeer (databaseUrl: string): Promise<Running> {
+  const started = performance.now()
+  const child = run(process.execPath, ['test/bench/peer.ts'], 'pipe', { DATABASE_URL: databaseUrl })
+  const [address] = await once(child.stdout!, 'data') as [Buffer]
+  return describe(child, address.toString().trim(), performance.now() - started)
+}
+
+function run (command: string, args: string[], stdout: number | 'pipe', env: Record<string, string>): ChildProcess {
+  const path = `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}`
+  return spawn(command, args, { cwd: ROOT, stdio: ['ignore', stdout, 'inherit'], env: { PATH: path, HOME: process.env.HOME, ...env } })
+}
+
+function describe (child: ChildProcess, url: string, readyAfterMs: number): Running {
+  const status = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+  return {
+    url,
+    readyAfterMs,
+    cpu () {
+      // Fields 14 and 15, counted after the command's name, which may hold spaces.
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+      return (Number(fields[11]) + Number(fields[12])) * 1000 / TICKS
+    },
+    resident: () => status('VmRSS'),
+    peak: () => status('VmHWM'),
+    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+    async stop () {
+      const end = once(child, 'exit')
+      child.kill('SIGTERM')
+      await end
+    }
+  }
+}
+
+async function isReady (url: string): Promise<boolean> {
+  return await fetch(`${url}/health/ready`).then((answer) => answer.ok, () => false)
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}

@@ -1,0 +1,101 @@
+import { get } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import autocannon from 'autocannon'
+import { lastDayOf, MONTH } from './data.ts'
+import { atLeast, interleaved, median, under, within, type BenchResult } from './harness.ts'
+import { API_KEY, type Running } from './process.ts'
+
+const CONNECTIONS = 8
+const SECONDS = 2
+/** Requests one after the other, for a latency. */
+const SEQUENCE = 300
+const headers = { 'x-api-key': API_KEY }
+
+const DETAIL = '/api/v1/prenotazioni/500'
+const LIST = '/api/v1/prenotazioni'
+
+/** Requests a second against the bare peer, on a database of 1,000 bookings. */
+export async function throughput (locanda: Running, peer: Running): Promise<BenchResult[]> {
+  return [
+    await compare(0.6, 'dettaglio con ospiti: richieste al secondo / Fastify nudo', DETAIL),
+    await compare(0.7, 'elenco di 1.000: richieste al secondo / Fastify nudo', LIST)
+  ]
+
+  async function compare (limit: number, name: string, path: string): Promise<BenchResult> {
+    const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
+    const measured = await interleaved(name,
+      () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 5, warmUps: 1 })
+    const result = atLeast(limit, measured)
+    return { ...result, detail: `${result.detail}; CPU del server ${median(spent.locanda).toFixed(3)} ms contro ${median(spent.peer).toFixed(3)} ms` }
+  }
+}
+
+/** Milliseconds a request under load; the server's processor time a request goes into `spent`. */
+async function load (server: Running, path: string, spent: number[]): Promise<number> {
+  const before = server.cpu()
+  const { requests, duration, non2xx, errors } = await autocannon({ url: server.url + path, connections: CONNECTIONS, duration: SECONDS, headers })
+  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests for ${path} failed`)
+  spent.push((server.cpu() - before) / requests.total)
+  return duration * 1000 / requests.total
+}
+
+/** Latency with many bookings against that with few: it must not depend on how many there are. */
+export async function growth (many: Running, few: Running): Promise<BenchResult[]> {
+  const month = `/api/prenotazioni?start=${MONTH.start}&end=${MONTH.end}`
+  return [
+    within(1.3, await interleaved('dettaglio: latenza con 1.000.000 / con 1.000', () => latency(many, DETAIL), () => latency(few, DETAIL))),
+    within(1.3, await interleaved('calendario di un mese: latenza con 1.000.000 / con 1.000', () => latency(many, month), () => latency(few, month)))
+  ]
+}
+
+/** The median of a run of requests, milliseconds. */
+async function latency (server: Running, path: string): Promise<number> {
+  const times: number[] = []
+  for (let turn = 0; turn < SEQUENCE; turn++) {
+    const start = performance.now()
+    const answer = await fetch(server.url + path, { headers })
+    await answer.arrayBuffer()
+    if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
+    times.push(performance.now() - start)
+  }
+  return median(times)
+}
+
+const LONG_LIST = 100_000
+
+/** How much the process grows while it sends a list of 100,000 bookings, MB. */
+export async function memory (server: Running, total: number): Promise<BenchResult[]> {
+  const path = `${LIST}?check_in_a=${lastDayOf(LONG_LIST, total)}`
+  const growths = { quick: [] as number[], slow: [] as number[] }
+  for (let round = 0; round < 5; round++) {
+    growths.quick.push(await growthOf(server, path, 0))
+    growths.slow.push(await growthOf(server, path, 2))
+  }
+  return [
+    under(50, 'MB', { name: 'elenco di 100.000: crescita della memoria', amounts: growths.quick }),
+    under(50, 'MB', { name: 'elenco di 100.000, lettore lento: crescita della memoria', amounts: growths.slow })
+  ]
+}
+
+/** Peak growth over one transfer; a slow reader pauses this many milliseconds after each chunk. */
+async function growthOf (server: Running, path: string, pauseMs: number): Promise<number> {
+  const before = server.resident()
+  server.forgetPeak()
+  const bytes = await transfer(server.url + path, pauseMs)
+  if (bytes < LONG_LIST * 200) throw new Error(`Only ${bytes} bytes of the list arrived`)
+  return server.peak() - before
+}
+
+function transfer (url: string, pauseMs: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, async (answer) => {
+      let bytes = 0
+      for await (const chunk of answer) {
+        bytes += (chunk as Buffer).length
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      resolve(bytes)
+    }).on('error', reject)
+  })
+}

@@ -1,0 +1,149 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { RouteOptions } from 'fastify'
+import t from 'tap'
+import { createAjv } from '#src/plugins/validation.ts'
+import { build } from './helper.ts'
+import { OpenApiShape, type OpenApi } from './openapi-shape.ts'
+import { openness, walk, type Schema } from './schema-walk.ts'
+
+const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
+
+/** The contract types these as objects of any fields. */
+const OPEN_OBJECTS = new Set(['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) => ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)))
+/** A whole booking can be sent back: its read-only fields are taken and ignored. */
+const IGNORED = new Set(['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`))
+
+t.test('the contract', async (t) => {
+  const all: RouteOptions[] = []
+  const shared: Record<string, Schema> = {}
+  const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' }, (app) => {
+    app.addHook('onRoute', function collect (route) {
+      all.push(route)
+      Object.assign(shared, this.getSchemas())
+    })
+  })
+  const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
+  const routes = all.filter(({ method, schema }) => method !== 'HEAD' && !schema?.hide)
+  const named = routes.map((route) => ({ name: `${String(route.method)} ${route.url}`, schema: route.schema ?? {}, access: route.config?.access }))
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation })))
+
+  t.test('every route is described, and nothing is described that is not a route', async (t) => {
+    t.ok(routes.length >= 18)
+    t.same(operations.map(({ name }) => name).sort(), named.map(({ name }) => name.replace(/:(\w+)/g, '{$1}')).sort())
+  })
+
+  t.test('every operation has a name of its own, a summary of its own and known tags', async (t) => {
+    t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
+    t.equal(new Set(operations.map(({ summary }) => summary)).size, operations.length)
+    t.same(operations.filter(({ tags }) => tags.length !== 1 || !document.tags.some(({ name }) => name === tags[0])), [])
+  })
+
+  t.test('every request schema is closed and bounded at every depth', async (t) => {
+    const found = named.flatMap(({ name, schema }) => [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
+      part === undefined ? [] : [...walk(part as Schema, shared)].map(([place, inner]) => ({ at: `${name} ${place}`, problem: openness(inner) }))))
+    const problems = found.filter(({ problem }) => problem !== undefined)
+    t.same(problems.filter(({ at }) => !OPEN_OBJECTS.has(at) && !IGNORED.has(at)), [])
+    t.same(problems.filter(({ problem }) => problem === 'is an open object').map(({ at }) => at).sort(), [
+      'POST /api/alloggiati/file ospiti[]', 'POST /api/alloggiati/file prenotazione', 'POST /api/alloggiati/file soggiorno',
+      'POST /api/alloggiati/invio ospiti[]', 'POST /api/alloggiati/invio prenotazione', 'POST /api/alloggiati/invio soggiorno',
+      'POST /api/alloggiati/valida ospiti[]', 'POST /api/alloggiati/valida prenotazione'
+    ], 'open only where the contract says so')
+    t.ok(found.length > 100, 'the walk really goes down')
+  })
+
+  t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {
+    t.same(named.filter(({ name, schema }) => name.includes(':') && !schema.params).map(({ name }) => name), [])
+    t.same(named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name), [])
+  })
+
+  t.test('nullable values are written as a type array, never as a union, which would be coerced', async (t) => {
+    const parts = named.flatMap(({ name, schema }) => [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})]
+      .flatMap((part) => part === undefined || 'content' in (part as object) ? [] : [...walk(part as Schema, shared, name)]))
+    t.same(parts.filter(([, { anyOf, oneOf }]) => [anyOf, oneOf].flatMap((branches) => branches ?? []).some(({ type }) => type === 'null')), [])
+  })
+
+  t.test('every route has a schema for its success and for every error', async (t) => {
+    for (const { name, schema } of named) {
+      const statuses = Object.keys(schema.response ?? {})
+      t.ok(statuses.some((status) => /^2\d\d$/.test(status)), `${name}: success`)
+      t.ok(statuses.includes('4xx') && statuses.includes('5xx'), `${name}: errors`)
+    }
+  })
+
+  t.test('every error of every operation is described as JSON', async (t) => {
+    const wrong = operations.flatMap(({ name, responses }) => Object.entries(responses)
+      .filter(([status, { content }]) => /^[45]/.test(status) && Object.keys(content ?? {}).join() !== 'application/json').map(([status]) => `${name} ${status}`))
+    t.same(wrong, [])
+  })
+
+  t.test('every route says who may call it; only health and the description are public', async (t) => {
+    t.same(named.filter(({ access }) => access === undefined), [])
+    t.same(named.filter(({ access }) => access === 'public').map(({ name }) => name).sort(), ['GET /health/live', 'GET /health/ready', 'GET /openapi.json'])
+    for (const { name, security } of operations) {
+      const isPublic = named.some((route) => route.access === 'public' && route.name === name)
+      t.same(security, isPublic ? undefined : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }], `${name} documents it`)
+    }
+  })
+
+  t.test('every body and every success has an example, and every example is valid', async (t) => {
+    const ajv = createAjv({ strict: false, coerceTypes: false }).addFormat('binary', true).addSchema(document, 'openapi')
+    const pointer = (...path: string[]) => 'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, { requestBody, responses }] of Object.entries(methods)) {
+        const places = [
+          ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => ({ type, media, at: ['requestBody', 'content', type] })),
+          ...Object.entries(responses).flatMap(([status, { content }]) => Object.entries(content ?? {}).map(([type, media]) => ({ type, media, at: ['responses', status, 'content', type] })))
+        ].filter(({ type, at }) => type === 'application/json' && !/^[45]/.test(at[1] ?? ''))
+        for (const { media, at } of places) {
+          const examples = [...('example' in media ? [media.example] : []), ...Object.values(media.examples ?? {}).map(({ value }) => value)]
+          const where = `${method.toUpperCase()} ${path} ${at.join(' ')}`
+          const validate = ajv.compile({ $ref: pointer('paths', path, method, ...at, 'schema') })
+          t.ok(examples.length > 0 || componentsHaveExamples(media.schema), `${where} has an example`)
+          for (const example of examples) t.ok(validate(example), `${where}: the example is valid`, { errors: validate.errors })
+        }
+      }
+    }
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const validate = ajv.compile({ $ref: pointer('components', 'schemas', name) })
+      for (const example of (schema as { examples?: unknown[] }).examples ?? []) t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
+    }
+
+    /** An example can be put together from those of the parts. */
+    function componentsHaveExamples (schema: Schema & { examples?: unknown[] }): boolean {
+      if (schema.examples?.length || schema.enum) return true
+      if (schema.$ref) return componentsHaveExamples(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
+      const parts = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+      return parts.length > 0 && parts.every(componentsHaveExamples)
+    }
+  })
+
+  t.test('the description is valid OpenAPI 3.1', async (t) => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const validate = ajv.compile(OpenApiShape)
+    t.ok(validate(document), 'its shape', { errors: validate.errors })
+    const schemas = [...nested(document)].flatMap((node) => 'schema' in node ? [node.schema as object] : []).concat(Object.values(document.components.schemas))
+    t.same(schemas.filter((schema) => !ajv.validateSchema(schema)), [], 'its schemas, by the meta-schema of JSON Schema 2020-12')
+    const references = [...nested(document)].flatMap(({ $ref }) => typeof $ref === 'string' ? [$ref] : [])
+    t.same(references.filter((reference) => !Object.keys(document.components.schemas).some((name) => reference === `#/components/schemas/${name}`)), [], 'its references')
+    for (const { name, parameters = [] } of operations) {
+      const inPath = parameters.filter((parameter) => parameter.in === 'path')
+      t.same(inPath.map((parameter) => parameter.name).sort(), [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(), `${name}: its path parameters`)
+      t.ok(inPath.every(({ required }) => required))
+    }
+  })
+
+  t.test('the description is the one on record', async (t) => {
+    // A wanted change is put on record with RENEW=1 in the environment, and read in the diff.
+    if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(document, null, 2) + '\n')
+    t.same(document, JSON.parse(readFileSync(GOLDEN, 'utf8')), 'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json')
+    t.same((await app.inject('/openapi.json')).json(), document, '/openapi.json gives it')
+  })
+})
+
+function * nested (value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return
+  yield value as Record<string, unknown>
+  for (const inner of Object.values(value)) yield * nested(inner)
+}

@@ -1,0 +1,69 @@
+import { Type, type TSchema } from '@sinclair/typebox'
+import { Closed, Open, OneOf } from '#schemas/common.ts'
+
+/*
+ * The part of OpenAPI 3.1.0 that this service's description uses (https://spec.openapis.org/oas/v3.1.0, section 4.8). Closed: what
+ * stands in a place where the specification knows no such field, or where nothing of the kind was ever used here, is an error.
+ * Schema objects are judged by the meta-schema of JSON Schema 2020-12 instead.
+ */
+const text = Type.String({ minLength: 1 })
+const schema = Open({})
+const mapOf = (value: TSchema, keys = '^.+$') => Type.Object({}, { patternProperties: { [keys]: value }, additionalProperties: false })
+
+const media = Type.Intersect([
+  Closed({ schema, example: Type.Optional(Type.Unknown()), examples: Type.Optional(mapOf(Open({ value: Type.Unknown() }))) }),
+  Type.Not(Type.Object({ example: Type.Unknown(), examples: Type.Unknown() }))
+])
+const content = mapOf(media, '^[a-z]+/[a-z0-9.+-]+$')
+
+const parameter = Closed({
+  name: text,
+  in: OneOf(['query', 'header', 'path']),
+  required: Type.Optional(Type.Boolean()),
+  description: Type.Optional(text),
+  schema,
+  example: Type.Optional(Type.Unknown())
+})
+
+const operation = Closed({
+  operationId: Type.String({ pattern: '^[a-z][A-Za-z0-9]+$' }),
+  summary: text,
+  tags: Type.Array(text, { minItems: 1 }),
+  description: Type.Optional(text),
+  parameters: Type.Optional(Type.Array(parameter)),
+  requestBody: Type.Optional(Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })),
+  security: Type.Optional(Type.Array(mapOf(Type.Array(Type.String())))),
+  responses: mapOf(Closed({ description: text, content: Type.Optional(content), headers: Type.Optional(mapOf(Open({}))) }), '^([1-5]\\d{2}|[1-5]XX|default)$')
+})
+
+export const OpenApiShape = Closed({
+  openapi: Type.Literal('3.1.0'),
+  info: Closed({ title: text, version: text, description: text, license: Closed({ name: text }) }),
+  servers: Type.Array(Closed({ url: text })),
+  tags: Type.Array(Closed({ name: text, description: text })),
+  components: Closed({
+    schemas: mapOf(schema, '^[a-zA-Z0-9._-]+$'),
+    securitySchemes: mapOf(Type.Union([
+      Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),
+      Closed({ type: Type.Literal('http'), scheme: text, bearerFormat: Type.Optional(text) })
+    ]))
+  }),
+  paths: mapOf(Closed(Object.fromEntries(['get', 'put', 'post', 'delete', 'patch'].map((method) => [method, Type.Optional(operation)]))), '^/')
+})
+
+interface Media { schema: object, example?: unknown, examples?: Record<string, { value: unknown }> }
+interface Operation {
+  operationId: string
+  summary: string
+  tags: string[]
+  security?: object[]
+  parameters?: { name: string, in: string, required?: boolean, schema: object, example?: unknown }[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { content?: Record<string, Media> }>
+}
+
+export interface OpenApi {
+  tags: { name: string }[]
+  components: { schemas: Record<string, object> }
+  paths: Record<string, Record<string, Operation>>
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { testDatabase } from '#test/database.ts'
+import { build } from '#test/helper.ts'
+
+/** A way to a database that can be cut, and turned into one on which nothing moves. */
+async function wayTo (t: Test, url: string) {
+  const { host, hostname, port } = new URL(url)
+  // The embedded database is reached through a socket in a folder that the address names, port and all.
+  const folder = decodeURIComponent(host)
+  const to = folder.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port || 5432) }
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(to)
+    for (const [socket, other] of [[near, far], [far, near]] as const) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => other.destroy()).pipe(other)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  const cut = async () => {
+    for (const socket of sockets) socket.destroy()
+    if (server.listening) server.close()
+  }
+  t.teardown(cut)
+  const through = new URL(url)
+  through.hostname = '127.0.0.1'
+  through.port = String(address.port)
+  return {
+    url: through.href,
+    cut,
+    freeze: () => { for (const socket of sockets) socket.unpipe().pause() },
+    async restore () {
+      server.listen(address.port, '127.0.0.1')
+      await once(server, 'listening')
+    }
+  }
+}
+
+t.test('without its database the server lives but is not ready, refuses work with 503, and recovers by itself', async (t) => {
+  const way = await wayTo(t, (await testDatabase(t)).url)
+  const { call } = await build(t, { DATABASE_URL: way.url })
+  t.match((await call('GET', '/health/ready')).json(), { stato: 'ok' })
+
+  await way.cut()
+  const ready = await call('GET', '/health/ready')
+  t.match(ready.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.equal(ready.headers['retry-after'], '5')
+  t.same((await call('GET', '/health/live')).json(), { stato: 'ok' })
+  const refused = await call('GET', '/api/v1/prenotazioni/1')
+  t.match(refused.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
+  t.equal(refused.headers['retry-after'], '5')
+  t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'what needs no database goes on')
+
+  await way.restore()
+  while ((await call('GET', '/health/ready')).statusCode !== 200) await sleep(50)
+  t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
+})
+
+t.test('a database that does not answer makes the server not ready, after a while and without waiting for it', async (t) => {
+  const way = await wayTo(t, (await testDatabase(t)).url)
+  const { call } = await build(t, { DATABASE_URL: way.url })
+  way.freeze()
+  t.equal((await call('GET', '/health/ready')).statusCode, 503)
+  t.equal((await call('GET', '/health/live')).statusCode, 200)
+  await way.cut()
+})
+
+t.test('health needs no credentials', async (t) => {
+  const { app } = await build(t)
+  for (const url of ['/health/live', '/health/ready']) t.same((await app.inject(url)).json(), { stato: 'ok' })
+})

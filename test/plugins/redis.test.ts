@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+
+const isThere = spawnSync('redis-server', ['--version']).status === 0
+
+/** A Redis on this port of loopback that keeps nothing; ended when the test ends. */
+async function redis (t: Test, port: number) {
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', temporaryFolder(t)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exit = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await exit
+  }
+  t.teardown(stop)
+  for await (const line of createInterface(child.stdout)) if (line.includes('Ready to accept connections')) break
+  return { stop }
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const GONE = 'Redis is gone: requests are not counted'
+const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
+
+t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed' }, async (t) => {
+  t.test('servers share their counters, from the first request on', async (t) => {
+    const port = await freePort()
+    await redis(t, port)
+    const environ = { RATE_LIMIT_MAX: '3', REDIS_URL: `redis://127.0.0.1:${port}` }
+    const one = await build(t, environ)
+    const two = await build(t, environ)
+    t.same([await status(one), await status(two), await status(one), await status(two), await status(one)], [404, 404, 404, 429, 429])
+  })
+
+  t.test('while it is gone requests are served uncounted, and counted again when it is back', async (t) => {
+    const port = await freePort()
+    const first = await redis(t, port)
+    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
+    t.same([await status(test), await status(test)], [404, 429])
+    await first.stop()
+    const said = () => test.logs.filter(({ msg }) => msg === GONE).length
+    while (said() === 0) await sleep(10)
+    for (let i = 0; i < 5; i++, await sleep(50)) t.equal(await status(test), 404)
+    t.equal(said(), 1, 'it is said once')
+    await redis(t, port)
+    while (await status(test) !== 429) await sleep(10)
+    t.pass('counted again')
+  })
+})
+
+t.test('a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being served', async (t) => {
+  const mute = createServer().listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  t.teardown(() => mute.close())
+  for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
+    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
+    t.same([await status(test), await status(test)], [404, 404])
+    t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
+  }
+})

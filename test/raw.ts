@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+
+export interface RawAnswer { status: number, head: string, body: string }
+
+/** Where the application listens, on a free port of loopback. */
+export async function listen (app: FastifyInstance): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return (app.server.address() as AddressInfo).port
+}
+
+/** What comes back for these very bytes: neither `inject` nor an HTTP client would send some of them. */
+export async function exchange (port: number, request: string): Promise<RawAnswer> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(request)
+  const chunks: Buffer[] = []
+  for await (const chunk of socket) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  const [head = '', body = ''] = text.split('\r\n\r\n', 2)
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), head: head.toLowerCase(), body }
+}
+
+/** A request line and headers as they are, on a connection of their own. */
+export function target (method: string, path: string, headers: Record<string, string> = {}): string {
+  const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+/** An open connection that says nothing more by itself; destroyed when the test ends. */
+export async function openSocket (t: Test, port: number, bytes = '') {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.write(bytes)
+  return socket
+}

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { API_KEY } from './helper.ts'
+
+const SERVER = new URL('../src/server.ts', import.meta.url)
+
+/** A server as a process of its own. */
+export interface ServerProcess {
+  address: string
+  /** Every line that it has written, parsed. */
+  lines: Record<string, unknown>[]
+  /** Resolves when it has ended, with the signal that ended it. */
+  ended: Promise<NodeJS.Signals | null>
+  post (path: string, body: object): Promise<Response>
+  /** As a power cut would: no signal is handled. */
+  kill (): Promise<void>
+  /** As an operator would. */
+  end (): Promise<void>
+}
+
+/**
+ * Starts a server and waits until it is ready.
+ * @param env all of its environment
+ * @param entry what to run in place of the server itself
+ */
+export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(entry)], { env: { API_KEY, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
+  const signal = async (name: NodeJS.Signals) => {
+    child.kill(name)
+    await ended
+  }
+  const lines: Record<string, unknown>[] = []
+  const address = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).on('line', (text) => {
+      const line = JSON.parse(text) as Record<string, unknown>
+      lines.push(line)
+      if (line.msg === 'ready' && typeof line.address === 'string') resolve(line.address)
+    })
+    ended.then(() => reject(new Error('the server ended before it was ready')), reject)
+  })
+  return {
+    address,
+    lines,
+    ended,
+    post: (path, body) => fetch(address + path, { method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    kill: () => signal('SIGKILL'),
+    end: () => signal('SIGTERM')
+  }
+}

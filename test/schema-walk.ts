@@ -1,0 +1,52 @@
+/** A JSON Schema, as far as the tests look into one. */
+export interface Schema {
+  type?: string | string[]
+  format?: string
+  enum?: unknown[]
+  const?: unknown
+  pattern?: string
+  maxLength?: number
+  maxItems?: number
+  additionalProperties?: unknown
+  properties?: Record<string, Schema>
+  items?: Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  allOf?: Schema[]
+  $ref?: string
+}
+
+/** A schema and everything in it, each with its place: `ospiti[].nome`. A reference stands for what it refers to. */
+export function * walk (schema: Schema, shared: Record<string, Schema>, place = ''): Generator<[place: string, schema: Schema]> {
+  const { $ref } = schema
+  if ($ref !== undefined) {
+    const target = shared[$ref.replace(/#$/, '')]
+    if (target === undefined) throw new Error(`${place}: nothing is called ${$ref}`)
+    yield * walk(target, shared, place)
+    return
+  }
+  yield [place, schema]
+  for (const [name, property] of Object.entries(schema.properties ?? {})) yield * walk(property, shared, place === '' ? name : `${place}.${name}`)
+  if (schema.items) yield * walk(schema.items, shared, `${place}[]`)
+  for (const part of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((parts) => parts ?? [])) yield * walk(part, shared, place)
+}
+
+/** What leaves a request schema open to more than it should be; undefined when nothing does. */
+export function openness (schema: Schema): string | undefined {
+  if (schema.enum || 'const' in schema) return undefined
+  return PROBLEMS.find(([, isOpen]) => isOpen(schema, [schema.type ?? []].flat()))?.[0]
+}
+
+const PROBLEMS: readonly (readonly [problem: string, isOpen: (schema: Schema, types: string[]) => boolean])[] = [
+  ['takes anything', ({ anyOf, oneOf, allOf }, types) => types.length === 0 && !anyOf && !oneOf && !allOf],
+  ['is an open object', ({ additionalProperties }, types) => types.includes('object') && additionalProperties !== false],
+  ['is an unbounded list', ({ maxItems }, types) => types.includes('array') && maxItems === undefined],
+  ['is an unbounded string', ({ maxLength, format, pattern }, types) =>
+    types.includes('string') && maxLength === undefined && format === undefined && !isBoundedPattern(pattern)]
+]
+
+/** Whether a pattern holds the length by itself: anchored on both sides and without a repetition that has no end. */
+function isBoundedPattern (pattern: string | undefined): boolean {
+  if (pattern === undefined || !/^\^[^|]*\$$/.test(pattern)) return false
+  return !/[*+]|\{\d+,\}/.test(pattern.replace(/\\.|\[[^\]]*\]/g, '.'))
+}

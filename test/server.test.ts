@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { get, request as send, Agent, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { testDatabase } from './database.ts'
+import { API_KEY } from './helper.ts'
+import { openSocket } from './raw.ts'
+import { serverProcess } from './server-process.ts'
+
+const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
+
+async function started (t: Test) {
+  const database = await testDatabase(t)
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url })
+  const base = await server.ready
+  return { ...database, server, base, port: Number(new URL(base).port) }
+}
+
+t.test('a started server says where it listens and in which mode, and answers there', async (t) => {
+  const { server, base } = await started(t)
+  t.match(server.logs.find(({ msg }) => msg === 'ready'), { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 })
+  t.same(await (await fetch(`${base}/health/ready`)).json(), { stato: 'ok' })
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+  t.equal(server.errors(), '')
+})
+
+t.test('connections that are idle, silent or half way through a request do not hold up the exit', async (t) => {
+  const { server, base, port } = await started(t)
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const [answer] = await once(get(`${base}/health/live`, { agent }), 'response') as [IncomingMessage]
+  await text(answer)
+  await openSocket(t, port)
+  await openSocket(t, port, 'GET /health/live HT')
+  await openSocket(t, port, `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`)
+  server.signal('SIGTERM')
+  // Held up, it would be ended by the deadline of the shutdown instead, with code 1.
+  t.equal(await server.exit, 0)
+})
+
+t.test('a request under way when SIGTERM comes is finished, later ones are refused', async (t) => {
+  const { server, base, port, sql } = await started(t)
+  const created = await fetch(`${base}/api/v1/prenotazioni`, { method: 'POST', headers, body: JSON.stringify(BOOKING) })
+  const { data: { id } } = await created.json() as { data: { id: number } }
+  const idle = await openSocket(t, port, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(idle, 'data')
+
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const lock = sql.begin(async (sql) => {
+    await sql`select * from prenotazioni where id = ${id} for update`
+    const put = send(`${base}/api/v1/prenotazioni/${id}`, { method: 'PUT', headers })
+    put.end('{"numero_notti":5}')
+    const answer = once(put, 'response') as Promise<[IncomingMessage]>
+    await lockWaiter()
+    server.signal('SIGTERM')
+    await server.logged('closing')
+    await released
+    return { answer }
+  })
+
+  const [, closed] = await Promise.all([server.logged('closing'), once(idle, 'close').then(() => true)])
+  t.equal(closed, true, 'the idle connection is dropped first')
+  await t.rejects(fetch(`${base}/health/live`), 'nobody is let in any more')
+  release()
+  const [answer] = await (await lock).answer
+  t.equal(answer.statusCode, 200)
+  t.equal(answer.headers.connection, 'close')
+  t.match(JSON.parse(await text(answer)), { data: { id, numero_notti: 5 } })
+  t.equal(await server.exit, 0)
+  t.same(await sql`select check_out from prenotazioni where id = ${id}`, [{ check_out: '2026-11-26' }])
+
+  async function lockWaiter () {
+    for (let rows = []; rows.length === 0;) rows = [...await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`]
+  }
+})
+
+t.test('a bad setting ends the start with code 1 and one line that names the variable', async (t) => {
+  const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
+
+t.test('a database that is not there ends the start with code 1 and one line, without the password', async (t) => {
+  const server = serverProcess(t, { DATABASE_URL: 'postgres://locanda:CANARY-password@127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+  t.notMatch(server.errors() + JSON.stringify(server.logs), 'CANARY')
+})
+
+t.test('a port that is taken ends the start with code 1 and one line, and nothing stays open', async (t) => {
+  const { port, url } = await started(t)
+  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, PORT: String(port) })
+  t.equal(await second.exit, 1)
+  t.match(second.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
