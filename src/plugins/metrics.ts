@@ -74,7 +74,6 @@ export default fp(async function metrics (app) {
       operationId: 'getMetrics',
       tags: ['Sistema'],
       summary: 'Le misure del servizio, nel formato di Prometheus',
-      produces: ['text/plain'],
       response: { 200: { description: 'Testo nel formato di Prometheus', content: { 'text/plain': { schema: TEXT } } } }
     },
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics())
