@@ -51,7 +51,7 @@ export async function build ({ config, logStream, prepare, soapTimeoutMs }: Buil
     await app.register(openapi, { config })
     await app.register(database, { config })
     await app.register(jobs)
-    await app.register(idempotency)
+    await app.register(idempotency, { keys })
     await app.register(metrics)
 
     await app.register(openapiPages)

@@ -36,10 +36,13 @@ export class ShapedError extends Error {
   readonly code: string
   readonly statusCode: number
   readonly body: Record<string, unknown>
-  constructor (code: string, statusCode: number, message: string, body: Record<string, unknown>) {
+  /** Nothing was done, and the same request may succeed later. */
+  readonly transient: boolean
+  constructor (code: string, statusCode: number, message: string, body: Record<string, unknown>, transient = false) {
     super(message)
     this.code = code
     this.statusCode = statusCode
     this.body = body
+    this.transient = transient
   }
 }

@@ -98,6 +98,7 @@ export function arrivalWindowOpen (arrival: Day, today: Day): boolean {
 }
 
 function wallClock (instant: Date): number {
-  const { year, month, day, hour, minute, second } = Object.fromEntries(romeClock.formatToParts(instant).map(({ type, value }) => [type, Number(value)]))
+  const parts = romeClock.formatToParts(instant).map(({ type, value }) => [type, Number(value)])
+  const { year, month, day, hour, minute, second } = Object.fromEntries(parts)
   return Date.UTC(year!, month! - 1, day, hour, minute, second)
 }

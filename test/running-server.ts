@@ -23,10 +23,10 @@ export interface ServerProcess {
 /**
  * Starts a server and waits until it is ready.
  * @param env all of its environment
- * @param entry what to run in place of the server itself
+ * @param entry what to run in place of the server itself; what it says of its end is not shown then
  */
 export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(entry)], { env: { API_KEY, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [fileURLToPath(entry)], { env: { API_KEY, PORT: '0', ...env }, stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore'] })
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
   const signal = async (name: NodeJS.Signals) => {
     child.kill(name)

@@ -18,6 +18,11 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
+/** Nothing has left, for a reason that may pass: the same request, with the same Idempotency-Key, may be made again. */
+const NOT_SENT: ReadonlySet<Cause> = new Set([
+  'CREDENZIALI_MANCANTI', 'CREDENZIALI_RIFIUTATE', 'SERVIZIO_NON_RAGGIUNGIBILE', 'SERVIZIO_OCCUPATO', 'INVII_SOSPESI', 'RIFIUTATO_DAL_SERVIZIO'
+])
+
 interface Details {
   codice_errore?: string
   messaggio_soap?: string
@@ -29,7 +34,7 @@ interface Details {
 /** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`. */
 export class InvioFallito extends ShapedError {
   constructor (cause: Cause, { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {}) {
-    super(cause, 422, CAUSES[cause], { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest })
+    super(cause, 422, CAUSES[cause], { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest }, NOT_SENT.has(cause))
   }
 }
 

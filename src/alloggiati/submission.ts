@@ -1,37 +1,13 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
-import type { Soggiorno } from '#schemas/schedina.ts'
-import { CampiNonValidi } from '#src/errors.ts'
-import type { Clock } from '#src/time.ts'
+import { accept, type Accepted, type Desk } from './accept.ts'
 import { deliver, methodFor } from './calls.ts'
-import { encode, type RecordSchedina } from './codec/codec.ts'
 import { InvioFallito } from './errors.ts'
 import { classifyFailure, classifyLogin, classifyReply } from './ledger/classify.ts'
 import { reached, type LedgerContext } from './ledger/context.ts'
 import { reserve } from './ledger/reserve.ts'
 import { carryOut, type Outcome } from './ledger/worker.ts'
-import { groups } from './rules/groups.ts'
-import { validate } from './rules/validate.ts'
 import type { PoliceService } from './service.ts'
-import type { Tables } from './tables/tables.ts'
 import { bookingOf } from './tie.ts'
-
-/** What a submission works with; without credentials there is no ledger to write to. */
-export interface Desk {
-  ledger: LedgerContext | null
-  clock: Clock
-  log: FastifyBaseLogger
-  tables (): Promise<Tables>
-}
-
-/** A request that passed the rules: records, and the same records as rows. */
-interface Accepted {
-  records: RecordSchedina[]
-  lines: string[]
-  /** For each guest the index of the head of its family or group. */
-  capi: number[]
-  stay: Soggiorno
-}
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good.
@@ -44,20 +20,11 @@ export async function submit (desk: Desk, body: InvioBody, operatore: string): P
   return body.testMode === true ? await rehearse(desk.ledger.service, accepted) : await send(desk.ledger, accepted, operatore)
 }
 
-async function accept ({ tables, clock }: Desk, { ospiti, prenotazione, soggiorno }: InvioBody): Promise<Accepted> {
-  if (prenotazione === undefined && soggiorno === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
-  const stay = { ...soggiorno, ...prenotazione }
-  const fileUnico = stay.id_appartamento !== undefined
-  const { errors, records } = validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), fileUnico })
-  if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
-  return { records, lines: records.map(encode), capi: ospiti.map((_, index) => heads.get(index) ?? index), stay }
-}
-
 async function rehearse (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
   const metodo = methodFor(true, stay.id_appartamento)
   const verdict = await service.token.get().then(
-    (token) => deliver(service, metodo, token, lines).then((reply) => classifyReply(reply, lines.length), (err) => classifyFailure(err, lines.length)),
+    (token) => deliver(service, metodo, token, lines)
+      .then((reply) => classifyReply(reply, lines.length), (err) => classifyFailure(err, lines.length)),
     (err) => classifyLogin(err, lines.length)
   )
   const schedine = verdict.schedine.map((row, indice) => ({ ...row, indice }))
@@ -79,7 +46,8 @@ async function send (ledger: LedgerContext, { records, lines, capi, stay }: Acce
   const prenotazione_id = await bookingOf(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id_appartamento } = stay
-  const { id, ricevuta } = await reserve(db, keys, clock, { account: service.account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id })
+  const submission = { account: service.account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id }
+  const { id, ricevuta } = await reserve(db, keys, clock, submission)
   reached('reserved', id)
   let outcome: Outcome
   try {

@@ -13,6 +13,12 @@ declare module 'fastify' {
     dettagli?: FieldError[]
     /** Further fields of the body, where the contract gives an error a shape of its own. */
     body?: Record<string, unknown>
+    /** Nothing was done, and the same request may succeed later. */
+    transient?: boolean
+  }
+  interface FastifyRequest {
+    /** Its failure left nothing behind. */
+    failedTransiently: boolean
   }
 }
 
@@ -49,6 +55,7 @@ const BARE_HEADERS = {
  * A 5xx is logged with its cause and answered with a fixed text.
  */
 export default fp(async function errors (app) {
+  app.decorateRequest('failedTransiently', false)
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
@@ -62,6 +69,7 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   // JavaScript throws anything, null too.
   const problem = err instanceof Error ? problemOf(err) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
+  request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   reply.header('cache-control', 'no-store')
   const { status, codice, error, dettagli, body } = problem

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { and, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/index.ts'
 import { CampiNonValidi, ChiaveInCorso, ChiaveRiusata } from '#src/errors.ts'
+import type { Keys } from '#src/keys.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,7 +23,7 @@ const HEADER_MAX = 255
  * another body 422, a first request still at work 409. The key is stored before the handler runs. When a process dies half-way,
  * the key stays taken: nobody can tell whether the work was done, and doing it twice is the greater harm.
  */
-export default fp(async function idempotency (app) {
+export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
 
   app.addHook('onRoute', (route) => {
@@ -42,7 +42,8 @@ export default fp(async function idempotency (app) {
     const key = headerKey(request)
     if (key === undefined) return
     const principal = request.principal!.id
-    const fingerprint = createHash('sha256').update(`${request.method} ${request.url}\n${JSON.stringify(request.body)}`).digest('hex')
+    // Keyed: a bare hash of a guest's data could be guessed.
+    const fingerprint = secrets.fingerprint('idempotency', request.method, request.url, JSON.stringify(request.body)).toString('hex')
     const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
       set: { fingerprint, status: null, body: null, created_at: sql`now()` },
@@ -63,8 +64,8 @@ export default fp(async function idempotency (app) {
     const key = request.idempotencyKey
     if (key === null) return payload
     const mine = and(eq(keys.principal, request.principal!.id), eq(keys.key, key), isNull(keys.status))
-    // A failure of ours was rolled back: the caller may try again with the same key.
-    if (reply.statusCode >= 500) await app.db.delete(keys).where(mine)
+    // A failure that left nothing behind: the caller may try again with the same key.
+    if (reply.statusCode >= 500 || request.failedTransiently) await app.db.delete(keys).where(mine)
     else await app.db.update(keys).set({ status: reply.statusCode, body: String(payload) }).where(mine)
     return payload
   }

@@ -29,6 +29,8 @@ export interface Result extends Verdict { kills: number, pgKills: number }
 /** Servers side by side on one database, so that while one starts another works. */
 const SLOTS = 3
 const CLIENTS = 4
+/** Starts in a row that may fail: PostgreSQL may be down for a while, but not for good. */
+const PATIENCE = 30
 
 /**
  * Kills servers and PostgreSQL at any instant and at every step, while clients enter guests with a police that misbehaves; then
@@ -60,6 +62,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     const people = client(random, () => random.one([...slots.filter(({ server }) => server), undefined])?.server)
     const working = Array.from({ length: CLIENTS }, () => people.work())
     let atInstants = 0
+    let failures = 0
     await Promise.all(slots.map(async (each) => {
       while (done.kills < kills || done.pgKills < pgKills) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
@@ -70,7 +73,10 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
           done.pgKills++
         }
         await expireLeases(sql)
-        if (await each.live(plan(postgres && atInstants % 2 === 0))) done.kills++
+        const killed = await each.live(plan(postgres && atInstants % 2 === 0))
+        failures = killed ? 0 : failures + 1
+        if (failures > PATIENCE) throw new Error('no server starts any more')
+        if (killed) done.kills++
         if (done.kills % 20 === 0) progress(`${done.kills} kills, ${done.pgKills} of PostgreSQL`)
       }
     }))

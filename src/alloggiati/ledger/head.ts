@@ -1,6 +1,6 @@
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import { invii_transizioni as transitions } from '#drizzle/tables/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
@@ -61,6 +61,8 @@ async function read (file: string): Promise<Link | undefined> {
 
 /** Whole or not at all, and on the disk before it returns. */
 async function write (file: string, text: string): Promise<void> {
+  // The folder may not be there yet: with a database elsewhere nothing else is kept in it.
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${randomUUID()}`
   const handle = await open(temporary, 'w', 0o600)
   try {

@@ -113,7 +113,10 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
   let dispatched = false
   const beforeWrite = async () => {
     reached('connected', id)
-    await dispatch(context, id, claim, good)
+    await dispatch(context, id, claim, good).catch((err: unknown) => {
+      context.log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+      throw err
+    })
     dispatched = true
     reached('dispatched', id)
   }

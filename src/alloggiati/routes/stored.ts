@@ -3,11 +3,11 @@ import { Type } from '@sinclair/typebox'
 import { FileBody, InvioAnswer, InvioDuplicate, InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
-import { CampiNonValidi } from '#src/errors.ts'
+import { accept, type Desk } from '../accept.ts'
 import { filing } from '../filing.ts'
 import { fromBooking } from '../from-booking.ts'
 import { validate } from '../rules/validate.ts'
-import { submit, type Desk } from '../submission.ts'
+import { submit } from '../submission.ts'
 
 const tags = ['Alloggiati Web']
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
@@ -68,9 +68,7 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
       response: { 200: { description: 'Il file', content: { 'text/plain': { schema: Type.String() } } }, 422: failed }
     },
     handler: async (request, reply) => {
-      const { ospiti, prenotazione, soggiorno } = request.body
-      if (prenotazione === undefined && soggiorno === undefined) throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
-      const { data, text } = filing(ospiti, { ...soggiorno, ...prenotazione }, await desk.tables(), desk.clock.today())
+      const { data, text } = filing(await accept(desk, request.body))
       return reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=schedine_${data}.txt`).send(text)
     }
   })
