@@ -24,7 +24,12 @@ export interface Plan {
   progress?: (text: string) => void
 }
 
-export interface Result extends Verdict { kills: number, pgKills: number }
+export interface Result extends Verdict {
+  kills: number
+  pgKills: number
+  /** How many of both were at which step; the others at any instant. */
+  atSteps: Record<string, number>
+}
 
 /** Servers side by side on one database, so that while one starts another works. */
 const SLOTS = 3
@@ -52,13 +57,17 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     RATE_LIMIT_MAX: '1000000',
     NODE_COMPILE_CACHE: join(folder, 'compiled')
   }
-  const done = { kills: 0, pgKills: 0 }
+  const done = { kills: 0, pgKills: 0, atSteps: {} as Record<string, number> }
+  const onStep = (step: string, postgres: boolean) => {
+    done.atSteps[step] = (done.atSteps[step] ?? 0) + 1
+    if (postgres) done.pgKills++
+  }
   try {
     const warm = await startServer(environ, new URL('server.ts', import.meta.url))
     await warm.end()
 
     const plan = deaths(random)
-    const slots = Array.from({ length: SLOTS }, () => slot(environ, cluster.pidFile, () => { done.pgKills++ }))
+    const slots = Array.from({ length: SLOTS }, () => slot(environ, cluster.pidFile, onStep))
     const people = client(random, () => random.one([...slots.filter(({ server }) => server), undefined])?.server)
     const working = Array.from({ length: CLIENTS }, () => people.work())
     let atInstants = 0

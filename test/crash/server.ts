@@ -18,12 +18,9 @@ let left = Number(CRASH_TIMES)
 subscribe('locanda:ledger', (message) => {
   const { step } = message as { step: string }
   if (step !== CRASH_STEP || --left !== 0) return
-  if (CRASH_POSTMASTER === undefined) {
-    process.kill(process.pid, 'SIGKILL')
-    return
-  }
-  process.kill(Number.parseInt(readFileSync(CRASH_POSTMASTER, 'utf8'), 10), 'SIGKILL')
-  say({ msg: 'postmaster killed' })
+  // A pipe is written to at once: it is said before it is done.
+  say({ msg: CRASH_POSTMASTER === undefined ? 'dying' : 'postmaster dying' })
+  process.kill(CRASH_POSTMASTER === undefined ? process.pid : Number.parseInt(readFileSync(CRASH_POSTMASTER, 'utf8'), 10), 'SIGKILL')
 })
 
 const app = await build({ config: readConfig(process.env), logStream: { write: () => {} }, soapTimeoutMs: SOAP_TIMEOUT_MS })

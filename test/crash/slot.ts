@@ -4,7 +4,7 @@ import type { Chance } from './chance.ts'
 
 const STEPS: readonly Step[] = ['reserved', 'claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'settled']
 /** The longest life of a server, milliseconds. */
-const LIFE_MS = 2500
+const LIFE_MS = 1500
 
 /** How a server is to end: at a step, or at any time. `postgres`: at that step it is the postmaster that dies first. */
 export interface Death { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
@@ -27,8 +27,8 @@ export interface Slot {
   live (death: Death): Promise<boolean>
 }
 
-/** @param onPostmasterKilled called when a server has killed the postmaster */
-export function slot (environ: Record<string, string>, pidFile: string, onPostmasterKilled: () => void): Slot {
+/** @param onStep called when something died at a step: the server itself, or the postmaster by its hand */
+export function slot (environ: Record<string, string>, pidFile: string, onStep: (step: string, postgres: boolean) => void): Slot {
   const self: Slot = {
     server: undefined,
     async live ({ step, times, afterMs, postgres }) {
@@ -44,7 +44,7 @@ export function slot (environ: Record<string, string>, pidFile: string, onPostma
       const signal = await server.ended
       clearTimeout(timer)
       self.server = undefined
-      if (server.lines.some(({ msg }) => msg === 'postmaster killed')) onPostmasterKilled()
+      for (const { msg } of server.lines) if (msg === 'dying' || msg === 'postmaster dying') onStep(step!, msg !== 'dying')
       return signal === 'SIGKILL'
     }
   }

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { invii, prenotazioni } from '#drizzle/tables/index.ts'
 import { ledgerAlarms } from '#src/alloggiati/ledger/alarms.ts'
@@ -42,7 +42,10 @@ t.test('a submission that is not acquired yet is alarmed in place of its booking
   const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
   await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
   const prenotazione_id = await booking(w, '2026-11-20', '2026-11-23')
+  // Past the trigger: a submission does not change its booking.
+  await w.db.execute(sql`alter table invii disable trigger user`)
   await w.db.update(invii).set({ prenotazione_id }).where(eq(invii.id, id))
+  await w.db.execute(sql`alter table invii enable trigger user`)
   await ledgerAlarms(w.context).raise()
   t.match(w.errors(), [{ msg: /not acquired yet/, invio: id }])
 })
