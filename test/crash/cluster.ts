@@ -8,13 +8,24 @@ export interface Cluster {
   url: string
   /** Where its postmaster notes its number. */
   pidFile: string
-  /** Ends the postmaster as a power cut would. */
-  kill (): void
+  /** Ends the postmaster as a power cut would. False when none is there to be ended. */
+  kill (): boolean
   stop (): Promise<void>
 }
 
 export async function crashableCluster (folder: string): Promise<Cluster> {
   const { url, stop } = await startEmbedded({ dataDir: folder, log: () => {} })
   const pidFile = join(folder, 'postgres', 'postmaster.pid')
-  return { url, pidFile, stop, kill: () => { process.kill(Number.parseInt(readFileSync(pidFile, 'utf8'), 10), 'SIGKILL') } }
+  return {
+    url,
+    pidFile,
+    stop,
+    kill () {
+      try {
+        return process.kill(Number.parseInt(readFileSync(pidFile, 'utf8'), 10), 'SIGKILL')
+      } catch {
+        return false
+      }
+    }
+  }
 }

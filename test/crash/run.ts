@@ -36,6 +36,7 @@ const SLOTS = 3
 const CLIENTS = 4
 /** Starts in a row that may fail: PostgreSQL may be down for a while, but not for good. */
 const PATIENCE = 30
+const HARASS_MS = 150
 
 /**
  * Kills servers and PostgreSQL at any instant and at every step, while clients enter guests with a police that misbehaves; then
@@ -57,6 +58,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     RATE_LIMIT_MAX: '1000000',
     NODE_COMPILE_CACHE: join(folder, 'compiled')
   }
+  const over = new AbortController()
   const done = { kills: 0, pgKills: 0, atSteps: {} as Record<string, number> }
   const onStep = (step: string, postgres: boolean) => {
     done.atSteps[step] = (done.atSteps[step] ?? 0) + 1
@@ -70,6 +72,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     const slots = Array.from({ length: SLOTS }, () => slot(environ, cluster.pidFile, onStep))
     const people = client(random, () => random.one([...slots.filter(({ server }) => server), undefined])?.server)
     const working = Array.from({ length: CLIENTS }, () => people.work())
+    const harassing = harass(sql, over.signal)
     let atInstants = 0
     let failures = 0
     await Promise.all(slots.map(async (each) => {
@@ -77,11 +80,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
         // Every other time at an instant, not at a step.
-        if (postgres && atInstants++ % 2 === 0) {
-          cluster.kill()
-          done.pgKills++
-        }
-        await expireLeases(sql)
+        if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const killed = await each.live(plan(postgres && atInstants % 2 === 0))
         failures = killed ? 0 : failures + 1
         if (failures > PATIENCE) throw new Error('no server starts any more')
@@ -90,11 +89,13 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
       }
     }))
     people.stop()
-    await Promise.all(working)
+    over.abort()
+    await Promise.all([...working, harassing])
     police.on = {}
     await settleAll(environ, sql)
     return { ...done, ...await judge(sql, createKeys(masterKey), people.told, police.acquired()) }
   } finally {
+    over.abort()
     await police.stop()
     await close()
     await cluster.stop()
@@ -102,23 +103,23 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
   }
 }
 
-/** The dead are not waited for, and the living are taken for dead now and then: that must do no harm either. */
-async function expireLeases (sql: Connection['sql']): Promise<void> {
-  for (;;) {
-    try {
-      await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
-      return
-    } catch {
-      // PostgreSQL is starting.
-      await sleep(50)
-    }
+/** All the time: the dead are not waited for, and the living are taken for dead by whoever sweeps. That must do no harm either. */
+async function harass (sql: Connection['sql'], over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await expireLeases(sql).catch(() => { /* PostgreSQL is starting. */ })
+    await sleep(HARASS_MS)
   }
+}
+
+async function expireLeases (sql: Connection['sql']): Promise<void> {
+  await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
 }
 
 /** Servers that nobody kills, until nothing is under way any more. */
 async function settleAll (environ: Record<string, string>, sql: Connection['sql']): Promise<void> {
   for (;;) {
-    await expireLeases(sql)
+    // PostgreSQL may be starting still.
+    while (!await expireLeases(sql).then(() => true, () => false)) await sleep(HARASS_MS)
     const server = await startServer(environ, new URL('server.ts', import.meta.url))
     for (let waited = 0; waited < 100; waited++) {
       const open = await sql`select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`

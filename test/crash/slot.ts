@@ -3,18 +3,19 @@ import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { Chance } from './chance.ts'
 
 const STEPS: readonly Step[] = ['reserved', 'claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'settled']
-/** The longest life of a server, milliseconds. */
-const LIFE_MS = 1500
+/** The longest life of a server, milliseconds: to be killed at an instant, and until a step is reached. */
+const LIFE_MS = { instant: 1000, step: 3000 }
 
 /** How a server is to end: at a step, or at any time. `postgres`: at that step it is the postmaster that dies first. */
 export interface Death { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
-/** Every step in its turn, and as often any instant. */
+/** Every step in its turn, twice, and then any instant. */
 export function deaths (chance: Chance): (postgres: boolean) => Death {
   let turn = 0
   return (postgres) => {
-    const step = postgres || turn++ % 2 === 0 ? STEPS[(turn >> 1) % STEPS.length] : undefined
-    return { step, times: 1 + chance.whole(4), afterMs: step === undefined ? chance.whole(LIFE_MS) : LIFE_MS, postgres }
+    const step = postgres || turn % 3 < 2 ? STEPS[turn % STEPS.length] : undefined
+    turn++
+    return { step, times: 1 + chance.whole(3), afterMs: step === undefined ? chance.whole(LIFE_MS.instant) : LIFE_MS.step, postgres }
   }
 }
 

@@ -12,7 +12,13 @@ async function wayTo (t: Test, url: string) {
   const folder = decodeURIComponent(host)
   const to = folder.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port || 5432) }
   const sockets = new Set<Socket>()
+  let frozen = false
   const server = createServer((near) => {
+    if (frozen) {
+      sockets.add(near)
+      near.on('error', () => {}).pause()
+      return
+    }
     const far = connect(to)
     for (const [socket, other] of [[near, far], [far, near]] as const) {
       sockets.add(socket)
@@ -33,7 +39,10 @@ async function wayTo (t: Test, url: string) {
   return {
     url: through.href,
     cut,
-    freeze: () => { for (const socket of sockets) socket.unpipe().pause() },
+    freeze () {
+      frozen = true
+      for (const socket of sockets) socket.unpipe().pause()
+    },
     async restore () {
       server.listen(address.port, '127.0.0.1')
       await once(server, 'listening')
