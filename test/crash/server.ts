@@ -23,6 +23,10 @@ subscribe('locanda:ledger', (message) => {
   process.kill(CRASH_POSTMASTER === undefined ? process.pid : Number.parseInt(readFileSync(CRASH_POSTMASTER, 'utf8'), 10), 'SIGKILL')
 })
 
+// Whoever started it may die, too: nothing stays behind.
+const parent = process.ppid
+setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000).unref()
+
 const app = await build({ config: readConfig(process.env), logStream: { write: () => {} }, soapTimeoutMs: SOAP_TIMEOUT_MS })
 say({ msg: 'ready', address: await app.listen({ port: 0, host: '127.0.0.1' }) })
 // A quiet end, so that what was compiled is kept for the next start.

@@ -140,26 +140,51 @@ t.test('an attempt that was committed and could not be followed is written down 
   t.same(await states(), ['non_inviato/non_inviata'])
 })
 
-t.test('a worker that lost its submission lets go of no row that another has in flight', async (t) => {
-  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+t.test('a worker that lost its submission lets go of no row that another is about to send', async (t) => {
+  const { police, worker, reserve, states, sql } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
-  const [rehearsal, flight] = [held(), held()]
-  police.on.Test = rehearsal.behaviour
+  const [mine, its] = [held(), held()]
+  police.on.Test = mine.behaviour
   const sleeper = carryOut(await worker(), id, true)
-  await rehearsal.arrived
-  await expire()
+  await mine.arrived
   await sql`update invii set stato = 'pronto', proprietario = null`
 
-  delete police.on.Test
-  police.on.Send = flight.behaviour
+  police.on.Test = its.behaviour
   const other = carryOut(await worker(), id, true)
-  await flight.arrived
-  rehearsal.release(answer(rowsReply('Test', [true, false])))
-  t.equal((await sleeper).stato, 'in_invio')
-  t.same(await states(), ['in_invio/in_corso,in_corso'])
+  await its.arrived
+  mine.release(answer(rowsReply('Test', [true, false])))
+  t.equal((await sleeper).stato, 'preso')
+  t.same(await states(), ['preso/in_corso,in_corso'])
   await t.rejects(reserve([guestNo(2)]), { code: 'SCHEDINE_GIA_INVIATE' })
-  flight.release(answer(rowsReply('Send', [true, true])))
+  its.release(answer(rowsReply('Test', [true, true])))
   t.equal((await other).stato, 'acquisito')
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('a worker that lost its submission while it connected does not send it in the place of another', async (t) => {
+  const { police, worker, reserve, states, sql } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
+  let looks = 0
+  // The second look at the head is the dispatch's.
+  const holds = async () => {
+    if (++looks === 2) await gate.promise
+    return true
+  }
+  const seen = until(() => looks === 2)
+  const sleeper = carryOut(await worker({ head: { holds, advance: async () => {} } }), id, true)
+  await seen
+  await sql`update invii set stato = 'pronto', proprietario = null`
+  police.on.Test = rehearsal.behaviour
+  const other = carryOut(await worker(), id, true)
+  await rehearsal.arrived
+  gate.resolve()
+  t.equal((await sleeper).stato, 'preso')
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['preso/in_corso'])
+  rehearsal.release(answer(rowsReply('Test', [true])))
+  t.equal((await other).stato, 'acquisito')
+  t.equal(police.callsOf('Send').length, 1)
 })
 
 t.test('the raw reply is kept encrypted', async (t) => {
