@@ -29,6 +29,9 @@ export const Environment = Type.Object({
   ADMIN_EMAIL: optional('^[^@\\s]+@[^@\\s]+$', 'Primo amministratore'),
   ADMIN_PASSWORD: Type.Optional(Type.String({ minLength: 8, maxLength: 128, description: 'Password del primo amministratore' })),
 
+  SIGNUP_ENABLED: Type.Boolean({ default: false, description: 'Chiunque può registrarsi; resta in attesa finché un amministratore non gli dà un ruolo. Serve SMTP_URL' }),
+  OAUTH_PROVIDERS: optional(undefined, 'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; github non ha issuer'),
+
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),
   IDP_JWT_SECRET: secret('Segreto condiviso dei token del provider esterno'),
   IDP_ANON_KEY: secret('Chiave anonima del provider esterno'),

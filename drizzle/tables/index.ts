@@ -1,3 +1,4 @@
 export * from './alloggiati.ts'
 export * from './bookings.ts'
+export * from './identity.ts'
 export * from './system.ts'

@@ -1,0 +1,172 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, jsonb, pgTable, text, timestamp, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { bytea } from './columns.ts'
+
+const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' })
+
+/** What is known of a person: the keys are the provider's and the front end's. */
+export type Metadata = Record<string, unknown>
+
+/** One way of having signed in, and when (RFC 8176 names the claim `amr`). */
+export interface AuthenticationMethod { method: string, timestamp: number }
+
+/** People who can sign in. The columns are named as Supabase Auth names the fields of a user. */
+export const users = pgTable('users', {
+  id: uuid().primaryKey().defaultRandom(),
+  /** Normalized: trimmed, NFC, lower case. */
+  email: text().notNull(),
+  /** An argon2id or, imported, a bcrypt hash; null: this account has no password. */
+  password_hash: text(),
+  email_confirmed_at: instant(),
+  invited_at: instant(),
+  confirmation_sent_at: instant(),
+  recovery_sent_at: instant(),
+  /** An address that is waiting to be confirmed. */
+  new_email: text(),
+  email_change_sent_at: instant(),
+  reauthentication_sent_at: instant(),
+  last_sign_in_at: instant(),
+  /** Written by administrators alone: `role`, `provider`, `providers`. */
+  app_metadata: jsonb().$type<Metadata>().notNull().default({}),
+  /** Written by the person: never a source of rights. */
+  user_metadata: jsonb().$type<Metadata>().notNull().default({}),
+  banned_until: instant(),
+  deleted_at: instant(),
+  created_at: instant().notNull().defaultNow(),
+  updated_at: instant().notNull().defaultNow()
+}, (t) => [
+  uniqueIndex('users_email').on(t.email).where(sql`${t.deleted_at} is null`),
+  index('users_created_at').on(t.created_at, t.id)
+])
+
+/** The ways in which a person can sign in: by e-mail, or through another provider. */
+export const identities = pgTable('identities', {
+  /** `identity_id` on the wire. */
+  id: uuid().primaryKey().defaultRandom(),
+  user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
+  provider: text().notNull(),
+  /** Who this is to the provider (`sub`); for `email` the user's own id. `id` on the wire. */
+  provider_id: text().notNull(),
+  identity_data: jsonb().$type<Metadata>().notNull(),
+  last_sign_in_at: instant(),
+  created_at: instant().notNull().defaultNow(),
+  updated_at: instant().notNull().defaultNow()
+}, (t) => [
+  unique('identities_provider_id').on(t.provider, t.provider_id),
+  index('identities_user').on(t.user_id)
+])
+
+/** A person's login on one device. Deleting the row ends it: its tokens stop working. */
+export const sessions = pgTable('sessions', {
+  id: uuid().primaryKey().defaultRandom(),
+  user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
+  amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
+  /** Which refresh token is the current one. The tokens themselves are computed, not kept. */
+  refresh_counter: integer().notNull().default(0),
+  refreshed_at: instant(),
+  /** The end, however often it is refreshed. */
+  not_after: instant().notNull(),
+  user_agent: text(),
+  ip: text(),
+  created_at: instant().notNull().defaultNow(),
+  updated_at: instant().notNull().defaultNow()
+}, (t) => [index('sessions_user').on(t.user_id)])
+
+/** One way through another provider, or through a link in a mail: from its start until its code is exchanged. */
+export const flow_states = pgTable('flow_states', {
+  /** The `state` of OAuth 2. */
+  id: uuid().primaryKey().defaultRandom(),
+  provider: text().notNull(),
+  /** PKCE (RFC 7636) of the client towards us; null: tokens come back in the fragment. */
+  code_challenge: text(),
+  code_challenge_method: text(),
+  redirect_to: text().notNull(),
+  /** Who is linking a further identity. */
+  linking_user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
+  /** PKCE and nonce of ours towards the provider, sealed. */
+  provider_secrets: bytea(),
+  /** SHA-256 of the code that the client exchanges. */
+  auth_code: bytea(),
+  user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
+  authentication_method: text().notNull(),
+  /** The provider's own tokens until they are handed over, sealed. */
+  provider_tokens: bytea(),
+  created_at: instant().notNull().defaultNow(),
+  /** When the provider came back; the code lives from then. */
+  authenticated_at: instant()
+}, (t) => [
+  uniqueIndex('flow_states_auth_code').on(t.auth_code),
+  index('flow_states_created_at').on(t.created_at)
+])
+
+/** What was sent by mail to prove an address: one of each kind a person. Only keyed fingerprints are kept. */
+export const one_time_tokens = pgTable('one_time_tokens', {
+  id: uuid().primaryKey().defaultRandom(),
+  user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
+  /** signup · recovery · magiclink · invite · email_change · reauthentication */
+  kind: text().notNull(),
+  /** The address it went to. */
+  sent_to: text().notNull(),
+  otp_fingerprint: bytea().notNull(),
+  link_fingerprint: bytea().notNull(),
+  /** Wrong codes so far. */
+  attempts: integer().notNull().default(0),
+  flow_state_id: uuid().references(() => flow_states.id, { onDelete: 'set null' }),
+  created_at: instant().notNull().defaultNow(),
+  expires_at: instant().notNull()
+}, (t) => [
+  unique('one_time_tokens_kind').on(t.user_id, t.kind),
+  index('one_time_tokens_link').on(t.link_fingerprint)
+])
+
+/** The keys that sign access tokens (ES256). Published from the start, they sign from `signs_from` on, until a newer one does. */
+export const signing_keys = pgTable('signing_keys', {
+  kid: text().primaryKey(),
+  /** The public key as PEM (SubjectPublicKeyInfo). */
+  public_key: text().notNull(),
+  /** The private key as PEM (PKCS #8), sealed. */
+  private_key: bytea().notNull(),
+  signs_from: instant().notNull(),
+  /** No token that it signed is taken any more after this; null while it is in use. */
+  retires_at: instant(),
+  created_at: instant().notNull().defaultNow()
+})
+
+/** Keys of persons. The secret is shown once; only its hash is kept. `user_id` may be one of an external provider. */
+export const api_keys = pgTable('api_keys', {
+  id: text().primaryKey(),
+  user_id: uuid().notNull(),
+  name: text().notNull(),
+  /** SHA-256 of the whole key: it is random, so a slow hash would add nothing. */
+  secret_hash: bytea().notNull(),
+  scopes: text().array().notNull(),
+  created_at: instant().notNull().defaultNow(),
+  expires_at: instant().notNull(),
+  last_used_at: instant(),
+  revoked_at: instant()
+}, (t) => [index('api_keys_user').on(t.user_id)])
+
+/** Who may see the pages under `/ad/`: what the signed cookie stands for. */
+export const admin_sessions = pgTable('admin_sessions', {
+  /** SHA-256 of the id in the cookie. */
+  id_hash: bytea().primaryKey(),
+  /** The principal it was granted to, and the user whose rights are asked for at every page; null for the service key. */
+  principal: text().notNull(),
+  user_id: uuid(),
+  created_at: instant().notNull().defaultNow(),
+  last_seen_at: instant().notNull().defaultNow(),
+  expires_at: instant().notNull()
+})
+
+/** Sessions of an external provider, as their tokens were seen here: it has no list of them. */
+export const seen_sessions = pgTable('seen_sessions', {
+  id: uuid().primaryKey(),
+  user_id: uuid().notNull(),
+  user_agent: text(),
+  ip: text(),
+  created_at: instant().notNull().defaultNow(),
+  updated_at: instant().notNull().defaultNow(),
+  /** The latest `exp` of its tokens. */
+  expires_at: instant().notNull(),
+  revoked_at: instant()
+}, (t) => [index('seen_sessions_user').on(t.user_id)])
