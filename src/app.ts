@@ -5,7 +5,11 @@ import { ErrorBody } from '#schemas/common.ts'
 import alloggiati from './alloggiati/routes.ts'
 import bookings from './bookings/routes.ts'
 import type { Config } from './config.ts'
+import identity from './identity/plugin.ts'
+import identityRoutes from './identity/routes.ts'
 import { createKeys } from './keys.ts'
+import audit from './plugins/audit/plugin.ts'
+import auditRoutes from './plugins/audit/routes.ts'
 import auth, { guards } from './plugins/auth.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
@@ -14,6 +18,7 @@ import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs.ts'
 import limits from './plugins/limits.ts'
 import { loggerOptions, requestLog } from './plugins/logging.ts'
+import mail from './plugins/mail/plugin.ts'
 import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
@@ -45,17 +50,23 @@ export async function build ({ config, logStream, prepare, soapTimeoutMs }: Buil
     app.removeContentTypeParser('text/plain')
     await app.register(closing)
     await app.register(security, { config })
-    await app.register(auth, { config, keys })
-    await app.register(limits, { config })
-    await app.register(guards)
-    await app.register(openapi, { config })
     await app.register(database, { config })
     await app.register(jobs)
+    await app.register(audit, { config, keys })
+    await app.register(identity, { config, keys })
+    const { authenticator } = app.identity
+    await app.register(auth, { config, authenticator })
+    await app.register(limits, { config })
+    await app.register(guards, { authenticator })
+    await app.register(openapi, { config })
     await app.register(idempotency, { keys })
     await app.register(metrics)
+    await app.register(mail, { config, keys })
 
     await app.register(openapiPages)
     await app.register(ops)
+    await app.register(identityRoutes, { config, keys })
+    await app.register(auditRoutes)
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
 

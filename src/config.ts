@@ -5,14 +5,16 @@ import { envSchema } from 'env-schema'
 import { Environment } from '#schemas/config.ts'
 import { assertAllowedEndpoint } from '#src/alloggiati/soap/endpoint.ts'
 import { masterKey } from './keys.ts'
+import { parseProviders, type OAuthProvider } from './identity/oauth/providers.ts'
 import { isDay } from './time.ts'
 
 /** Everything the server is told, parsed once. */
-export type Config = Readonly<Omit<Environment, 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS'> & {
+export type Config = Readonly<Omit<Environment, 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'OAUTH_PROVIDERS'> & {
   MASTER_KEY: Buffer
   /** CIDRs of the proxies whose `X-Forwarded-*` count; none: nobody's. */
   TRUST_PROXY: readonly string[]
   CORS_ORIGINS: readonly string[]
+  OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: 'sandbox' | 'production'
   /** PEM text of `ALLOGGIATI_CA_FILE`. */
   ALLOGGIATI_CA?: string
@@ -46,6 +48,10 @@ const CHECKS: readonly Check[] = [
   (env) => endpointProblem(env.ALLOGGIATI_ENDPOINT),
   (env) => together(env, ['ADMIN_EMAIL', 'ADMIN_PASSWORD']),
   (env) => together(env, ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']),
+  (env) => env.IDP_URL !== undefined && env.IDP_ANON_KEY === undefined ? ['IDP_ANON_KEY', 'manca: serve con IDP_URL'] : undefined,
+  (env) => env.IDP_URL === undefined ? onlyWith(env, 'IDP_URL', ['IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY']) : undefined,
+  (env) => env.IDP_URL !== undefined && env.ADMIN_EMAIL !== undefined ? ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'] : undefined,
+  (env) => env.SIGNUP_ENABLED && env.SMTP_URL === undefined ? ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'] : undefined,
   (env) => env.SMTP_URL !== undefined && env.MAIL_FROM === undefined ? ['MAIL_FROM', 'manca: serve con SMTP_URL'] : undefined,
   (env) => list(env.TRUST_PROXY).some((cidr) => !isCidr(cidr)) ? ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'] : undefined,
   (env) => list(env.CORS_ORIGINS).some((origin) => !isOrigin(origin)) ? ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])'] : undefined
@@ -70,6 +76,7 @@ export function readConfig (environ: Environ): Config {
     ALLOGGIATI_CA: readCa(env.ALLOGGIATI_CA_FILE),
     TRUST_PROXY: list(env.TRUST_PROXY),
     CORS_ORIGINS: list(env.CORS_ORIGINS),
+    OAUTH_PROVIDERS: readProviders(env.OAUTH_PROVIDERS),
     MASTER_KEY: readMasterKey(env.MASTER_KEY, dataDir)
   })
 }
@@ -89,6 +96,19 @@ function parse (environ: Environ): Environment {
 function together (env: Environment, names: readonly (keyof Environment)[]): readonly [string, string] | undefined {
   const missing = names.filter((name) => env[name] === undefined)
   return missing.length > 0 && missing.length < names.length ? [missing[0]!, `manca: va con ${names.filter((name) => name !== missing[0]).join(', ')}`] : undefined
+}
+
+function onlyWith (env: Environment, needed: string, names: readonly (keyof Environment)[]): readonly [string, string] | undefined {
+  const found = names.find((name) => env[name] !== undefined)
+  return found === undefined ? undefined : [found, `manca ${needed}, con cui va`]
+}
+
+function readProviders (json: string | undefined): OAuthProvider[] {
+  try {
+    return parseProviders(json)
+  } catch (err) {
+    throw new ConfigError('OAUTH_PROVIDERS', err instanceof Error ? err.message : 'non leggibile')
+  }
 }
 
 function endpointProblem (endpoint: string | undefined): readonly [string, string] | undefined {

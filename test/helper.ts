@@ -3,14 +3,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
+import type { AuthSession } from '#schemas/auth/session.ts'
 import { build as buildApp, type BuildOptions } from '#src/app.ts'
 import { readConfig } from '#src/config.ts'
+import { serviceKey } from '#src/identity/machine-tokens.ts'
+import type { Role } from '#src/identity/roles.ts'
+import { beginSession, sessionAnswer } from '#src/identity/sessions.ts'
+import { createUser, findUser } from '#src/identity/users.ts'
+import { createKeys } from '#src/keys.ts'
 import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 
 type Environ = Record<string, string | undefined>
+
+/** Somebody: of the same name it is the same person, in another session. */
+export interface Who {
+  name?: string
+  role?: Role
+  service?: boolean
+}
 
 /** An application under test and its usual callers. */
 export interface TestApp {
@@ -22,8 +35,8 @@ export interface TestApp {
   logs: Record<string, unknown>[]
   /** A request with the server's API key; a body is sent as JSON. */
   call (method: InjectOptions['method'], url: string, body?: object, headers?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** An access token. */
-  token (claims?: { sub?: string, role?: string }): string
+  /** An access token of a person who has just signed in (by default an operator), or with `service` the service key. */
+  token (who?: Who): Promise<string>
 }
 
 /**
@@ -55,8 +68,22 @@ export async function build (
     dataDir,
     logs,
     call: (method = 'GET', url, body, headers = {}) => app.inject({ method, url, headers: { 'x-api-key': API_KEY, ...headers }, ...(body === undefined ? {} : { payload: body }) }),
-    token: ({ sub = 'operatore-1', role = 'authenticated' } = {}) => app.jwt.sign({ sub, role })
+    token: async ({ name = 'operatore', role = 'operator', service = false } = {}) => {
+      if (service) return serviceKey(config, createKeys(config.MASTER_KEY))
+      const { access_token: token } = await signIn(app, name, role)
+      return token
+    }
   }
+}
+
+/** A session of a person who is made at first sight; without a password, which would take its time. */
+export async function signIn (app: FastifyInstance, name: string, role: Role): Promise<AuthSession> {
+  const email = `${name}@example.org`
+  const { user, session } = await app.db.transaction(async (tx) => {
+    const user = await findUser(tx, { email }) ?? await createUser(tx, { email, confirmed: true, app_metadata: { role }, user_metadata: { name } })
+    return { user, session: await beginSession(tx, user, 'password', { ip: '127.0.0.1', user_agent: 'prova' }) }
+  })
+  return await sessionAnswer(app.identity.signer, user, session)
 }
 
 /** Routes of the test's own, for `prepare`: they go where the areas' go, after everything that guards and describes routes. */

@@ -9,6 +9,7 @@ import {
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { isKnown } from '#src/plugins/etag.ts'
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
@@ -39,9 +40,9 @@ const tags = ['Alloggiati Web']
 /** The legal registration of guests with the State Police. */
 const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock, soapTimeoutMs?: number }> = async (app, options) => {
   const { config, keys, clock, soapTimeoutMs: timeoutMs } = options
-  const { db, log } = app
+  const { db, audit, log } = app
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs })
-  const ledger: LedgerContext | null = service && { db, keys, clock, service, head: ledgerHead(config.DATA_DIR), log, name: `${hostname()}/${randomUUID()}` }
+  const ledger: LedgerContext | null = service && { db, keys, clock, service, head: ledgerHead(config.DATA_DIR), audit, log, name: `${hostname()}/${randomUUID()}` }
   const tables = tablesSource(db)
   const archive = receipts(db, service, clock)
   const desk: Desk = { ledger, clock, log, tables: tables.get }
@@ -122,7 +123,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       // An Idempotency-Key that was used for something else is a 422 too, of the common shape.
       response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
     },
-    handler: async (request) => submit(desk, request.body, request.principal!.id)
+    handler: async (request) => submit(desk, request.body, authorOf(request))
   })
 
   app.route({

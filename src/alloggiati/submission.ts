@@ -1,4 +1,5 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
+import type { Author } from '#src/plugins/audit/log.ts'
 import { accept, type Accepted, type Desk } from './accept.ts'
 import { deliver, methodFor } from './calls.ts'
 import { InvioFallito } from './errors.ts'
@@ -11,13 +12,13 @@ import { bookingOf } from './tie.ts'
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good.
- * @param operatore who asks
- * @throws InvioFallito, SchedineGiaInviate, CampiNonValidi
+ * @param author who asks
+ * @throws InvioFallito, SchedineGiaInviate, CampiNonValidi, RegistroNonDisponibile
  */
-export async function submit (desk: Desk, body: InvioBody, operatore: string): Promise<InvioAnswer> {
+export async function submit (desk: Desk, body: InvioBody, author: Author): Promise<InvioAnswer> {
   const accepted = await accept(desk, body)
   if (desk.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  return body.testMode === true ? await rehearse(desk.ledger.service, accepted) : await send(desk.ledger, accepted, operatore)
+  return body.testMode === true ? await rehearse(desk.ledger.service, accepted) : await send(desk.ledger, accepted, author)
 }
 
 async function rehearse (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
@@ -41,13 +42,13 @@ async function rehearse (service: PoliceService, { lines, stay }: Accepted): Pro
   }
 }
 
-async function send (ledger: LedgerContext, { records, lines, capi, stay }: Accepted, operatore: string): Promise<InvioAnswer> {
-  const { db, keys, clock, service, log } = ledger
+async function send (ledger: LedgerContext, { records, lines, capi, stay }: Accepted, { actor: operatore, ip }: Author): Promise<InvioAnswer> {
+  const { db, service, log } = ledger
   const prenotazione_id = await bookingOf(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id_appartamento } = stay
-  const submission = { account: service.account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id }
-  const { id, ricevuta } = await reserve(db, keys, clock, submission)
+  const submission = { account: service.account, operatore, ip, metodo, records, lines, capi, id_appartamento, prenotazione_id }
+  const { id, ricevuta } = await reserve(ledger, submission)
   reached('reserved', id)
   let outcome: Outcome
   try {

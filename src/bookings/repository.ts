@@ -4,6 +4,7 @@ import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#sc
 import { Guest } from '#schemas/guest.ts'
 import { openSubmissions } from '#src/alloggiati/ledger/open.ts'
 import { InvioInCorso, PrenotazioneModificata, PrenotazioneNonTrovata } from '#src/errors.ts'
+import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { bookingColumns } from './columns.ts'
 import { changedStay, newStay } from './stay.ts'
@@ -28,7 +29,7 @@ function versioned ({ versione, ...booking }: Booking & { versione: number }): V
 }
 
 /** Bookings in the database. */
-export function bookingRepository (db: Database) {
+export function bookingRepository (db: Database, audit: Audit) {
   const { created_at, updated_at, ...plain } = bookingColumns
   const detail = db.select({ booking: { ...plain, ospiti: guestList, created_at, updated_at }, versione: t.versione })
     .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
@@ -69,18 +70,21 @@ export function bookingRepository (db: Database) {
     },
 
     /**
-     * Deletes, all or nothing; the guests go with their booking.
+     * Deletes, all or nothing; the guests go with their booking. Who did it is written down.
      * @returns the ids that existed, ascending
      * @throws InvioInCorso when one of them has a submission to the police still open
+     * @throws RegistroNonDisponibile
      */
-    deleteMany (ids: readonly number[]): Promise<number[]> {
+    deleteMany (ids: readonly number[], author: Author): Promise<number[]> {
       return db.transaction(async (tx) => {
         // Locked in one order, so that two deletions cannot wait for each other.
         const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
         const found = present.map(({ id }) => id)
         const open = await openSubmissions(tx, found)
         if (open.length > 0) throw new InvioInCorso(open.join(', '))
-        if (found.length > 0) await tx.delete(t).where(inArray(t.id, found))
+        if (found.length === 0) return found
+        await tx.delete(t).where(inArray(t.id, found))
+        await audit.append(tx, { ...author, action: 'prenotazioni_eliminate', details: { ids: found.map(String) } })
         return found
       })
     }

@@ -7,6 +7,7 @@ import {
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { sendJson } from '#src/plugins/json.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/plugins/paging.ts'
 import { calendar, calendarSpan } from './calendar.ts'
@@ -20,7 +21,7 @@ const tags = ['Prenotazioni']
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
-  const repository = bookingRepository(app.db)
+  const repository = bookingRepository(app.db, app.audit)
   const entries = calendar(app.db)
   const countries = { data: listCountries() }
 
@@ -109,7 +110,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       operationId: 'deletePrenotazioni', tags, summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', body: BulkDelete, response: { 200: BulkDeleteAnswer }
     },
     handler: async (request) => {
-      const deleted = await repository.deleteMany(request.body.ids)
+      const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
       return { message: counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate'), deleted, status: 200 }
     }
   })

@@ -1,31 +1,57 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import jwt from '@fastify/jwt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Scope } from '#schemas/api-key.ts'
 import type { Config } from '#src/config.ts'
-import { NonAutenticato, NonAutorizzato } from '#src/errors.ts'
-import type { Keys } from '#src/keys.ts'
-import { tokenSettings, type Claims } from '#src/tokens.ts'
+import { AccountInAttesa, AmbitoInsufficiente, NonAutenticato, NonAutorizzato, ServeUnaPersona } from '#src/errors.ts'
 
-/** Who may call a route. */
-export type Access = 'public' | 'auth' | 'admin'
+/** Who may call a route. `user`: a person with a bearer token, not a key. */
+export type Access = 'public' | 'auth' | 'user' | 'admin'
 
-/** Who is calling: the server's own key, or the subject of a token. */
+/** Who is calling. */
 export interface Principal {
   /** Names the caller wherever one is counted or recorded; never a secret. */
   id: string
-  kind: 'server' | 'user'
+  /** The server's own key, a service token, or a person. */
+  kind: 'server' | 'service' | 'user'
+  /** As far as is remembered: routes for administrators ask again. */
   admin: boolean
+  userId?: string
+  /** The person's login; without, they came with an API key. */
+  sessionId?: string
+  /** The API key they came with, and what it may be used for. */
+  keyId?: string
+  scopes?: readonly string[]
+  /** Signed up alone, and without a role yet. */
+  pending?: boolean
+}
+
+/** Why a credential is not good, in the codes of Supabase Auth. */
+export type Refusal = 'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
+export type Identified = Principal | Refusal
+
+/** What an identity provider, embedded or external, knows of credentials. */
+export interface Authenticator {
+  /** At once when it is remembered. */
+  bearer (token: string, request: FastifyRequest): Identified | Promise<Identified>
+  /** The caller behind a person's API key. */
+  key (text: string): Promise<Principal | undefined>
+  /** Whether a caller is an administrator at this moment. */
+  isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route: without it the server does not start. */
     access?: Access
+    /** What a key must be good for; without it the method says so. */
+    scope?: Scope
   }
   interface FastifyRequest {
     /** Null for a caller without credentials, or with wrong ones. */
     principal: Principal | null
+    /** Why it is null. */
+    refusal: Refusal
   }
   interface FastifyInstance {
     /** What the routes of an instance are guarded by where they do not say it themselves: only for other people's plugins. */
@@ -33,79 +59,101 @@ declare module 'fastify' {
   }
 }
 
-declare module '@fastify/jwt' {
-  interface FastifyJWT { payload: Claims, user: Claims }
-}
-
-const USER_ROLE = 'authenticated'
-const ADMIN_ROLES = new Set(['service_role', 'supabase_admin'])
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
  * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and puts a guard on every route
  * by its `config.access`. Identification comes first, so that the rate limit between the two can count by caller.
  */
-export default fp<{ config: Config, keys: Keys }>(async function auth (app, { config, keys }) {
-  await app.register(jwt, tokenSettings(config, keys))
+export default fp<{ config: Config, authenticator: Authenticator }>(async function auth (app, { config, authenticator }) {
   const isServerKey = secretComparer(config.API_KEY)
 
   app.decorate('defaultAccess', undefined)
   app.decorateRequest('principal', null)
+  app.decorateRequest('refusal', 'no_authorization')
 
   app.addHook('onRequest', function identify (request, _reply, done) {
-    request.principal = identified(request)
-    done()
+    const found = identified(request)
+    if (!(found instanceof Promise)) return done(settle(request, found))
+    found.then((identity) => done(settle(request, identity)), done)
   })
 
   /** The first credential presented counts; a wrong one is not made good by another. */
-  function identified (request: FastifyRequest): Principal | null {
+  function identified (request: FastifyRequest): Identified | Promise<Identified> {
     const { authorization, 'x-api-key': header } = request.headers
     const query = takeQueryKey(request)
     const key = header ?? query
-    if (authorization !== undefined) {
-      const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
-      const principal = token === undefined ? null : subject(token)
-      return principal !== null && (key === undefined || key === token || isServerKey(key)) ? principal : null
-    }
-    return key !== undefined && isServerKey(key) ? SERVER : null
+    if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
+    const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
+    if (token === undefined) return 'no_authorization'
+    const bearer = authenticator.bearer(token, request)
+    return key === undefined || key === token || isServerKey(key) ? bearer : sameAs(bearer, byKey(key))
   }
 
-  function subject (token: string): Principal | null {
-    try {
-      const { sub, role } = app.jwt.verify<Partial<Record<keyof Claims, unknown>>>(token)
-      if (typeof sub !== 'string' || sub === '' || typeof role !== 'string' || !(role === USER_ROLE || ADMIN_ROLES.has(role))) return null
-      return { id: `user:${sub}`, kind: 'user', admin: ADMIN_ROLES.has(role) }
-    } catch {
-      return null
-    }
+  function byKey (key: unknown): Identified | Promise<Identified> {
+    if (isServerKey(key)) return SERVER
+    return typeof key === 'string' && key !== '' ? authenticator.key(key).then((principal) => principal ?? 'no_authorization') : 'no_authorization'
   }
 }, { name: 'auth' })
 
+/** A token and a key together are one caller or none. */
+async function sameAs (bearer: Identified | Promise<Identified>, byKey: Identified | Promise<Identified>): Promise<Identified> {
+  const [first, second] = await Promise.all([bearer, byKey])
+  if (typeof first === 'string') return first
+  return typeof second === 'object' && second.userId !== undefined && second.userId === first.userId ? first : 'bad_jwt'
+}
+
+function settle (request: FastifyRequest, identity: Identified): undefined {
+  if (typeof identity === 'string') request.refusal = identity
+  else request.principal = identity
+}
+
 /** Puts the guards on. Registered after the rate limit: a flood of wrong credentials is counted before it is refused. */
-export const guards = fp(async function guards (app) {
+export const guards = fp<{ authenticator: Authenticator }>(async function guards (app, { authenticator }) {
+  const CHECKS = { auth: requireCaller, user: requirePerson, admin: requireAdmin }
+
   app.addHook('onRoute', function guard (route) {
     const access = route.config?.access ?? this.defaultAccess
     if (access === undefined) throw new Error(`Route ${String(route.method)} ${route.url} does not say who may call it (config.access)`)
-    route.config = { ...route.config, access }
+    const scope = route.config?.scope ?? scopeOf(access, String(route.method))
+    route.config = { ...route.config, access, scope }
     if (access === 'public') return
-    const check = access === 'admin' ? requireAdmin : requireCaller
-    route.onRequest = [route.onRequest ?? [], check].flat()
-    if (route.schema) route.schema.security ??= [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    route.onRequest = [route.onRequest ?? [], CHECKS[access]].flat()
+    if (route.schema) route.schema.security ??= access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
+
+  /** What is guarded is somebody's data: no cache keeps it, unless the route says otherwise. */
+  function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    reply.header('cache-control', 'no-store')
+    done(problem(request))
+  }
+
+  function requirePerson (request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    reply.header('cache-control', 'no-store')
+    const { principal } = request
+    done(principal !== null && principal.sessionId === undefined ? new ServeUnaPersona() : problem(request))
+  }
+
+  function requireAdmin (request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    reply.header('cache-control', 'no-store')
+    const refused = problem(request)
+    if (refused) return done(refused)
+    authenticator.isAdmin(request.principal!, request).then((is) => done(is ? undefined : new NonAutorizzato()), done)
+  }
 }, { name: 'guards', dependencies: ['auth'] })
 
 type Done = (err?: Error) => void
 
-/** What is guarded is somebody's data: no cache keeps it, unless the route says otherwise. */
-function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
-  reply.header('cache-control', 'no-store')
-  done(request.principal === null ? new NonAutenticato() : undefined)
+/** Why a caller is not let in, whoever they are. */
+function problem ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
+  if (principal === null) return new NonAutenticato()
+  if (principal.pending && config.access !== 'user') return new AccountInAttesa()
+  return principal.scopes === undefined || principal.scopes.includes(config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
 }
 
-function requireAdmin (request: FastifyRequest, reply: FastifyReply, done: Done): void {
-  reply.header('cache-control', 'no-store')
-  if (request.principal === null) return done(new NonAutenticato())
-  done(request.principal.admin ? undefined : new NonAutorizzato())
+function scopeOf (access: Access, method: string): Scope {
+  if (access === 'admin') return 'amministrazione'
+  return method === 'GET' || method === 'HEAD' ? 'lettura' : 'scrittura'
 }
 
 /** Takes the key out of query and address, so that closed query schemas, handlers, redirects and logs never meet it. */

@@ -12,6 +12,10 @@ const { version: VERSION } = createRequire(import.meta.url)('../../package.json'
 const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
   { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },
+  { name: 'Utenti', description: 'Operatori e utenti' },
+  { name: 'Sessioni', description: 'Le sessioni di chi chiama' },
+  { name: 'Chiavi API', description: 'Chiavi personali' },
+  { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
   { name: 'Sistema', description: 'Stato e descrizione del servizio' }
 ]
 

@@ -107,7 +107,7 @@ t.test('the same Idempotency-Key gives the stored answer', async (t) => {
 
 t.test('an apartment that is named makes records of 174 characters', async (t) => {
   const server = await build(t, TODAY)
-  const admin = { authorization: `Bearer ${server.token({ role: 'service_role' })}` }
+  const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
   const apartment = { descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
   t.equal((await server.app.inject({ method: 'POST', url: '/api/v1/appartamenti', headers: admin, payload: apartment })).statusCode, 201)
   const id = await booked(server, [untyped(single())])

@@ -54,8 +54,8 @@ t.test('the same key at another address is a 422', async (t) => {
 
 t.test('two callers do not share their keys', async (t) => {
   const before = await count()
-  const as = (sub: string) => app.inject({
-    method: 'POST', url: BOOKINGS, headers: { authorization: `Bearer ${token({ sub })}`, 'idempotency-key': 'comune' }, payload: booking({ nome_cognome: sub })
+  const as = async (name: string) => await app.inject({
+    method: 'POST', url: BOOKINGS, headers: { authorization: `Bearer ${await token({ name })}`, 'idempotency-key': 'comune' }, payload: booking({ nome_cognome: name })
   })
   const answers = [await post('comune'), await as('operatore-1'), await as('operatore-2')]
   t.same(answers.map(({ statusCode }) => statusCode), [201, 201, 201])

@@ -1,10 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Keys } from '#src/keys.ts'
+import type { Audit } from '#src/plugins/audit/log.ts'
+import type { Head } from '#src/plugins/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/time.ts'
 import type { PoliceService } from '../service.ts'
-import type { Head } from './head.ts'
 
 /** What the ledger works with. */
 export interface LedgerContext {
@@ -13,6 +14,7 @@ export interface LedgerContext {
   clock: Clock
   service: PoliceService
   head: Head
+  audit: Audit
   log: FastifyBaseLogger
   /** Names this process in claims and transitions. */
   name: string

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { HoldBody, HoldState, PoliceAccount, PoliceAccountBody } from '#schemas/invio.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { CredenzialiMancanti } from '../errors.ts'
 import { isExclusive, setExclusive } from './account.ts'
 import type { LedgerContext } from './context.ts'
@@ -28,8 +29,13 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
     handler: async (request) => {
       const { sospeso, motivo } = request.body
       const chi = request.principal!.id
-      if (sospeso) await stopSending(db, chi, motivo)
-      else await resumeSending(db, working().head, chi)
+      const head = sospeso ? undefined : working().head
+      await db.transaction(async (tx) => {
+        await (sospeso ? stopSending(tx, chi, motivo) : resumeSending(tx, chi))
+        await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
+        // Whoever lets sending go on takes the chain as it is now for the true one; before the commit, or the next Send would stop it again.
+        await head?.advance(tx)
+      })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is stopped' : 'sending goes on')
       return hold()
     }

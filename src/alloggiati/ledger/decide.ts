@@ -2,6 +2,7 @@ import { and, asc, count, eq, inArray, type SQL } from 'drizzle-orm'
 import { invii, invii_decisioni as decisions, invii_esiti as outcomes, invii_schedine as schedine } from '#drizzle/tables/index.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
 import { CampiNonValidi } from '#src/errors.ts'
+import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/time.ts'
 import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from './errors.ts'
@@ -16,6 +17,7 @@ const TARGETS: Readonly<Record<DecisionBody['decisione'], State>> = {
 
 export interface Court {
   db: Database
+  audit: Audit
   clock: Clock
   /** Which submissions can be decided on. */
   scope: SQL
@@ -26,10 +28,11 @@ export interface Court {
 /**
  * Writes down what a person decides of a submission that no rule could settle, and then moves it, in one transaction. Of two
  * people at once one decides; the other one's version is not the present one any more.
- * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi
+ * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi, RegistroNonDisponibile
  */
-export async function decide ({ db, clock, scope, account }: Court, id: number, body: DecisionBody, chi: string): Promise<void> {
+export async function decide ({ db, audit, clock, scope, account }: Court, id: number, body: DecisionBody, author: Author): Promise<void> {
   const { decisione, motivo, protocollo } = body
+  const { actor: chi } = author
   if (decisione === 'depositato' && protocollo === undefined) throw new CampiNonValidi({ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' })
   await db.transaction(async (tx) => {
     const [unit] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
@@ -53,6 +56,7 @@ export async function decide ({ db, clock, scope, account }: Court, id: number, 
     const why = TRANSITIONS.find((each) => each.da === 'da_verificare' && each.a === a)!.perche
     // The chain holds the reason as well: a decision cannot be reworded later.
     await move(tx, id, { da: 'da_verificare', a, chi, perche: `${why}: ${motivo}` })
+    await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
   })
 }
 

@@ -1,7 +1,7 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as holds } from '#drizzle/tables/index.ts'
+import type { Head } from '#src/plugins/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
-import type { Head } from './head.ts'
 
 export interface Hold { motivo: string, chi: string, dal: string }
 
@@ -18,9 +18,8 @@ export async function stopSending (db: Executor, chi: string, motivo: string): P
   await db.insert(holds).values({ chi, motivo }).onConflictDoNothing()
 }
 
-/** Lets sending go on. The chain as it is now is taken for the true one. */
-export async function resumeSending (db: Executor, head: Head, chi: string): Promise<void> {
-  await head.advance(db)
+/** Lets sending go on. */
+export async function resumeSending (db: Executor, chi: string): Promise<void> {
   await db.update(holds).set({ tolta_da: chi, tolta_il: sql`now()` }).where(isNull(holds.tolta_il))
 }
 

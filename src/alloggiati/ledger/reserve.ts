@@ -1,11 +1,13 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { invii, invii_numerazione, invii_schedine as schedine, prenotazioni } from '#drizzle/tables/index.ts'
 import type { Keys } from '#src/keys.ts'
-import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { AuditEntry } from '#src/plugins/audit/log.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
-import { filingDeadline, type Clock, type Day } from '#src/time.ts'
+import { filingDeadline, type Day } from '#src/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { SchedineGiaInviate } from '../errors.ts'
+import type { LedgerContext } from './context.ts'
 import { attribute, LEASE } from './moves.ts'
 import { sealRow } from './rows.ts'
 
@@ -13,6 +15,8 @@ import { sealRow } from './rows.ts'
 export interface Submission {
   account: string
   operatore: string
+  /** Where the operator is. */
+  ip: string
   metodo: string
   records: readonly RecordSchedina[]
   lines: readonly string[]
@@ -26,15 +30,22 @@ export interface Reserved { id: number, ricevuta: string }
 
 const LIVE = ['in_corso', 'acquisita', 'sconosciuta', 'depositata']
 
+type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit'>
+
 /**
  * Writes a submission down and takes its guests, so that nobody else can send them.
  * @throws SchedineGiaInviate when one of them is being sent, was filed or may have been
+ * @throws RegistroNonDisponibile
  */
-export async function reserve (db: Database, keys: Keys, clock: Clock, submission: Submission): Promise<Reserved> {
+export async function reserve ({ db, keys, clock, audit }: Registry, submission: Submission): Promise<Reserved> {
   const identities = submission.records.map((record) => identity(keys, submission, record))
   for (;;) {
     try {
-      return await db.transaction((tx) => insert(tx, keys, clock.today(), submission, identities))
+      return await db.transaction(async (tx) => {
+        const reserved = await insert(tx, keys, clock.today(), submission, identities)
+        await audit.append(tx, entry(submission, reserved))
+        return reserved
+      })
     } catch (err) {
       if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
       const taken = await earlier(db, submission.account, identities)
@@ -42,6 +53,10 @@ export async function reserve (db: Database, keys: Keys, clock: Clock, submissio
       // Nobody has them any more: the other submission was not sent after all.
     }
   }
+}
+
+function entry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ricevuta }: Reserved): AuditEntry {
+  return { actor: operatore, ip, action: 'invio', object: `invio:${ricevuta}`, details: { id, schedine: lines.length, prenotazione_id } }
 }
 
 async function insert (tx: Transaction, keys: Keys, today: Day, submission: Submission, identities: readonly Buffer[]): Promise<Reserved> {

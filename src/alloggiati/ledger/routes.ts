@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { DecisionAnswer, DecisionBody, HoldState, Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery, PoliceAccount } from '#schemas/invio.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { etag } from '#src/plugins/etag.ts'
 import type { Keys } from '#src/keys.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/plugins/paging.ts'
@@ -78,7 +79,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
     handler: async (request, reply) => {
       const { params: { id }, body } = request
       const again = body.decisione === 'reinvia' ? await readyToSend() : undefined
-      await decide({ db, clock, scope, account: ledger?.service.account }, id, body, request.principal!.id)
+      await decide({ db, audit: app.audit, clock, scope, account: ledger?.service.account }, id, body, authorOf(request))
       if (again) await sendAgain(again, id)
       const data = await submissionDetail(db, keys, scope, id)
       reply.header('etag', etag(data.versione))

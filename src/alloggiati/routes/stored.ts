@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { FileBody, InvioAnswer, InvioDuplicate, InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { accept, type Desk } from '../accept.ts'
 import { filing } from '../filing.ts'
 import { fromBooking } from '../from-booking.ts'
@@ -52,7 +53,7 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
     handler: async (request) => {
       const { id_appartamento, testMode } = request.body ?? {}
       const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
-      return submit(desk, { ospiti: schedine, prenotazione: soggiorno, testMode }, request.principal!.id)
+      return submit(desk, { ospiti: schedine, prenotazione: soggiorno, testMode }, authorOf(request))
     }
   })
 

@@ -10,6 +10,7 @@ import { validate } from '#src/alloggiati/rules/validate.ts'
 import { policeService } from '#src/alloggiati/service.ts'
 import { readConfig } from '#src/config.ts'
 import { createKeys } from '#src/keys.ts'
+import { auditLog } from '#src/plugins/audit/log.ts'
 import { createClock } from '#src/time.ts'
 import { tables } from '#test/alloggiati/rules/samples.ts'
 import { CREDENTIALS, productionEnviron, standIn } from '#test/alloggiati/stand-in.ts'
@@ -32,6 +33,8 @@ export async function ledgerBench (t: Test) {
   const logs: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
 
+  const audit = auditLog(keys, log)
+
   return {
     police,
     sql,
@@ -39,9 +42,9 @@ export async function ledgerBench (t: Test) {
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
       const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
       const { service } = await policeService({ config, keys, clock, db, log })
-      return { db, keys, clock, service: service!, head: ledgerHead(dataDir), log, name: `prova/${randomUUID()}`, ...changes }
+      return { db, keys, clock, service: service!, head: ledgerHead(dataDir), audit, log, name: `prova/${randomUUID()}`, ...changes }
     },
-    reserve: (ospiti: readonly object[], more: More = {}) => reserve(db, keys, clock, submissionOf(ospiti, more)),
+    reserve: (ospiti: readonly object[], more: More = {}) => reserve({ db, keys, clock, audit }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */
     expire: async (one?: Reserved) => {
       await sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${one?.id ?? null} or ${one === undefined}`
@@ -63,6 +66,7 @@ function submissionOf (ospiti: readonly object[], { account = CREDENTIALS.ALLOGG
   return {
     account,
     operatore: 'prova',
+    ip: '192.0.2.7',
     metodo: 'Send',
     records,
     lines: records.map(encode),

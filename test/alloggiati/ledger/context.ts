@@ -13,7 +13,7 @@ export async function ledgerOf ({ app, dataDir, url }: TestApp, police: { endpoi
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, ...productionEnviron(police) })
   const keys = createKeys(config.MASTER_KEY)
   const { service } = await policeService({ config, keys, clock, db: app.db, log: app.log })
-  return { db: app.db, keys, clock, service: service!, head: ledgerHead(dataDir), log: app.log, name: `prova/${randomUUID()}` }
+  return { db: app.db, keys, clock, service: service!, head: ledgerHead(dataDir), audit: app.audit, log: app.log, name: `prova/${randomUUID()}` }
 }
 
 /** Lets the leases of all submissions end, or of one. */

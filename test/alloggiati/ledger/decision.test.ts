@@ -9,7 +9,7 @@ const today = createClock().today()
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) => (await detail(server, id)).righe.map(({ esito }) => esito)
 
 t.test('reinvia: what is unknown is sent again at once, and the answer tells what came of it', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide, who } = await desk(t)
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), { stato: 'sconosciuto', righe: [{ esito: 'sconosciuta' }, { esito: 'sconosciuta' }], tentativi: [{ esito: '?' }] })
   const { versione } = await detail(server, id)
@@ -23,7 +23,7 @@ t.test('reinvia: what is unknown is sent again at once, and the answer tells wha
       stato: 'acquisito',
       righe: [{ esito: 'acquisita' }, { esito: 'acquisita' }],
       tentativi: [{ numero: 1, esito: '?' }, { numero: 2, esito: 'K' }],
-      decisioni: [{ decisione: 'reinvia', versione: versione + 1, chi: 'user:amministratore-1', motivo: 'Guardato sul portale', protocollo: null }]
+      decisioni: [{ decisione: 'reinvia', versione: versione + 1, chi: await who(), motivo: 'Guardato sul portale', protocollo: null }]
     }
   })
   t.equal(police.callsOf('Send').length, 2)
@@ -31,13 +31,13 @@ t.test('reinvia: what is unknown is sent again at once, and the answer tells wha
 })
 
 t.test('a decision stands in the chain with who made it and why, after the step that made it decidable', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide, who } = await desk(t)
   const id = await unknown(police, server)
   await decide(id, 'annulla', { motivo: 'L\'ospite non è mai arrivato' })
   const { transizioni } = await detail(server, id)
   t.match(transizioni.slice(-2), [
-    { da: 'sconosciuto', a: 'da_verificare', chi: 'user:amministratore-1' },
-    { da: 'da_verificare', a: 'annullato', chi: 'user:amministratore-1', perche: /L'ospite non è mai arrivato$/ }
+    { da: 'sconosciuto', a: 'da_verificare', chi: await who() },
+    { da: 'da_verificare', a: 'annullato', chi: await who(), perche: /L'ospite non è mai arrivato$/ }
   ])
 })
 
@@ -144,7 +144,7 @@ t.test('only administrators decide', async (t) => {
   const id = await unknown(police, server)
   const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
   t.equal((await server.call('POST', `${INVII}/${id}/decisione`, body)).statusCode, 403)
-  const operator = { authorization: `Bearer ${server.token()}` }
+  const operator = { authorization: `Bearer ${await server.token()}` }
   t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers: operator, payload: body })).statusCode, 403)
   t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, payload: body })).statusCode, 401)
 })
@@ -243,7 +243,7 @@ t.test('the same Idempotency-Key gives the decision\'s answer again, without a s
   const { police, server } = await desk(t)
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
-  const headers = { authorization: `Bearer ${server.token({ role: 'service_role' })}`, 'idempotency-key': 'una' }
+  const headers = { authorization: `Bearer ${await server.token({ service: true })}`, 'idempotency-key': 'una' }
   const payload = { decisione: 'reinvia', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${today}` }
   const decide = () => server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers, payload })
   const [first, second] = [await decide(), await decide()]

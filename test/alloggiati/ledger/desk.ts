@@ -16,12 +16,14 @@ export async function desk (t: Test, environ: Record<string, string> = {}) {
   return { police, server, ...administrator(server) }
 }
 
-export function administrator (server: TestApp, sub = 'amministratore-1') {
-  const headers = { authorization: `Bearer ${server.token({ sub, role: 'service_role' })}` }
-  const call = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<LightMyRequestResponse> => (
-    server.app.inject({ method, url, headers, ...(body === undefined ? {} : { payload: body }) }))
+export function administrator (server: TestApp, name = 'amministratore-1') {
+  const token = server.token({ name, role: 'admin' })
+  const call = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<LightMyRequestResponse> => (
+    await server.app.inject({ method, url, headers: { authorization: `Bearer ${await token}` }, ...(body === undefined ? {} : { payload: body }) }))
   return {
     admin: call,
+    /** Their name in the records. */
+    who: async () => `user:${JSON.parse(Buffer.from((await token).split('.')[1]!, 'base64url').toString()).sub}`,
     /** Decides on a submission as it is now, with the right phrase; `changes` make it wrong. */
     async decide (id: number, decisione: string, changes: object = {}): Promise<LightMyRequestResponse> {
       const { versione, numero_schedine, data_arrivo } = await detail(server, id)

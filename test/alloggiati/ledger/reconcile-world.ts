@@ -10,6 +10,7 @@ import { receipts } from '#src/alloggiati/receipts.ts'
 import { policeService } from '#src/alloggiati/service.ts'
 import { readConfig } from '#src/config.ts'
 import { createKeys } from '#src/keys.ts'
+import { auditLog } from '#src/plugins/audit/log.ts'
 import { dayInRome } from '#src/time.ts'
 import { clockAt } from '#test/alloggiati/sandbox/client.ts'
 import { testDatabase } from '#test/database.ts'
@@ -39,7 +40,7 @@ export async function world (t: Test, present: string) {
   const keys = createKeys(config.MASTER_KEY)
   const { service, close } = await policeService({ config, keys, clock, db, log })
   t.teardown(close)
-  const context: LedgerContext = { db, keys, clock, service: service!, head: ledgerHead(config.DATA_DIR), log, name: 'prova' }
+  const context: LedgerContext = { db, keys, clock, service: service!, head: ledgerHead(config.DATA_DIR), audit: auditLog(keys, log), log, name: 'prova' }
   const archive = receipts(db, service, clock)
   const { account, utente } = service!
 

@@ -16,9 +16,9 @@ t.test('nothing is suspended until somebody says so', async (t) => {
 })
 
 t.test('while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the guest stays free; then it goes on', async (t) => {
-  const { police, server, admin } = await desk(t)
+  const { police, server, admin, who } = await desk(t)
   const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  t.match(stopped.json(), { sospeso: true, motivo: 'Controllo delle credenziali', chi: 'user:amministratore-1', dal: /^\d{4}-.+Z$/ })
+  t.match(stopped.json(), { sospeso: true, motivo: 'Controllo delle credenziali', chi: await who(), dal: /^\d{4}-.+Z$/ })
   t.strictSame(await hold(server), stopped.json())
   const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
   t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
@@ -28,12 +28,12 @@ t.test('while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the gue
 })
 
 t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
-  const { server, admin } = await desk(t)
+  const { server, admin, who } = await desk(t)
   await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
   t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), { sospeso: true, motivo: 'Il primo motivo' })
   for (let n = 0; n < 2; n++) t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), { sospeso: false })
   t.equal((await server.app.sql`select from invii_sospensioni`).length, 1, 'the history of suspensions stays')
-  t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: 'user:amministratore-1' }])
+  t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: await who() }])
 })
 
 t.test('only administrators suspend and resume', async (t) => {

@@ -1,0 +1,59 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Day, Instant, Nullable, Open, OneOf, Ref, Text } from './common.ts'
+import { paging } from './paging.ts'
+
+/* The audit log: who did what, when and from where. */
+
+/** What is written down. Each has its label in `src/plugins/audit/actions.ts`. */
+export const AZIONI = [
+  'accesso', 'accesso_fallito', 'uscita', 'sessioni_revocate',
+  'utente_creato', 'utente_modificato', 'utente_eliminato', 'password_cambiata', 'identita_collegata', 'identita_scollegata', 'invito',
+  'chiave_creata', 'chiave_revocata', 'chiave_di_firma_ruotata', 'cookie_amministrazione',
+  'invio', 'decisione', 'sospensione', 'prenotazioni_eliminate', 'sql', 'email'
+] as const
+
+const EXAMPLE = {
+  id: 7,
+  at: '2026-11-21T09:30:00.000Z',
+  actor: 'user:0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
+  action: 'prenotazioni_eliminate',
+  descrizione: 'Prenotazioni eliminate',
+  object: null,
+  ip: '192.0.2.7',
+  details: { ids: ['4', '7'] }
+}
+
+export const AuditEvent = Closed({
+  /** As it was counted. A log that somebody has meddled with must be readable all the same. */
+  id: Type.Integer(),
+  at: Instant,
+  actor: Type.String({ description: 'Id di chi ha agito, anonimo o sistema' }),
+  action: Type.String({ description: 'Codice dell\'azione' }),
+  descrizione: Type.String(),
+  object: Nullable(Type.String({ description: 'Su che cosa, per esempio invio:7' })),
+  ip: Nullable(Type.String()),
+  details: Open({}, { description: 'Solo id, numeri e impronte' })
+}, { $id: 'EventoRegistro', examples: [EXAMPLE] })
+export type AuditEvent = Static<typeof AuditEvent>
+
+/** An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year 0. */
+const Moment = Type.String({ ...Instant, maxLength: 40, pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$' })
+const Bound = (description: string) => Type.Union([Day, Moment], { description })
+
+export const AuditQuery = Closed({
+  actor: Type.Optional(Text(200, { minLength: 1, examples: ['server'] })),
+  action: Type.Optional(OneOf(AZIONI)),
+  da: Type.Optional(Bound('Da questo istante, o dall\'inizio di questo giorno (Europe/Rome)')),
+  a: Type.Optional(Bound('Fino a questo istante, o alla fine di questo giorno (Europe/Rome)')),
+  ...paging
+})
+export type AuditQuery = Static<typeof AuditQuery>
+
+export const AuditList = Closed({ data: Type.Array(Ref(AuditEvent)) }, { examples: [{ data: [EXAMPLE] }] })
+
+export const AuditVerification = Closed({
+  integro: Type.Boolean(),
+  righe: Type.Integer(),
+  prima_riga_errata: Nullable(Type.Integer({ description: 'La prima riga alterata, aggiunta o mancante' })),
+  status: Type.Integer()
+}, { examples: [{ integro: true, righe: 7, prima_riga_errata: null, status: 200 }] })

@@ -1,0 +1,92 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Open, OneOf } from '#schemas/common.ts'
+import { Metadata, Uuid } from './user.ts'
+
+/* Bodies of the provider are open objects: its clients send fields that it has no use for, and newer ones more of them. */
+
+const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
+/** Null is how clients say that they have none. */
+const nullable = (maxLength: number) => Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
+const Email = Type.String({ maxLength: 254 })
+const Password = Type.String({ maxLength: 4096 })
+const codeChallenge = { code_challenge: nullable(128), code_challenge_method: nullable(10) }
+
+export const GrantQuery = Open({ grant_type: text(40) })
+
+export const GrantBody = Open({
+  email: text(254), phone: text(40), password: Type.Optional(Password), refresh_token: text(200), auth_code: text(200), code_verifier: text(200)
+}, { examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }] })
+export type GrantBody = Static<typeof GrantBody>
+
+export const LogoutQuery = Open({ scope: text(20) })
+export const EmptyBody = Open({}, { examples: [{}] })
+
+/** Where the person is to be led afterwards. */
+export const RedirectQuery = Open({ redirect_to: text(2000) })
+
+export const UserUpdate = Open({
+  email: Type.Optional(Email), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), app_metadata: Type.Optional(Metadata), nonce: text(20),
+  current_password: Type.Optional(Password), ...codeChallenge
+}, { examples: [{ data: { name: 'Anna' } }] })
+export type UserUpdate = Static<typeof UserUpdate>
+
+export const SignupBody = Open({ email: text(254), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), ...codeChallenge }, {
+  examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }]
+})
+
+export const RecoverBody = Open({ email: Email, ...codeChallenge }, { examples: [{ email: 'anna@example.org' }] })
+
+export const OtpBody = Open({ email: text(254), phone: text(40), create_user: Type.Optional(Type.Boolean()), data: Type.Optional(Metadata), ...codeChallenge }, {
+  examples: [{ email: 'anna@example.org', create_user: false }]
+})
+
+export const ResendBody = Open({ type: Type.String({ maxLength: 40 }), email: text(254), phone: text(40), ...codeChallenge }, { examples: [{ type: 'signup', email: 'anna@example.org' }] })
+
+export const VerifyBody = Open({
+  type: Type.String({ maxLength: 40 }), token: text(200), token_hash: text(200), email: text(254), phone: text(40)
+}, { examples: [{ type: 'recovery', email: 'anna@example.org', token: '123456' }] })
+
+export const VerifyQuery = Open({ token: text(200), token_hash: text(200), type: text(40), redirect_to: text(2000) })
+
+export const IdentityParams = Closed({ identity_id: Type.String({ maxLength: 60 }) })
+
+export const AuthorizeQuery = Open({
+  provider: text(60), redirect_to: text(2000), scopes: text(500), code_challenge: text(128), code_challenge_method: text(10), skip_http_redirect: text(10), prompt: text(40)
+})
+export const CallbackQuery = Open({ state: text(100), code: text(2000), error: text(200), error_description: text(500), iss: text(500) })
+
+/* The administration. */
+
+export const AdminUsersQuery = Open({ page: text(10), per_page: text(10), filter: text(254), sort: text(40) })
+export const UserParams = Closed({ user_id: Type.String({ maxLength: 60 }) })
+
+const adminFields = {
+  email: Type.Optional(Email),
+  phone: text(40),
+  password: Type.Optional(Password),
+  password_hash: text(300),
+  email_confirm: Type.Optional(Type.Boolean()),
+  phone_confirm: Type.Optional(Type.Boolean()),
+  user_metadata: Type.Optional(Metadata),
+  app_metadata: Type.Optional(Metadata),
+  /** A Go duration (`24h`, `1h30m`), or `none`. */
+  ban_duration: text(30),
+  role: text(40),
+  aud: text(40)
+}
+export const AdminUserBody = Open({ id: Type.Optional(Uuid), ...adminFields }, {
+  examples: [{ email: 'piero@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true, app_metadata: { role: 'operator' } }]
+})
+export type AdminUserBody = Static<typeof AdminUserBody>
+export const DeleteUserBody = Open({ should_soft_delete: Type.Optional(Type.Boolean()) }, { examples: [{ should_soft_delete: false }] })
+
+export const InviteBody = Open({ email: Email, data: Type.Optional(Metadata) }, { examples: [{ email: 'piero@example.org' }] })
+export const GenerateLinkBody = Open({
+  type: OneOf(['signup', 'invite', 'magiclink', 'recovery', 'email_change_current', 'email_change_new']),
+  email: Email,
+  new_email: Type.Optional(Email),
+  password: Type.Optional(Password),
+  data: Type.Optional(Metadata),
+  redirect_to: text(2000),
+  redirectTo: text(2000)
+}, { examples: [{ type: 'recovery', email: 'anna@example.org' }] })

@@ -1,0 +1,26 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Instant, Ref, Text } from './common.ts'
+import { AuthUser, Metadata, Uuid } from './auth/user.ts'
+
+export const OperatorBody = Closed({
+  email: Type.String({ format: 'email', maxLength: 254 }),
+  password: Type.String({ minLength: 1, maxLength: 200 }),
+  name: Text(100, { minLength: 1 }),
+  surname: Text(100, { minLength: 1 })
+}, { examples: [{ email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }] })
+export type OperatorBody = Static<typeof OperatorBody>
+
+export const OperatorList = Type.Array(Ref(AuthUser))
+
+/** A user as the user list shows one. */
+export const UserItem = Closed({ id: Uuid, email: Type.String(), user_metadata: Metadata, created_at: Instant }, {
+  $id: 'Utente',
+  examples: [{ id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', email: 'piero@example.org', user_metadata: { name: 'Piero' }, created_at: '2026-11-21T09:30:00.000Z' }]
+})
+export type UserItem = Static<typeof UserItem>
+export const UserList = Type.Array(Ref(UserItem))
+
+/** Where a client of the identity provider begins. */
+export const Entrance = Closed({ backendUrl: Type.String(), backendKey: Type.String() }, {
+  examples: [{ backendUrl: 'https://locanda.example', backendKey: 'eyJhbGciOiJIUzI1NiJ9…' }]
+})

@@ -1,0 +1,81 @@
+import { baseUrl, DEFAULT_URL, isPrivate } from './address.ts'
+import { refusal } from './answers.ts'
+import { CliError, EXIT, notSignedIn, usageError } from './errors.ts'
+import { exchange, type Answer, type Request } from './exchange.ts'
+import { createOutput, type Output } from './output.ts'
+import { readKey, type StoredKey } from './stored-key.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What a command works with. */
+export interface Context {
+  terminal: Terminal
+  out: Output
+  /** Base URL of the server: `--url`, else `LOCANDA_URL`, else the stored one, else this machine. */
+  base (): Promise<string>
+  stored (): Promise<StoredKey | undefined>
+  /** A request to a server: the caller says which, and with which credentials. */
+  send (base: string, path: string, request?: Request): Promise<Answer>
+}
+
+export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }): Context {
+  const out = createOutput(terminal, options.json === true)
+  const { timeoutMs, env } = terminal
+  let known: Promise<StoredKey | undefined> | undefined
+
+  const stored = () => {
+    known ??= load()
+    return known
+  }
+
+  return {
+    terminal,
+    out,
+    stored,
+    async base () {
+      if (options.url !== undefined) return baseUrl(options.url, '--url')
+      if (env.LOCANDA_URL) return baseUrl(env.LOCANDA_URL, 'LOCANDA_URL')
+      return (await stored())?.url ?? DEFAULT_URL
+    },
+    async send (base, path, request = {}) {
+      // Node would then take any certificate.
+      if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
+        throw usageError('NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. Per un\'autorità propria: NODE_EXTRA_CA_CERTS')
+      }
+      return exchange(base, path, { timeoutMs, ...request })
+    }
+  }
+
+  async function load (): Promise<StoredKey | undefined> {
+    const found = await readKey(terminal)
+    if (found?.exposed) out.warn('il file con la chiave è leggibile da altri utenti: chmod 600')
+    return found && { ...found.stored, url: baseUrl(found.stored.url, 'L\'indirizzo salvato') }
+  }
+}
+
+/**
+ * The stored key, where it is for the server that is meant.
+ * @throws CliError otherwise: a key goes to no other address than the one that gave it
+ */
+export async function ownKey (context: Context): Promise<StoredKey> {
+  const stored = await context.stored()
+  const base = await context.base()
+  if (stored === undefined) throw notSignedIn(`Nessun accesso a ${base}`)
+  if (stored.url !== base) throw notSignedIn(`Nessun accesso a ${base} (la chiave salvata è per ${stored.url})`)
+  if (!isPrivate(base)) context.out.warn(`la chiave e i dati viaggiano in chiaro verso ${base}: usare https`)
+  return stored
+}
+
+/**
+ * A request with the stored key.
+ * @returns any answer but a 401
+ * @throws CliError without a key for that server, and when the server does not take it
+ */
+export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
+  const { url, key } = await ownKey(context)
+  const answer = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
+  if (answer.status === 401) {
+    const { codice, risposta } = refusal(answer)
+    throw new CliError(EXIT.credentials, codice, 'La chiave salvata non è valida, è scaduta o è stata revocata: eseguire «locanda login»', risposta)
+  }
+  return answer
+}

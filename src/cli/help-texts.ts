@@ -1,0 +1,65 @@
+/* What follows the lists of options: examples, and what an option's one line has no room for. */
+
+export const HELP = `
+Esempi:
+  locanda login --url https://locanda.example
+  locanda prenotazioni list --da 2026-11-01 --sort check_in
+  locanda alloggiati valida --prenotazione 12
+  locanda --json prenotazioni show 12
+
+Codici di uscita:
+  0  tutto bene
+  1  il server ha rifiutato, o qualcosa non è riuscito
+  2  comando usato in modo sbagliato
+  3  manca l'accesso, o le credenziali sono state rifiutate
+  4  server non raggiungibile
+  5  le schedine contengono errori`
+
+export const LOGIN_HELP = `
+La password viene chiesta al terminale; senza un terminale si legge dalla prima riga dello standard input, oppure da
+LOCANDA_PASSWORD. Va soltanto a indirizzi https, o di questa macchina. Si salva la chiave, non la password.
+
+Esempi:
+  locanda login
+  locanda login --url https://locanda.example --email anna@example.com
+  locanda login --email anna@example.com < password.txt`
+
+export const KEY_HELP = `
+La chiave è scritta da sola su stdout e non viene salvata. Serve di nuovo la password, come per «locanda login».
+
+Esempi:
+  locanda key --giorni 30 --scope lettura
+  locanda key --scope lettura scrittura --email anna@example.com
+  locanda --json key`
+
+export const LIST_HELP = `
+Esempi:
+  locanda prenotazioni list --q bianchi
+  locanda prenotazioni list --da 2026-11-01 --a 2026-11-30 --sort -check_in
+  locanda --json prenotazioni list --limit 1000`
+
+export const SHOW_HELP = `
+Esempio:
+  locanda prenotazioni show 12`
+
+export const VALIDATE_HELP = `
+Esce con 5 se ci sono errori; gli avvisi non contano.
+
+Esempi:
+  locanda alloggiati valida schedine.json
+  locanda alloggiati valida --prenotazione 12
+  generatore | locanda alloggiati valida -`
+
+export const REHEARSE_HELP = `
+Una prova non registra nulla. Esce con 5 se le schedine contengono errori.
+
+Esempi:
+  locanda alloggiati invio --test schedine.json
+  locanda alloggiati invio --test --prenotazione 12`
+
+export const SERVICE_KEY_HELP = `
+Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso con cui è
+stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.
+
+Esempio:
+  DATA_DIR=/srv/locanda locanda service-key`

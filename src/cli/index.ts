@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+import { homedir, hostname } from 'node:os'
+import { run } from './run.ts'
+
+// Whoever reads may stop before the end, as `head` does.
+process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'EPIPE') throw err })
+
+const { env, stdin, stdout, stderr } = process
+// Not `process.exit`: what is still on its way to a pipe would be lost.
+process.exitCode = await run(process.argv.slice(2), { env, stdin, stdout, stderr, home: homedir(), hostname: hostname() })

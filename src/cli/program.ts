@@ -1,0 +1,116 @@
+import { createRequire } from 'node:module'
+import { Command } from 'commander'
+import { SCOPES } from '#schemas/api-key.ts'
+import { BOOKING_SORTS } from '#schemas/booking.ts'
+import { Id } from '#schemas/common.ts'
+import { DEFAULT_URL } from './address.ts'
+import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
+import { key } from './commands/key.ts'
+import { login, logout } from './commands/login.ts'
+import { listBookings, showBooking } from './commands/prenotazioni.ts'
+import { printServiceKey } from './commands/service-key.ts'
+import { createContext, type Context } from './context.ts'
+import { usageError, type Exit } from './errors.ts'
+import { HELP, KEY_HELP, LIST_HELP, LOGIN_HELP, REHEARSE_HELP, SERVICE_KEY_HELP, SHOW_HELP, VALIDATE_HELP } from './help-texts.ts'
+import { helpConfiguration } from './italian.ts'
+import { day, integer, oneOf, someOf } from './options.ts'
+import type { Terminal } from './terminal.ts'
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+type SourceOptions = Omit<Source, 'file'>
+/**
+ * All commands, their options and their help.
+ * @param finish told the exit code of the command that was run
+ */
+export function createProgram (terminal: Terminal, finish: (exit: Exit) => void): Command {
+  const program = new Command('locanda')
+    .description('Prenotazioni, ospiti e schedine di un server Locanda, dalla riga di comando.')
+    .option('--json', 'risultati in JSON su stdout, errori in JSON su stderr')
+    .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell'ultimo accesso, ${DEFAULT_URL})`)
+    .version(version, '--version', 'mostra la versione')
+    .helpOption('-h, --help', 'mostra l\'aiuto')
+    .helpCommand('help [comando]', 'mostra l\'aiuto di un comando')
+    .configureHelp(helpConfiguration)
+    .configureOutput({
+      writeOut: (text) => { terminal.stdout.write(text) },
+      // Help that nobody asked for: in place of a missing command.
+      writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
+      // Told by whoever runs this, in Italian.
+      outputError: () => {},
+      getOutHelpWidth: () => terminal.stdout.columns ?? 80,
+      getErrHelpWidth: () => terminal.stderr.columns ?? 80
+    })
+    .exitOverride()
+    .addHelpText('after', HELP)
+
+  /** A command's action: its arguments as the library passes them, after what it works with. */
+  const run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) =>
+    async (...args: A) => { finish(await work(createContext(terminal, program.opts()), ...args)) }
+
+  command(program, 'login', 'Accede e salva una chiave per questo computer', LOGIN_HELP)
+    .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
+    .action(run(login))
+
+  command(program, 'logout', 'Revoca la chiave salvata e la elimina')
+    .action(run(logout))
+
+  command(program, 'key', 'Crea una chiave per un altro programma e la mostra una volta sola', KEY_HELP)
+    .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
+    .option('--giorni <n>', 'durata, da 1 a 365 giorni', integer('--giorni', 1, 365))
+    .option('--scope <nome...>', `che cosa permette: ${SCOPES.join(', ')}`, someOf('--scope', SCOPES))
+    .action(run(key))
+
+  const prenotazioni = group(program, 'prenotazioni', 'Le prenotazioni')
+  command(prenotazioni, 'list', 'Elenca le prenotazioni', LIST_HELP)
+    .option('--q <testo>', 'cerca in nome, codice ed e-mail')
+    .option('--da <giorno>', 'arrivi da questo giorno (AAAA-MM-GG)', day('--da'))
+    .option('--a <giorno>', 'arrivi fino a questo giorno compreso', day('--a'))
+    .option('--limit <n>', 'quante al massimo, da 1 a 1000; senza, 100', integer('--limit', 1, 1000))
+    .option('--sort <ordine>', `ordine: ${BOOKING_SORTS.join(', ')}`, oneOf('--sort', BOOKING_SORTS))
+    .action(run(listBookings))
+  command(prenotazioni, 'show', 'Mostra una prenotazione con i suoi ospiti', SHOW_HELP)
+    .argument('<id>', 'il numero della prenotazione', identifier('id'))
+    .action(run(showBooking))
+
+  const alloggiati = group(program, 'alloggiati', 'Le schedine per la Polizia di Stato')
+  command(alloggiati, 'check', 'Prova la connessione del server ad Alloggiati Web')
+    .action(run(checkConnection))
+  fromSource(command(alloggiati, 'valida', 'Controlla le schedine con le regole ufficiali, senza inviarle', VALIDATE_HELP))
+    .action(run((context, file: string | undefined, options: SourceOptions) => validate(context, source(file, options))))
+  fromSource(command(alloggiati, 'invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', REHEARSE_HELP))
+    .option('--test', 'soltanto una prova: necessaria, gli invii definitivi si fanno nell\'applicazione')
+    .action(run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
+      if (test !== true) throw usageError('Da qui si fanno soltanto prove, con --test: l\'invio definitivo non si può annullare e si fa nell\'applicazione')
+      return rehearse(context, source(file, options))
+    }))
+
+  command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
+    .action(run(printServiceKey))
+  return program
+}
+
+function command (parent: Command, name: string, description: string, help = ''): Command {
+  return parent.command(name).description(description).helpOption('-h, --help', 'mostra l\'aiuto').addHelpText('after', help)
+}
+
+function group (parent: Command, name: string, description: string): Command {
+  return command(parent, name, description).helpCommand(false)
+}
+
+function fromSource (command: Command): Command {
+  return command
+    .argument('[file]', 'file JSON con «ospiti» e «prenotazione»; «-» per lo standard input')
+    .option('--prenotazione <id>', 'gli ospiti salvati di questa prenotazione, al posto di un file', identifier('--prenotazione'))
+    .option('--appartamento <n>', 'con --prenotazione: l\'appartamento, per gli account «Gestione Appartamenti»', integer('--appartamento', 0, 999_999))
+}
+
+function source (file: string | undefined, { prenotazione, appartamento }: SourceOptions): Source {
+  if ((file === undefined) === (prenotazione === undefined)) throw usageError('Indicare un file (o «-»), oppure --prenotazione: uno dei due')
+  if (appartamento !== undefined && prenotazione === undefined) throw usageError('--appartamento va con --prenotazione: in un file sta in «prenotazione.id_appartamento»')
+  return { file, prenotazione, appartamento }
+}
+
+function identifier (name: string): (text: string) => number {
+  return integer(name, 1, Id.maximum ?? Infinity)
+}

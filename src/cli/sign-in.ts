@@ -1,0 +1,77 @@
+import type { Static } from '@sinclair/typebox'
+import { MintQuery, type MintedKey } from '#schemas/api-key.ts'
+import type { Entrance } from '#schemas/operator.ts'
+import { baseUrl, isPrivate } from './address.ts'
+import { expectBody, isObject } from './answers.ts'
+import type { Context } from './context.ts'
+import { CliError, EXIT, usageError } from './errors.ts'
+import type { Answer } from './exchange.ts'
+import { ask, firstLine } from './terminal.ts'
+
+/** The provider's codes, in the words of this program. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  invalid_credentials: 'E-mail o password non corrette',
+  user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
+  email_not_confirmed: 'L\'indirizzo e-mail non è ancora confermato: aprire il collegamento ricevuto per posta'
+}
+
+export interface KeyWishes { days?: number, scopes?: readonly string[] }
+
+/**
+ * Signs a person in, has a key made in their name and ends the sign-in again, whatever came of it.
+ * @param email asked for at the terminal when it is missing
+ * @throws CliError
+ */
+export async function mintKey (context: Context, base: string, email: string | undefined, { days, scopes }: KeyWishes = {}): Promise<MintedKey> {
+  requirePrivate(base)
+  if (email === undefined && !isInteractive(context)) throw usageError('Senza un terminale l\'indirizzo va indicato con --email')
+  const settings = expectBody<Static<typeof Entrance>>(await context.send(base, '/api/config'), 'backendUrl', 'backendKey')
+  const provider = baseUrl(String(settings.backendUrl), 'Il provider di identità indicato dal server')
+  requirePrivate(provider)
+  const apikey = String(settings.backendKey)
+
+  const bearer = await signIn(context, provider, apikey, await credentials(context, email))
+  const authorization = `Bearer ${bearer}`
+  try {
+    const query = { name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength), days, scopes: scopes?.join(',') }
+    return expectBody<MintedKey>(await context.send(base, '/api/cli/auth/key', { query, headers: { authorization } }), 'apiKey', 'id', 'expires_at')
+  } finally {
+    const ended = await context.send(provider, '/auth/v1/logout', { method: 'POST', query: { scope: 'local' }, headers: { apikey, authorization } }).catch(() => undefined)
+    if (ended === undefined || ended.status >= 300) context.out.warn('la sessione usata per l\'accesso non è stata chiusa: si vede fra le sessioni dell\'utente')
+  }
+}
+
+async function signIn (context: Context, provider: string, apikey: string, body: { email: string, password: string }): Promise<string> {
+  const answer = await context.send(provider, '/auth/v1/token', { method: 'POST', query: { grant_type: 'password' }, headers: { apikey }, body })
+  if (answer.status >= 400 && answer.status < 500) throw refused(answer)
+  return String(expectBody<{ access_token: string }>(answer, 'access_token').access_token)
+}
+
+/** The e-mail and the password: from the environment, from the terminal, or from the first line of standard input. */
+async function credentials (context: Context, given: string | undefined): Promise<{ email: string, password: string }> {
+  const { terminal } = context
+  const email = (given ?? await ask(terminal, 'E-mail: ')).trim()
+  const password = terminal.env.LOCANDA_PASSWORD || await (isInteractive(context) ? ask(terminal, 'Password: ', true) : firstLine(terminal))
+  if (email === '' || password === '') throw usageError(`Manca ${email === '' ? 'l\'e-mail' : 'la password'}`)
+  return { email, password }
+}
+
+function isInteractive ({ terminal: { stdin } }: Context): boolean {
+  return stdin.isTTY === true
+}
+
+/** Both spellings of the protocol: `{code: 400, error_code, msg}`, and `{code: 'text', message}` of later versions. */
+function refused ({ status, headers, body }: Answer): CliError {
+  const { error_code, code } = (isObject(body) ? body : {}) as { error_code?: unknown, code?: unknown }
+  const reason = [error_code, code].find((each) => typeof each === 'string') ?? ''
+  const codice = reason === '' ? `STATO_${status}` : reason.toUpperCase()
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after'))
+    return new CliError(EXIT.failed, codice, `Troppi tentativi di accesso: riprovare ${seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'}`)
+  }
+  return new CliError(EXIT.credentials, codice, REFUSALS[reason] ?? `Accesso rifiutato (${reason || status})`)
+}
+
+function requirePrivate (base: string): void {
+  if (!isPrivate(base)) throw usageError(`La password non viene inviata in chiaro a ${base}: serve un indirizzo https`)
+}

@@ -1,0 +1,73 @@
+import { and, eq } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
+import { identities } from '#drizzle/tables/index.ts'
+import type { Config } from '#src/config.ts'
+import { CampiNonValidi } from '#src/errors.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Directory } from './directory.ts'
+import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from './errors.ts'
+import { isEmail } from './email.ts'
+import { anonKey } from './machine-tokens.ts'
+import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from './passwords.ts'
+import { presentUser } from './present.ts'
+import { endSessions, listSessions } from './sessions.ts'
+import { createUser, listUsers } from './users.ts'
+import { unlinkIdentity } from './identities.ts'
+
+export interface EmbeddedOptions { app: FastifyInstance, config: Config, keys: Keys, passwords: Passwords }
+
+/** The people of the embedded provider. */
+export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOptions): Directory {
+  const { db } = app
+
+  return {
+    entrance: { backendUrl: config.PUBLIC_URL!, backendKey: anonKey(config, keys) },
+
+    async createOperator ({ email, password, name, surname }, { actor, ip }) {
+      if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      const [problem] = passwordProblems(password, email)
+      if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
+      const password_hash = await passwords.hash(password)
+      try {
+        return presentUser(await db.transaction(async (tx) => {
+          const user = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'operator' }, user_metadata: { name, surname } })
+          await app.audit.append(tx, { actor, ip, action: 'utente_creato', object: `user:${user.id}`, details: { role: 'operator' } })
+          return user
+        }))
+      } catch (err) {
+        throw err instanceof AuthError && err.code === 'email_exists' ? new EmailGiaRegistrata() : err
+      }
+    },
+
+    async users () {
+      return (await listUsers(db)).users.map(presentUser)
+    },
+
+    async unlink (request, { id: actor, userId }, provider) {
+      try {
+        await db.transaction(async (tx) => {
+          const [identity] = await tx.select({ id: identities.id }).from(identities).where(and(eq(identities.user_id, userId), eq(identities.provider, provider)))
+          if (!identity) throw new ProviderNonCollegato(provider)
+          await unlinkIdentity(tx, userId, identity.id)
+          await app.audit.append(tx, { actor, ip: request.ip, action: 'identita_scollegata', object: `user:${userId}`, details: { provider } })
+        })
+      } catch (err) {
+        throw err instanceof AuthError && err.code === 'single_identity_not_deletable' ? new UnicaIdentita() : err
+      }
+    },
+
+    async sessions ({ userId, sessionId }) {
+      return (await listSessions(db, userId)).map(({ id, created_at, updated_at, user_agent, ip }) => (
+        { id, created_at: created_at.toISOString(), updated_at: updated_at.toISOString(), user_agent, ip, current: id === sessionId }
+      ))
+    },
+
+    async revokeAll (request, { id: actor, userId }) {
+      return await db.transaction(async (tx) => {
+        const revoked = await endSessions(tx, userId, 'global')
+        await app.audit.append(tx, { actor, ip: request.ip, action: 'sessioni_revocate', object: `user:${userId}`, details: { revoked } })
+        return revoked
+      })
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import createError from '@fastify/error'
+
+/** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
+const AUTH_ERRORS = {
+  bad_code_verifier: [400, 'code challenge does not match previously saved code verifier'],
+  bad_json: [400, 'Could not parse request body as JSON'],
+  bad_jwt: [403, 'Invalid JWT'],
+  bad_oauth_callback: [400, 'OAuth callback is not valid'],
+  bad_oauth_state: [400, 'OAuth state not found or expired'],
+  current_password_invalid: [400, 'Current password required when setting new password.'],
+  email_address_invalid: [400, 'Email address is invalid'],
+  email_conflict_identity_not_deletable: [422, 'Unable to unlink identity due to email conflict'],
+  email_exists: [422, 'A user with this email address has already been registered'],
+  email_not_confirmed: [400, 'Email not confirmed'],
+  email_provider_disabled: [422, 'Emails cannot be sent'],
+  flow_state_expired: [422, 'Flow state has expired'],
+  flow_state_not_found: [404, 'Invalid flow state, no valid flow state found'],
+  identity_already_exists: [422, 'Identity is already linked to another user'],
+  identity_not_found: [422, 'Identity doesn\'t exist'],
+  invalid_credentials: [400, 'Invalid login credentials'],
+  last_admin: [422, 'The last administrator cannot be removed'],
+  no_authorization: [401, 'This endpoint requires a valid Bearer token'],
+  not_admin: [403, 'User not allowed'],
+  otp_disabled: [422, 'Signups not allowed for otp'],
+  otp_expired: [403, 'Token has expired or is invalid'],
+  over_email_send_rate_limit: [429, 'For security purposes, you can only request this after a minute.'],
+  over_request_rate_limit: [429, 'Request rate limit reached'],
+  provider_disabled: [400, 'Unsupported provider: provider is not enabled'],
+  reauthentication_needed: [400, 'Password update requires reauthentication'],
+  reauthentication_not_valid: [422, 'Nonce has expired or is invalid'],
+  refresh_token_already_used: [400, 'Invalid Refresh Token: Already Used'],
+  refresh_token_not_found: [400, 'Invalid Refresh Token: Refresh Token Not Found'],
+  same_password: [422, 'New password should be different from the old password.'],
+  session_expired: [400, 'Invalid Refresh Token: Session Expired'],
+  session_not_found: [403, 'Session from session_id claim in JWT does not exist'],
+  signup_disabled: [422, 'Signups not allowed for this instance'],
+  anonymous_provider_disabled: [422, 'Anonymous sign-ins are disabled'],
+  single_identity_not_deletable: [422, 'User must have at least 1 identity after unlinking'],
+  unexpected_failure: [500, 'Unexpected failure, please check server logs for more information'],
+  user_already_exists: [422, 'User already registered'],
+  user_banned: [403, 'User is banned'],
+  user_not_found: [404, 'User not found'],
+  validation_failed: [400, 'Invalid request'],
+  weak_password: [422, 'Password is too weak']
+} as const
+
+export type AuthErrorCode = keyof typeof AUTH_ERRORS
+
+/** An error in the words of Supabase Auth; `src/identity/provider/errors.ts` writes it as its clients read it. */
+export class AuthError extends Error {
+  readonly code: AuthErrorCode
+  readonly statusCode: number
+  /** Why a password is weak. */
+  readonly reasons: readonly string[] | undefined
+  constructor (code: AuthErrorCode, { message, status, reasons }: { message?: string, status?: number, reasons?: readonly string[] } = {}) {
+    super(message ?? AUTH_ERRORS[code][1])
+    this.name = 'AuthError'
+    this.code = code
+    this.statusCode = status ?? AUTH_ERRORS[code][0]
+    this.reasons = reasons
+  }
+}
+
+export const EmailGiaRegistrata = createError('EMAIL_GIA_REGISTRATA', 'Esiste già un account con questo indirizzo e-mail', 409)
+export const UltimoAmministratore = createError('ULTIMO_AMMINISTRATORE', 'L’ultimo amministratore non può essere tolto', 409)
+export const ProviderNonCollegato = createError('PROVIDER_NON_COLLEGATO', 'All’account non è collegato il provider «%s»', 404)
+export const UnicaIdentita = createError('UNICA_IDENTITA', 'È l’unico modo di accedere a questo account: non può essere scollegato', 409)
+export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
+export const UtenteNonTrovato = createError('UTENTE_NON_TROVATO', 'Utente non trovato', 404)
+export const AmministrazioneNonDisponibile = createError(
+  'AMMINISTRAZIONE_NON_DISPONIBILE', 'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY', 503
+)

@@ -1,0 +1,182 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { isIPv4 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { ProviderNonRaggiungibile } from '#src/errors.ts'
+
+/** A public key that verifies access tokens, under the only algorithm it is good for. */
+export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
+
+/** The signing keys of an external provider. */
+export interface Jwks {
+  /**
+   * The key of that id; undefined for one that the provider does not publish, or that could not be asked for just now.
+   * @throws ProviderNonRaggiungibile while nothing is known and the provider gives no answer; nothing else
+   */
+  key (kid: string): Promise<VerificationKey | undefined>
+}
+
+export interface JwksOptions {
+  /** Where the set is published: https anywhere, http on loopback only. */
+  url: string
+  log: { warn (fields: { motivo: string }, message: string): void }
+  fetch?: typeof globalThis.fetch
+  /** A clock that never goes back, ms. */
+  now?: () => number
+  /** For one whole answer. */
+  timeoutMs?: number
+}
+
+const MINUTE = 60_000
+/** Between two fetches, whatever came of the first: callers choose the `kid`, and each unknown one would cost one. */
+const BETWEEN_FETCHES_MS = 30_000
+const FRESH_MS = 10 * MINUTE
+/** Known keys outlast a provider that fails for so long. */
+const STALE_MS = 24 * 60 * MINUTE
+const ABSENT_MS = 5 * MINUTE
+const ABSENT_MAX = 1000
+const TIMEOUT_MS = 5000
+const RESPONSE_BYTES = 64 * 1024
+const KEYS_MAX = 50
+const KID_LENGTH = 256
+const RSA_BITS = 2048
+
+/** Why a set was not taken, in words that may be logged. */
+class FetchError extends Error {}
+
+/**
+ * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than ten minutes.
+ * @throws Error when the address is not one that may be trusted with keys
+ */
+export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS }: JwksOptions): Jwks {
+  assertAllowed(url)
+  /** Until when a `kid` that was not in the set is not asked for again. */
+  const absent = new LRUCache<string, number>({ max: ABSENT_MAX })
+  let keys: ReadonlyMap<string, VerificationKey> = new Map()
+  let fetchedAt = -Infinity
+  let triedAt = -Infinity
+  let underWay: Promise<boolean> | undefined
+
+  const age = () => now() - fetchedAt
+
+  return {
+    async key (kid) {
+      if (kid === '' || kid.length > KID_LENGTH) return undefined
+      const known = age() < STALE_MS ? keys.get(kid) : undefined
+      if (known) {
+        // Nobody waits for this one: it never rejects.
+        if (age() >= FRESH_MS) refresh()
+        return known
+      }
+      if ((absent.get(kid) ?? -Infinity) > now()) return undefined
+      const asked = await refresh()
+      if (age() >= STALE_MS) throw new ProviderNonRaggiungibile()
+      const found = keys.get(kid)
+      // Only an answer without it settles that: a new key must not wait because nobody could be asked.
+      if (!found && asked) absent.set(kid, now() + ABSENT_MS)
+      return found
+    }
+  }
+
+  /** Whether the set has been fetched; whoever comes meanwhile waits for the same answer. Never rejects. */
+  function refresh (): Promise<boolean> {
+    if (underWay) return underWay
+    if (now() - triedAt < BETWEEN_FETCHES_MS) return Promise.resolve(false)
+    triedAt = now()
+    underWay = load().finally(() => { underWay = undefined })
+    return underWay
+  }
+
+  async function load (): Promise<boolean> {
+    try {
+      const set = readKeys(await download(fetch, url, timeoutMs))
+      keys = set
+      fetchedAt = now()
+      return true
+    } catch (err) {
+      log.warn({ motivo: reasonOf(err) }, 'the keys of the identity provider could not be fetched')
+      return false
+    }
+  }
+}
+
+function assertAllowed (url: string): void {
+  const { protocol, hostname, username, password } = URL.canParse(url) ? new URL(url) : new URL('about:blank')
+  const loopback = hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+  if ((protocol === 'https:' || (protocol === 'http:' && loopback)) && username === '' && password === '') return
+  throw new Error('L’indirizzo delle chiavi del provider deve essere https, o http su un indirizzo di loopback, senza credenziali')
+}
+
+/** The body as text, counted after decompression. */
+async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' } })
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new FetchError(`status ${response.status}`)
+  }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    // Leaving the loop drops the connection.
+    if (length > RESPONSE_BYTES) throw new FetchError('too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** The usable ones among the first fifty keys of a set. Of two with the same `kid` the first counts. */
+function readKeys (text: string): Map<string, VerificationKey> {
+  const entries = member(parsed(text), 'keys')
+  if (!Array.isArray(entries)) throw new FetchError('not a key set')
+  const keys = entries.slice(0, KEYS_MAX).map(readKey).filter((key) => key !== undefined)
+  return new Map(keys.reverse().map((key) => [key.kid, key]))
+}
+
+function parsed (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new FetchError('not JSON')
+  }
+}
+
+/** An RSA key of at least 2048 bits or one on P-256, meant for signatures under our algorithm; anything else is passed over. */
+function readKey (entry: unknown): VerificationKey | undefined {
+  const kid = member(entry, 'kid')
+  const use = member(entry, 'use')
+  const kind = kindOf(entry)
+  if (typeof kid !== 'string' || kid === '' || kid.length > KID_LENGTH || kind === undefined) return undefined
+  if (!(use === undefined || use === 'sig')) return undefined
+  const alg = member(entry, 'alg')
+  if (!(alg === undefined || alg === kind.alg)) return undefined
+  const key = imported(kind.jwk)
+  if (key === undefined || (kind.alg === 'RS256' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS)) return undefined
+  return { kid, alg: kind.alg, pem: key.export({ type: 'spki', format: 'pem' }).toString() }
+}
+
+/** The algorithm and the public members alone: a set that publishes private ones gives none of them to us. */
+function kindOf (entry: unknown): { alg: VerificationKey['alg'], jwk: JsonWebKey } | undefined {
+  const text = (name: string) => String(member(entry, name))
+  if (member(entry, 'kty') === 'RSA') return { alg: 'RS256', jwk: { kty: 'RSA', n: text('n'), e: text('e') } }
+  if (member(entry, 'kty') === 'EC' && member(entry, 'crv') === 'P-256') return { alg: 'ES256', jwk: { kty: 'EC', crv: 'P-256', x: text('x'), y: text('y') } }
+  return undefined
+}
+
+function imported (jwk: JsonWebKey): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+function member (value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+}
+
+/** Node hides the reason of a failed connection in the cause. */
+function reasonOf (err: unknown): string {
+  if (err instanceof FetchError) return err.message
+  const { name, cause } = err instanceof Error ? err : new Error()
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
+}

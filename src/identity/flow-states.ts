@@ -1,0 +1,68 @@
+import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { eq, lt, sql } from 'drizzle-orm'
+import { flow_states } from '#drizzle/tables/index.ts'
+import type { Config } from '#src/config.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { AuthError } from './errors.ts'
+
+export type FlowState = typeof flow_states.$inferSelect
+
+/** How long a way through a provider may take, and how long its code lives then. */
+const FLOW_MS = 300_000
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
+const METHODS = ['s256', 'plain']
+
+/** PKCE of the client (RFC 7636), as it sends it; both or none. @throws AuthError validation_failed */
+export function challengeOf ({ code_challenge: challenge, code_challenge_method: method }: { code_challenge?: string | null, code_challenge_method?: string | null }) {
+  if (!challenge && !method) return { code_challenge: null, code_challenge_method: null }
+  const kind = (method ?? '').toLowerCase()
+  if (!challenge || !METHODS.includes(kind)) throw new AuthError('validation_failed', { message: 'PKCE flow requires code_challenge_method and code_challenge' })
+  if (!VERIFIER.test(challenge)) throw new AuthError('validation_failed', { message: 'code challenge has to be between 43 and 128 characters long' })
+  return { code_challenge: challenge, code_challenge_method: kind }
+}
+
+/** Where a browser may be led: to this service, or to one of the front ends that it knows. Anything else leads home. */
+export function safeRedirect ({ PUBLIC_URL, CORS_ORIGINS }: Config, asked: string | undefined): string {
+  const home = CORS_ORIGINS[0] ?? PUBLIC_URL!
+  if (!asked || !URL.canParse(asked)) return home
+  const { origin } = new URL(asked)
+  return CORS_ORIGINS.includes(origin) || origin === new URL(PUBLIC_URL!).origin ? asked : home
+}
+
+export async function beginFlow (db: Executor, start: typeof flow_states.$inferInsert): Promise<FlowState> {
+  const [state] = await db.insert(flow_states).values(start).returning()
+  return state!
+}
+
+/** The person has proven who they are: the code that their client exchanges for a session, once and soon. */
+export async function grantCode (tx: Executor, id: string, user_id: string, provider_tokens: Buffer | null = null): Promise<string> {
+  const code = randomBytes(32).toString('base64url')
+  await tx.update(flow_states).set({ auth_code: digest(code), user_id, provider_tokens, authenticated_at: new Date() }).where(eq(flow_states.id, id))
+  return code
+}
+
+/**
+ * Takes a code, which is good once whatever comes of it, and checks that whoever exchanges it is who began. An error is returned,
+ * not thrown, so that the transaction commits: flow_state_not_found, flow_state_expired, bad_code_verifier.
+ */
+export async function exchangeCode (tx: Transaction, code: string, verifier: string): Promise<FlowState & { user_id: string } | AuthError> {
+  const [state] = await tx.delete(flow_states).where(eq(flow_states.auth_code, digest(code))).returning()
+  if (!state || state.user_id === null || state.authenticated_at === null) return new AuthError('flow_state_not_found')
+  if (state.authenticated_at.getTime() + FLOW_MS <= Date.now()) return new AuthError('flow_state_expired')
+  return fits(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
+}
+
+/** Begun and never ended. Those of mails live as long as the mail's link. */
+export async function forgetOldFlows (db: Executor): Promise<void> {
+  await db.delete(flow_states).where(lt(flow_states.created_at, sql`now() - interval '2 days'`))
+}
+
+function fits ({ code_challenge: challenge, code_challenge_method: method }: FlowState, verifier: string): boolean {
+  if (challenge === null || !VERIFIER.test(verifier)) return false
+  const computed = method === 's256' ? createHash('sha256').update(verifier).digest('base64url') : verifier
+  return computed.length === challenge.length && timingSafeEqual(Buffer.from(computed), Buffer.from(challenge))
+}
+
+function digest (code: string): Buffer {
+  return hash('sha256', code, 'buffer')
+}

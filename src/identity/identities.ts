@@ -1,0 +1,35 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { identities, users } from '#drizzle/tables/index.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import { AuthError } from './errors.ts'
+import { recountProviders, updateUser } from './users.ts'
+
+/**
+ * Takes one way of signing in away. Two at once queue on the user's row, so that the last one stays.
+ * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
+ */
+export async function unlinkIdentity (tx: Transaction, userId: string, identityId: string): Promise<void> {
+  const [user] = await tx.select().from(users).where(eq(users.id, userId)).for('update')
+  const theirs = await tx.select().from(identities).where(eq(identities.user_id, userId)).orderBy(asc(identities.created_at))
+  const identity = theirs.find(({ id }) => id === identityId)
+  const others = theirs.filter(({ id }) => id !== identityId)
+  if (!user || (!identity && theirs.length > 1)) throw new AuthError('identity_not_found')
+  if (others.length === 0 || !identity) throw new AuthError('single_identity_not_deletable')
+  await tx.delete(identities).where(and(eq(identities.id, identityId), eq(identities.user_id, userId)))
+  await keepAnEmail(tx, user, others)
+  // Without its e-mail identity an account has no password either.
+  if (identity.provider === 'email') await tx.update(users).set({ password_hash: null }).where(eq(users.id, userId))
+  await recountProviders(tx, userId)
+}
+
+/** The account's address is one that an identity stands for; a verified one first. */
+async function keepAnEmail (tx: Transaction, { id, email }: typeof users.$inferSelect, others: (typeof identities.$inferSelect)[]): Promise<void> {
+  const addresses = others.flatMap(({ identity_data }) => typeof identity_data.email === 'string' ? [{ address: identity_data.email, verified: identity_data.email_verified === true }] : [])
+  if (addresses.length === 0 || addresses.some(({ address }) => address.toLowerCase() === email)) return
+  const next = addresses.find(({ verified }) => verified) ?? addresses[0]!
+  try {
+    await updateUser(tx, id, { email: next.address, email_confirmed_at: next.verified ? new Date() : null })
+  } catch (err) {
+    throw err instanceof AuthError && err.code === 'email_exists' ? new AuthError('email_conflict_identity_not_deletable') : err
+  }
+}

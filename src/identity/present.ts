@@ -1,0 +1,54 @@
+import type { AuthUser } from '#schemas/auth/user.ts'
+import { AUDIENCE } from './access-token.ts'
+import type { IdentityRow, User } from './users.ts'
+
+/** A user as Supabase Auth writes one. */
+export function presentUser (user: User): AuthUser {
+  const { id, email, app_metadata, user_metadata, created_at, updated_at, email_confirmed_at } = user
+  return {
+    id,
+    aud: AUDIENCE,
+    role: AUDIENCE,
+    email,
+    phone: '',
+    ...instants({
+      email_confirmed_at,
+      confirmed_at: email_confirmed_at,
+      invited_at: user.invited_at,
+      confirmation_sent_at: user.confirmation_sent_at,
+      recovery_sent_at: user.recovery_sent_at,
+      email_change_sent_at: user.email_change_sent_at,
+      reauthentication_sent_at: user.reauthentication_sent_at,
+      last_sign_in_at: user.last_sign_in_at,
+      banned_until: user.banned_until,
+      deleted_at: user.deleted_at
+    }),
+    ...(user.new_email === null ? {} : { new_email: user.new_email }),
+    app_metadata,
+    user_metadata,
+    identities: user.identities.map(presentIdentity),
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+    is_anonymous: false
+  }
+}
+
+function presentIdentity ({ id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at, updated_at }: IdentityRow): AuthUser['identities'][number] {
+  return {
+    identity_id: id,
+    id: provider_id,
+    user_id,
+    identity_data,
+    provider,
+    ...instants({ last_sign_in_at }),
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+    ...(typeof identity_data.email === 'string' ? { email: identity_data.email } : {})
+  }
+}
+
+/** Those that are known. */
+function instants<K extends string> (values: Record<K, Date | null>): Partial<Record<K, string>> {
+  const known = Object.entries<Date | null>(values).flatMap(([name, value]) => value === null ? [] : [[name, value.toISOString()] as const])
+  return Object.fromEntries(known) as Partial<Record<K, string>>
+}

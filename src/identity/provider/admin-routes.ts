@@ -1,0 +1,109 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { or, sql } from 'drizzle-orm'
+import { users } from '#drizzle/tables/index.ts'
+import { AuthUserList, Nothing } from '#schemas/auth/answers.ts'
+import { AdminUserBody, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
+import { AuthUser } from '#schemas/auth/user.ts'
+import { Ref } from '#schemas/common.ts'
+import { AUDIENCE } from '../access-token.ts'
+import { actorOf } from '../directory.ts'
+import { AuthError } from '../errors.ts'
+import { presentUser } from '../present.ts'
+import { endSessions } from '../sessions.ts'
+import { createUser, deleteUser, getUser, listUsers, updateUser } from '../users.ts'
+import { accountOf, changesOf } from './admin-user.ts'
+import { pageLinks, pageOf } from './pages.ts'
+import type { ProviderOptions } from './routes.ts'
+
+const tags = ['Provider di identità']
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The administration of users. */
+const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
+  const { db, identity: { passwords, settled } } = app
+
+  app.route({
+    method: 'GET',
+    url: '/admin/users',
+    config: { access: 'admin' },
+    schema: { operationId: 'authListUsers', tags, summary: 'Gli utenti, a pagine', querystring: AdminUsersQuery, response: { 200: AuthUserList } },
+    handler: async (request, reply) => {
+      const { filter } = request.query
+      const page = pageOf(request.query)
+      const like = `%${filter?.replace(/[\\%_]/g, '\\$&')}%`
+      const where = filter ? or(sql`${users.email} ilike ${like}`, sql`${users.user_metadata}::text ilike ${like}`) : undefined
+      const { users: found, total } = await listUsers(db, { limit: page.size, offset: (page.number - 1) * page.size, where })
+      reply.headers({ 'x-total-count': total, link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total) })
+      return { users: found.map(presentUser), aud: AUDIENCE }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/admin/users',
+    config: { access: 'admin' },
+    schema: { operationId: 'authCreateUser', tags, summary: 'Crea un utente', body: AdminUserBody, response: { 200: Ref(AuthUser) } },
+    handler: async (request) => {
+      const account = await accountOf(request.body, passwords)
+      return presentUser(await db.transaction(async (tx) => {
+        const user = await createUser(tx, account)
+        const changed = request.body.ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration: request.body.ban_duration }, user))
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: String(user.app_metadata.role ?? '') } })
+        return changed
+      }))
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/admin/users/:user_id',
+    config: { access: 'admin' },
+    schema: { operationId: 'authReadUser', tags, summary: 'Un utente', params: UserParams, response: { 200: Ref(AuthUser) } },
+    handler: async ({ params }) => presentUser(await getUser(db, idOf(params)))
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/admin/users/:user_id',
+    config: { access: 'admin' },
+    schema: { operationId: 'authChangeUser', tags, summary: 'Cambia un utente', params: UserParams, body: AdminUserBody, response: { 200: Ref(AuthUser) } },
+    handler: async (request) => {
+      const id = idOf(request.params)
+      const { body } = request
+      const { password_hash } = await accountOf({ ...body, email: body.email ?? (await getUser(db, id)).email }, passwords, false)
+      const changed = await db.transaction(async (tx) => {
+        const changes = changesOf(body, await getUser(tx, id))
+        const user = await updateUser(tx, id, { ...changes, ...(password_hash === undefined ? {} : { password_hash }) })
+        // Whoever knew the old one is out.
+        if (password_hash !== undefined) await endSessions(tx, id, 'global')
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: { fields: Object.keys(body).sort() } })
+        return user
+      })
+      await settled()
+      return presentUser(changed)
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/admin/users/:user_id',
+    config: { access: 'admin' },
+    schema: { operationId: 'authDeleteUser', tags, summary: 'Elimina un utente', params: UserParams, body: DeleteUserBody, response: { 200: Nothing } },
+    handler: async (request) => {
+      const id = idOf(request.params)
+      const soft = request.body.should_soft_delete === true
+      await db.transaction(async (tx) => {
+        await deleteUser(tx, id, soft)
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_eliminato', object: `user:${id}`, details: { soft } })
+      })
+      await settled()
+      return {}
+    }
+  })
+}
+export default adminRoutes
+
+function idOf ({ user_id }: { user_id: string }): string {
+  if (!UUID.test(user_id)) throw new AuthError('validation_failed', { status: 404, message: 'user_id must be an UUID' })
+  return user_id.toLowerCase()
+}

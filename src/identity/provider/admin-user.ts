@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import type { AdminUserBody } from '#schemas/auth/requests.ts'
+import { isEmail } from '../email.ts'
+import { AuthError } from '../errors.ts'
+import { isKnownHash, type Passwords } from '../passwords.ts'
+import { strongPassword } from '../strong-password.ts'
+import { mergeMetadata, type NewUser, type User, type UserChange } from '../users.ts'
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
+/** No ban is longer: a date must come out of it. */
+const LONGEST_MS = 200 * 365 * 86_400_000
+
+/** The account that an administrator describes; a password of chance where none is given, so that nobody has it. */
+export async function accountOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
+  const { email, password, password_hash: imported, phone } = body
+  if (!email || !isEmail(email.trim())) throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
+  if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
+  if (imported !== undefined && !isKnownHash(imported)) throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
+  if (password !== undefined && imported !== undefined) throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })
+  if (password !== undefined) strongPassword(password, email)
+  const chosen = password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
+  return {
+    email,
+    password_hash: chosen === undefined ? imported : await passwords.hash(chosen),
+    confirmed: body.email_confirm === true,
+    app_metadata: body.app_metadata,
+    user_metadata: body.user_metadata
+  }
+}
+
+/** What an administrator changes of a user; metadata are merged, and null takes a key away. */
+export function changesOf (body: AdminUserBody, user: User): UserChange {
+  const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
+  return {
+    ...(email === undefined ? {} : { email }),
+    // An administrator's change of address is believed.
+    ...(confirm === true || email !== undefined ? { email_confirmed_at: user.email_confirmed_at ?? new Date() } : {}),
+    ...(app_metadata === undefined ? {} : { app_metadata: mergeMetadata(user.app_metadata, app_metadata) }),
+    ...(user_metadata === undefined ? {} : { user_metadata: mergeMetadata(user.user_metadata, user_metadata) }),
+    ...(ban === undefined ? {} : { banned_until: ban === 'none' ? null : new Date(Date.now() + durationMs(ban)) })
+  }
+}
+
+/** A duration as Go writes one (`24h`, `1h30m`), in milliseconds. */
+function durationMs (text: string): number {
+  if (!GO_DURATION.test(text)) throw new AuthError('validation_failed', { message: 'invalid format for ban duration' })
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)]
+  return Math.min(LONGEST_MS, parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config.ts'
+import { normalizeEmail } from '../email.ts'
+import { AuthError } from '../errors.ts'
+
+/** An address may try several accounts (a house behind one router), but not hundreds. */
+const PER_ADDRESS = 5
+/** An account that is tried from many addresses gets slower, and is never locked: a lock could be turned by anybody. */
+const PER_ACCOUNT = 3
+const SLOWED_MS = 1000
+
+/**
+ * Counts attempts to sign in: per account and address, per address, and per account over all addresses. Refuses with
+ * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist.
+ */
+export function signInAttempts (app: FastifyInstance, config: Config): (request: FastifyRequest, reply: FastifyReply, email: string) => Promise<void> {
+  const timeWindow = config.RATE_LIMIT_WINDOW * 1000
+  const max = config.RATE_LIMIT_LOGIN_MAX
+  const accounts = new WeakMap<FastifyRequest, string>()
+  const account = (request: FastifyRequest) => accounts.get(request) ?? ''
+  const here = app.createRateLimit({ max, timeWindow, keyGenerator: (request) => `login:${account(request)}:${request.ip}` })
+  const address = app.createRateLimit({ max: max * PER_ADDRESS, timeWindow, keyGenerator: (request) => `login-ip:${request.ip}` })
+  const everywhere = app.createRateLimit({ max: max * PER_ACCOUNT, timeWindow, keyGenerator: (request) => `login-account:${account(request)}` })
+
+  return async function countAttempt (request, reply, email) {
+    accounts.set(request, normalizeEmail(email))
+    for (const limit of [here, address]) {
+      const state = await limit(request)
+      if (!state.isAllowed && state.isExceeded) {
+        reply.header('retry-after', state.ttlInSeconds)
+        throw new AuthError('over_request_rate_limit')
+      }
+    }
+    const state = await everywhere(request)
+    if (!state.isAllowed && state.isExceeded) await sleep(SLOWED_MS)
+  }
+}

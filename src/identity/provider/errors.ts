@@ -1,0 +1,56 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthErrorBody } from '#schemas/auth/errors.ts'
+import type { Refusal } from '#src/plugins/auth.ts'
+import { AuthError, type AuthErrorCode } from '../errors.ts'
+
+/** The first version of the protocol whose clients read the short form of an error. */
+const SHORT_SINCE = '2024-01-01'
+
+/** Why a caller is not let in, in the provider's words. */
+const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
+  no_authorization: new AuthError('no_authorization'),
+  bad_jwt: new AuthError('bad_jwt'),
+  session_not_found: new AuthError('session_not_found'),
+  session_expired: new AuthError('session_not_found'),
+  user_not_found: new AuthError('user_not_found', { status: 403, message: 'User from sub claim in JWT does not exist' }),
+  user_banned: new AuthError('user_banned')
+}
+
+/** Errors of the house that a client of the provider can act on. */
+const HOUSE: Readonly<Record<string, AuthErrorCode>> = {
+  NON_AUTORIZZATO: 'not_admin',
+  SERVE_UNA_PERSONA: 'bad_jwt',
+  AMBITO_INSUFFICIENTE: 'not_admin',
+  ACCOUNT_IN_ATTESA: 'not_admin',
+  TROPPE_RICHIESTE: 'over_request_rate_limit',
+  POSTA_NON_CONFIGURATA: 'email_provider_disabled',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'bad_json'
+}
+
+/** Writes an error as the clients of Supabase Auth read it; what is not theirs is answered with a fixed text and logged. */
+export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const error = translate(err, request)
+  const { code, statusCode, message, reasons } = error
+  if (statusCode >= 500) request.log.error({ err }, 'request failed')
+  const version = request.headers['x-supabase-api-version']
+  const isShort = typeof version === 'string' && version >= SHORT_SINCE
+  if (isShort) reply.header('x-supabase-api-version', SHORT_SINCE)
+  const body: AuthErrorBody = {
+    ...(isShort ? { code, message } : { code: statusCode, error_code: code, msg: message }),
+    ...(statusCode >= 500 && !isShort ? { error_id: request.id } : {}),
+    ...(reasons === undefined ? {} : { weak_password: { reasons: [...reasons] } })
+  }
+  return reply.code(statusCode).headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' }).type('application/json; charset=utf-8').send(body)
+}
+
+function translate (err: FastifyError, request: FastifyRequest): AuthError {
+  if (err instanceof AuthError) return err
+  if (err.code === 'NON_AUTENTICATO') return REFUSALS[request.refusal]
+  const code = HOUSE[err.code]
+  if (code !== undefined) return new AuthError(code)
+  if (err.validation) return new AuthError('validation_failed', { message: `${err.validationContext ?? 'body'}${err.validation[0]?.instancePath ?? ''} ${err.validation[0]?.message ?? ''}` })
+  const status = err.statusCode ?? 500
+  if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
+  // Clients repeat what failed with a 5xx; a full queue is worth repeating.
+  return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
+}

@@ -1,0 +1,26 @@
+import { AuthError } from '../errors.ts'
+
+const DEFAULT_SIZE = 50
+const LARGEST_SIZE = 1000
+
+/** A page of a list, counted from 1. */
+export interface Page { number: number, size: number }
+
+/** The page that is asked for; the official client sends both parameters, empty when it means the first. */
+export function pageOf ({ page = '', per_page: size = '' }: { page?: string, per_page?: string }): Page {
+  return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
+}
+
+/** `Link` (RFC 8288) to the next and the last page, as the official client reads it. */
+export function pageLinks (path: string, { number, size }: Page, total: number): string {
+  const last = Math.max(1, Math.ceil(total / size))
+  const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}>; rel="${rel}"`
+  return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
+}
+
+function count (text: string, name: string, usual: number, largest: number): number {
+  if (text === '') return usual
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value > largest) throw new AuthError('validation_failed', { message: `Bad Pagination Parameters: ${name}` })
+  return value === 0 ? usual : value
+}

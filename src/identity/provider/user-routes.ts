@@ -1,0 +1,75 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { Nothing } from '#schemas/auth/answers.ts'
+import { EmptyBody, IdentityParams, LogoutQuery, RedirectQuery, UserUpdate } from '#schemas/auth/requests.ts'
+import { AuthUser } from '#schemas/auth/user.ts'
+import { Ref } from '#schemas/common.ts'
+import { actorOf } from '../directory.ts'
+import { AuthError } from '../errors.ts'
+import { unlinkIdentity } from '../identities.ts'
+import { presentUser } from '../present.ts'
+import { endSessions } from '../sessions.ts'
+import { getUser } from '../users.ts'
+import { changeOwnAccount } from './own-account.ts'
+import type { ProviderOptions } from './routes.ts'
+
+const tags = ['Provider di identità']
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const SCOPES = ['global', 'local', 'others'] as const
+
+/** What somebody who is signed in does with their own account. */
+const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, options) => {
+  const { db, identity: { settled } } = app
+  const change = changeOwnAccount(app, options)
+
+  app.route({
+    method: 'GET',
+    url: '/user',
+    config: { access: 'user' },
+    schema: { operationId: 'authGetUser', tags, summary: 'Chi ha fatto l’accesso', response: { 200: Ref(AuthUser) } },
+    handler: async ({ principal }) => presentUser(await getUser(db, principal!.userId!))
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/user',
+    config: { access: 'user' },
+    schema: { operationId: 'authUpdateUser', tags, summary: 'Cambia il proprio account', querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) } },
+    handler: async (request) => presentUser(await change(request, request.body, request.query.redirect_to))
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/logout',
+    config: { access: 'user' },
+    schema: { operationId: 'authLogout', tags, summary: 'Esce: da qui, da altrove o da ogni dispositivo', querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() } },
+    handler: async (request, reply) => {
+      const scope = SCOPES.find((each) => each === (request.query.scope ?? 'global'))
+      if (scope === undefined) throw new AuthError('validation_failed', { message: 'scope must be global, local or others' })
+      const { userId, sessionId } = request.principal!
+      await db.transaction(async (tx) => {
+        await endSessions(tx, userId!, scope, sessionId)
+        await app.audit.append(tx, { ...actorOf(request), action: 'uscita', object: `user:${userId}`, details: { scope } })
+      })
+      await settled()
+      return await reply.code(204).send(null)
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/user/identities/:identity_id',
+    config: { access: 'user' },
+    schema: { operationId: 'authUnlinkIdentity', tags, summary: 'Scollega un’identità', params: IdentityParams, response: { 200: Nothing } },
+    handler: async (request) => {
+      const { principal, params: { identity_id } } = request
+      if (!UUID.test(identity_id)) throw new AuthError('validation_failed', { status: 404, message: 'identity_id must be an UUID' })
+      await db.transaction(async (tx) => {
+        await unlinkIdentity(tx, principal!.userId!, identity_id)
+        await app.audit.append(tx, { ...actorOf(request), action: 'identita_scollegata', object: `user:${principal!.userId}`, details: { identity_id } })
+      })
+      return {}
+    }
+  })
+}
+export default userRoutes

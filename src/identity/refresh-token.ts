@@ -1,0 +1,90 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+
+/**
+ * Refresh tokens that are computed, not kept: base64url of
+ * `00 | session id (16) | counter (uvarint) | HMAC-SHA256 (first 16) | SHA-256 of all before (first 4)`,
+ * the layout of Supabase Auth's second version. The session's row keeps the counter of its current token and no secret.
+ */
+export interface RefreshToken {
+  /** A UUID in lower case. */
+  sessionId: string
+  /** 0 to 2^31 - 1. */
+  counter: number
+}
+
+/** For so long the tokens before the last one are taken for those of a client that lost answers, ms. */
+export const REUSE_INTERVAL_MS = 10_000
+
+const VERSION = 0
+const ID_END = 17
+const MAC_BYTES = 16
+const CHECKSUM_BYTES = 4
+const MAX_COUNTER = 2 ** 31 - 1
+/** 38 to 42 bytes. */
+const SPELLING = /^[A-Za-z0-9_-]{51,56}$/
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** @throws RangeError when the session id is not a UUID or the counter out of bounds */
+export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: RefreshToken): string {
+  if (!UUID.test(sessionId)) throw new RangeError('The session id is not a UUID')
+  if (!Number.isInteger(counter) || counter < 0 || counter > MAX_COUNTER) throw new RangeError('The counter is out of bounds')
+  const body = Buffer.concat([Buffer.of(VERSION), Buffer.from(sessionId.replaceAll('-', ''), 'hex'), uvarint(counter)])
+  const signed = Buffer.concat([body, mac(secret, body)])
+  return Buffer.concat([signed, checksum(signed)]).toString('base64url')
+}
+
+/** What a token says; undefined when it is not one that `encodeRefreshToken` made with this secret, to the letter. */
+export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken | undefined {
+  if (!SPELLING.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  // The last character may carry bits that belong to no byte.
+  if (bytes.toString('base64url') !== text) return undefined
+  const signed = bytes.subarray(0, -CHECKSUM_BYTES)
+  if (!checksum(signed).equals(bytes.subarray(-CHECKSUM_BYTES))) return undefined
+  const body = signed.subarray(0, -MAC_BYTES)
+  if (body[0] !== VERSION || !timingSafeEqual(mac(secret, body), signed.subarray(-MAC_BYTES))) return undefined
+  const counter = readUvarint(body.subarray(ID_END))
+  return counter === undefined ? undefined : { sessionId: uuid(body.subarray(1, ID_END)), counter }
+}
+
+/** What becomes of a refresh: `counter`s are of the token that came and of its session, times in ms. */
+export interface Refresh { tokenCounter: number, sessionCounter: number, lastRefreshMs: number, nowMs: number }
+
+/**
+ * `rotate`: it is the current token, the next one is due. `repeat`: the client lost the answer to it, the current one is answered again;
+ * always for the last token, within the interval for older ones. `reused`: a copy, the session ends. `invalid`: no such token yet.
+ */
+export function judgeRefresh ({ tokenCounter, sessionCounter, lastRefreshMs, nowMs }: Refresh): 'rotate' | 'repeat' | 'reused' | 'invalid' {
+  const behind = sessionCounter - tokenCounter
+  if (behind < 0) return 'invalid'
+  if (behind === 0) return 'rotate'
+  return behind === 1 || nowMs - lastRefreshMs < REUSE_INTERVAL_MS ? 'repeat' : 'reused'
+}
+
+/** The key is the session's own, derived from its id: nothing secret is kept for it. */
+function mac (secret: Buffer, body: Buffer): Buffer {
+  const key = createHmac('sha256', secret).update(body.subarray(1, ID_END)).digest()
+  return createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
+}
+
+/** Tells a mistyped or shortened token from a forged one; it protects nothing. */
+function checksum (signed: Buffer): Buffer {
+  return hash('sha256', signed, 'buffer').subarray(0, CHECKSUM_BYTES)
+}
+
+/** Seven bits a byte, the lowest first, the top bit on all but the last (Go's `encoding/binary`, protobuf). */
+function uvarint (value: number): Buffer {
+  const bytes: number[] = []
+  for (; value >= 0x80; value >>>= 7) bytes.push(value & 0x7f | 0x80)
+  return Buffer.of(...bytes, value)
+}
+
+/** The number that is spelt by exactly these bytes. */
+function readUvarint (bytes: Buffer): number | undefined {
+  const value = bytes.reduce((sum, byte, at) => sum + (byte & 0x7f) * 2 ** (7 * at), 0)
+  return value <= MAX_COUNTER && uvarint(value).equals(bytes) ? value : undefined
+}
+
+function uuid (bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

@@ -1,0 +1,25 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ApiKey } from '#schemas/api-key.ts'
+import { UserItem } from '#schemas/operator.ts'
+import { Session } from '#schemas/session.ts'
+import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
+import type { Config } from '#src/config.ts'
+import type { Keys } from '#src/keys.ts'
+import adminPages from './pages/routes.ts'
+import provider from './provider/routes.ts'
+import keyRoutes from './routes/keys.ts'
+import people from './routes/people.ts'
+import own from './routes/own.ts'
+
+export interface IdentityOptions { config: Config, keys: Keys }
+
+/** People: the API's own endpoints, and the embedded provider that speaks the protocol of Supabase Auth. */
+const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
+  for (const schema of [AuthIdentity, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
+  await app.register(people)
+  await app.register(own)
+  await app.register(keyRoutes)
+  await app.register(adminPages, { keys })
+  if (config.IDP_URL === undefined) await app.register(provider, { config, keys, prefix: '/auth/v1' })
+}
+export default identity

@@ -1,0 +1,60 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
+import { NonAutorizzato } from '#src/errors.ts'
+import { actorOf } from '../directory.ts'
+import { ChiaveNonTrovata } from '../errors.ts'
+import { listKeys, mintKey, revokeKey } from '../key-store.ts'
+
+const tags = ['Chiavi API']
+
+/** API keys of persons: made for the one who is signed in, seen and ended by them and by administrators. */
+const keys: FastifyPluginAsyncTypebox = async (app) => {
+  const { authenticator, apiKeys, settled } = app.identity
+
+  app.route({
+    method: 'GET',
+    url: '/api/cli/auth/key',
+    config: { access: 'user', scope: 'scrittura' },
+    schema: { operationId: 'mintChiave', tags, summary: 'Una nuova chiave API di chi chiama, mostrata solo ora', querystring: MintQuery, response: { 200: MintedKey } },
+    handler: async (request) => await app.db.transaction(async (tx) => {
+      const minted = await mintKey(tx, apiKeys, request.principal!.userId!, request.query)
+      await app.audit.append(tx, { ...actorOf(request), action: 'chiave_creata', object: `key:${minted.id}`, details: { expires_at: minted.expires_at } })
+      return minted
+    })
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/keys',
+    config: { access: 'auth' },
+    schema: { operationId: 'listChiavi', tags, summary: 'Le chiavi API di chi chiama, o di tutti', querystring: KeyQuery, response: { 200: ApiKeyList } },
+    handler: async (request) => {
+      const { principal, query: { tutte } } = request
+      if (tutte) {
+        if (!await authenticator.isAdmin(principal!, request)) throw new NonAutorizzato()
+        return { data: await listKeys(app.db) }
+      }
+      return { data: principal!.userId === undefined ? [] : await listKeys(app.db, principal!.userId) }
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/v1/keys/:id',
+    config: { access: 'auth' },
+    schema: { operationId: 'revokeChiave', tags, summary: 'Revoca una chiave API', params: KeyParams, response: { 200: KeyRevokedAnswer } },
+    handler: async (request) => {
+      const { principal, params: { id } } = request
+      // Somebody else's key is answered like one that is not there.
+      const whose = await authenticator.isAdmin(principal!, request) ? undefined : principal!.userId ?? ''
+      if (whose === '') throw new ChiaveNonTrovata()
+      await app.db.transaction(async (tx) => {
+        if (!await revokeKey(tx, id, whose)) throw new ChiaveNonTrovata()
+        await app.audit.append(tx, { ...actorOf(request), action: 'chiave_revocata', object: `key:${id}` })
+      })
+      await settled()
+      return { message: 'Chiave revocata', status: 200 }
+    }
+  })
+}
+export default keys

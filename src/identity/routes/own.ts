@@ -1,0 +1,53 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { NoBody, RevokeAnswer, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
+import { ServeUnaPersona } from '#src/errors.ts'
+import type { Principal } from '#src/plugins/auth.ts'
+import { acceptNoBody } from '#src/plugins/json.ts'
+import type { Person } from '../directory.ts'
+
+const tags = ['Sessioni']
+
+/** What callers do with their own account. */
+const own: FastifyPluginAsyncTypebox = async (app) => {
+  const { directory, settled } = app.identity
+  acceptNoBody(app)
+
+  app.route({
+    method: 'GET',
+    url: '/api/sessions',
+    config: { access: 'auth' },
+    schema: { operationId: 'listSessioni', tags, summary: 'Le sessioni attive di chi chiama, su tutti i dispositivi', response: { 200: SessionList } },
+    handler: async ({ principal }) => isPerson(principal!) ? await directory.sessions(principal) : []
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/sessions/revoke-all',
+    config: { access: 'auth' },
+    schema: { operationId: 'revokeSessioni', tags, summary: 'Chiude tutte le sessioni di chi chiama', body: NoBody, response: { 200: RevokeAnswer } },
+    handler: async (request) => {
+      const { principal } = request
+      const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal) : 0
+      await settled()
+      return { success: true, message: revoked === 1 ? '1 sessione chiusa' : `${revoked} sessioni chiuse`, revoked, status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/auth/unlink',
+    config: { access: 'auth' },
+    schema: { operationId: 'unlinkProvider', tags, summary: 'Scollega un provider dall’account di chi chiama', body: UnlinkBody, response: { 200: UnlinkAnswer } },
+    handler: async (request) => {
+      const { principal, body: { provider } } = request
+      if (!isPerson(principal!)) throw new ServeUnaPersona()
+      await directory.unlink(request, principal, provider)
+      return { success: true, message: `Provider ${provider} scollegato`, status: 200 }
+    }
+  })
+}
+export default own
+
+function isPerson (principal: Principal): principal is Person {
+  return principal.userId !== undefined
+}

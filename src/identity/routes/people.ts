@@ -1,0 +1,46 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Ref } from '#schemas/common.ts'
+import { AuthUser } from '#schemas/auth/user.ts'
+import { Entrance, OperatorBody, OperatorList, UserList } from '#schemas/operator.ts'
+import { actorOf } from '../directory.ts'
+import { isAdmin } from '../roles.ts'
+
+const tags = ['Utenti']
+
+/** Operators and users, for administrators; and where a client of the identity provider begins. */
+const people: FastifyPluginAsyncTypebox = async (app) => {
+  const { directory } = app.identity
+
+  app.route({
+    method: 'GET',
+    url: '/api/config',
+    config: { access: 'public' },
+    schema: { operationId: 'getConfig', tags, summary: 'URL e chiave anonima del provider di identità', response: { 200: Entrance } },
+    handler: async () => directory.entrance
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/operators',
+    config: { access: 'admin' },
+    schema: { operationId: 'createOperatore', tags, summary: 'Crea un operatore', body: OperatorBody, response: { 200: Ref(AuthUser) } },
+    handler: async (request) => await directory.createOperator(request.body, actorOf(request))
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/operators',
+    config: { access: 'admin' },
+    schema: { operationId: 'listOperatori', tags, summary: 'Gli amministratori e gli operatori', response: { 200: OperatorList } },
+    handler: async () => (await directory.users()).filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator')
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/users',
+    config: { access: 'admin' },
+    schema: { operationId: 'listUtenti', tags, summary: 'Tutti gli utenti', response: { 200: UserList } },
+    handler: async () => (await directory.users()).map(({ id, email, user_metadata, created_at }) => ({ id, email, user_metadata, created_at }))
+  })
+}
+export default people

@@ -1,0 +1,130 @@
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { desc, gt, isNull, or, sql } from 'drizzle-orm'
+import { signing_keys as table } from '#drizzle/tables/index.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+
+/** A public key as JSON Web Key (RFC 7517). */
+export interface PublicJwk { kty: 'EC', crv: 'P-256', x: string, y: string, kid: string, alg: 'ES256', use: 'sig', key_ops: ['verify'] }
+
+interface SigningKey { kid: string, publicPem: string, privatePem: string, jwk: PublicJwk, signsFrom: number, retiresAt: number }
+
+/** The key pairs that sign users' tokens (ES256). */
+export interface SigningKeys {
+  /** The pair that signs now. */
+  current (): Promise<{ kid: string, privatePem: string }>
+  /** The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what it does not know. */
+  find (kid: string): Promise<string | undefined>
+  /** Whether a key that was found before is still good. */
+  isLive (kid: string): boolean
+  jwks (): Promise<PublicJwk[]>
+  /** Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce` drops the old ones. */
+  rotate (atOnce?: boolean): Promise<string>
+  /** Reads them anew at the next question. */
+  forget (): void
+  /** Rotates when the newest pair is old. */
+  rotateWhenOld (): Promise<string | undefined>
+}
+
+/** How long a token lives, seconds. */
+export const ACCESS_TOKEN_SECONDS = 3600
+
+const MINUTE = 60_000
+/** Clients keep the published set for ten minutes: a new key is published for longer than that before it signs. */
+const ANNOUNCED_MS = 15 * MINUTE
+const OVERLAP_MS = ACCESS_TOKEN_SECONDS * 1000 + 5 * MINUTE
+const ROTATE_AFTER_DAYS = 90
+/** Other processes rotate, too. */
+const REREAD_MS = MINUTE
+/** An unknown `kid` may be a new key of another process, or anybody's invention. */
+const UNKNOWN_REREAD_MS = 1000
+/** Any constant will do that nobody else takes. */
+const LOCK = 168_175
+
+export function createSigningKeys (db: Database, secrets: Keys, now = Date.now): SigningKeys {
+  let known = new Map<string, SigningKey>()
+  let readAt = -Infinity
+  let reading: Promise<void> | undefined
+
+  const live = (key: SigningKey | undefined) => key !== undefined && key.retiresAt > now()
+  const signer = () => [...known.values()].filter((key) => live(key) && key.signsFrom <= now()).sort((a, b) => b.signsFrom - a.signsFrom)[0]
+
+  return {
+    async current () {
+      await fresh(REREAD_MS)
+      const key = signer()
+      if (key) return key
+      await create(false)
+      await read()
+      return signer()!
+    },
+    async find (kid) {
+      await fresh(known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
+      const key = known.get(kid)
+      return live(key) ? key!.publicPem : undefined
+    },
+    isLive: (kid) => live(known.get(kid)),
+    async jwks () {
+      await this.current()
+      return [...known.values()].filter(live).map(({ jwk }) => jwk)
+    },
+    async rotate (atOnce = false) {
+      const kid = await create(true, atOnce)
+      await read()
+      return kid!
+    },
+    forget () {
+      readAt = -Infinity
+    },
+    async rotateWhenOld () {
+      return await create(true, false, ROTATE_AFTER_DAYS)
+    }
+  }
+
+  async function fresh (maxAgeMs: number) {
+    if (now() - readAt > maxAgeMs) await read()
+  }
+
+  function read (): Promise<void> {
+    reading ??= readAll().finally(() => { reading = undefined })
+    return reading
+  }
+
+  async function readAll () {
+    const rows = await db.select().from(table).where(or(isNull(table.retires_at), gt(table.retires_at, sql`now()`))).orderBy(desc(table.signs_from))
+    known = new Map(rows.map(({ kid, public_key, private_key, signs_from, retires_at }) => [kid, {
+      kid,
+      publicPem: public_key,
+      privatePem: secrets.open(private_key, `signing-key/${kid}`).toString(),
+      jwk: jwkOf(kid, public_key),
+      signsFrom: signs_from.getTime(),
+      retiresAt: retires_at?.getTime() ?? Infinity
+    }]))
+    readAt = now()
+  }
+
+  /** Processes queue, so that of those which find none, or an old one, a single one makes a new one. */
+  async function create (besideOthers: boolean, atOnce = false, onlyAfterDays?: number): Promise<string | undefined> {
+    return await db.transaction(async (tx) => {
+      await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+      const [newest] = await tx.select({ signs_from: table.signs_from }).from(table).where(isNull(table.retires_at)).orderBy(desc(table.signs_from)).limit(1)
+      if (newest && !besideOthers) return undefined
+      if (newest && onlyAfterDays !== undefined && now() - newest.signs_from.getTime() < onlyAfterDays * 24 * 60 * MINUTE) return undefined
+      const kid = randomUUID()
+      const { publicKey, privateKey } = generateKeyPairSync('ec', {
+        namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' }
+      })
+      const signsFrom = newest && !atOnce ? now() + ANNOUNCED_MS : now()
+      await tx.update(table).set({ retires_at: new Date(atOnce ? now() : signsFrom + OVERLAP_MS) })
+        .where(atOnce ? or(isNull(table.retires_at), gt(table.retires_at, sql`now()`)) : isNull(table.retires_at))
+      await tx.insert(table).values({ kid, public_key: publicKey, private_key: secrets.seal(privateKey, `signing-key/${kid}`), signs_from: new Date(signsFrom) })
+      await tx.execute(sql`select pg_notify('locanda_identity', ${`signing:${kid}`})`)
+      return kid
+    })
+  }
+}
+
+function jwkOf (kid: string, pem: string): PublicJwk {
+  const { x, y } = createPublicKey(pem).export({ format: 'jwk' })
+  return { kty: 'EC', crv: 'P-256', x: x!, y: y!, kid, alg: 'ES256', use: 'sig', key_ops: ['verify'] }
+}

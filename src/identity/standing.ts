@@ -1,0 +1,118 @@
+import { eq, sql } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
+import { api_keys, sessions, users } from '#drizzle/tables/index.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import type { Refusal } from '#src/plugins/auth.ts'
+import type { Change, Changes } from './changes.ts'
+import { isAdmin, isPending } from './roles.ts'
+
+/** How a session, or the person behind a key, stands at present. */
+export interface Standing {
+  userId: string
+  admin: boolean
+  pending: boolean
+  /** When it ends by itself, milliseconds since the epoch. */
+  endsAt: number
+}
+
+export interface KeyStanding extends Standing { hash: Buffer, scopes: readonly string[], lastUsedAt: number }
+
+/** Who stands how, remembered until the database says that it has changed. */
+export interface Standings {
+  /** What is remembered of a session, at once; undefined: ask. */
+  remembered (sessionId: string): Standing | undefined
+  session (sessionId: string): Promise<Standing | Refusal>
+  key (id: string): Promise<KeyStanding | undefined>
+  /** As the database has it now: for administrators, who are asked for at every request. */
+  isAdmin (userId: string, sessionId: string | undefined): Promise<boolean>
+  changed (change: Change, id: string): void
+  forget (): void
+}
+
+/** Should a notification be lost with its connection, nothing is believed for longer than this. */
+const REMEMBERED_MS = 10_000
+const AT_MOST = 5000
+
+export function createStandings (db: Database, changes: () => Changes): Standings {
+  const sessionCache = new LRUCache<string, Standing>({ max: AT_MOST, ttl: REMEMBERED_MS })
+  const keyCache = new LRUCache<string, KeyStanding>({ max: AT_MOST, ttl: REMEMBERED_MS })
+  /** What was read before something changed is not remembered after it. */
+  let generation = 0
+
+  const findSession = db.select({ user_id: sessions.user_id, not_after: sessions.not_after, ...facts() })
+    .from(sessions).innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id'))).prepare('identity_session')
+  const findKey = db.select({
+    user_id: api_keys.user_id, secret_hash: api_keys.secret_hash, scopes: api_keys.scopes, expires_at: api_keys.expires_at, revoked_at: api_keys.revoked_at,
+    last_used_at: api_keys.last_used_at, ...facts()
+  }).from(api_keys).innerJoin(users, eq(users.id, api_keys.user_id)).where(eq(api_keys.id, sql.placeholder('id'))).prepare('identity_key')
+
+  return {
+    remembered (sessionId) {
+      const standing = sessionCache.get(sessionId)
+      return standing !== undefined && standing.endsAt > Date.now() ? standing : undefined
+    },
+
+    async session (sessionId) {
+      const isHeard = await changes().ready()
+      const before = generation
+      const [row] = await findSession.execute({ id: sessionId })
+      if (!row) return 'session_not_found'
+      const problem = refusal(row)
+      if (problem) return problem
+      const standing = { ...rights(row), endsAt: row.not_after.getTime() }
+      if (standing.endsAt <= Date.now()) return 'session_expired'
+      if (isHeard && before === generation) sessionCache.set(sessionId, standing)
+      return standing
+    },
+
+    async key (id) {
+      const known = keyCache.get(id)
+      if (known !== undefined && known.endsAt > Date.now()) return known
+      const isHeard = await changes().ready()
+      const before = generation
+      const [row] = await findKey.execute({ id })
+      if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusal(row)) return undefined
+      const { secret_hash: hash, scopes, last_used_at, expires_at } = row
+      const standing = { ...rights(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
+      if (isHeard && before === generation) keyCache.set(id, standing)
+      return standing
+    },
+
+    async isAdmin (userId, sessionId) {
+      if (sessionId !== undefined) {
+        const [row] = await findSession.execute({ id: sessionId })
+        return row !== undefined && row.user_id === userId && refusal(row) === undefined && row.not_after.getTime() > Date.now() && rights(row).admin
+      }
+      const [row] = await db.select({ user_id: users.id, ...facts() }).from(users).where(eq(users.id, userId))
+      return row !== undefined && refusal(row) === undefined && rights(row).admin
+    },
+
+    changed (change, id) {
+      generation++
+      if (change === 'session') sessionCache.delete(id)
+      else if (change === 'key') keyCache.delete(id)
+      else if (change === 'user') for (const cache of [sessionCache, keyCache]) for (const [each, { userId }] of [...cache.entries()]) if (userId === id) cache.delete(each)
+    },
+
+    forget () {
+      generation++
+      sessionCache.clear()
+      keyCache.clear()
+    }
+  }
+}
+
+function facts () {
+  return { app_metadata: users.app_metadata, banned_until: users.banned_until, deleted_at: users.deleted_at }
+}
+
+interface Facts { app_metadata: Record<string, unknown>, banned_until: Date | null, deleted_at: Date | null, user_id: string }
+
+function refusal ({ banned_until, deleted_at }: Facts): Refusal | undefined {
+  if (deleted_at !== null) return 'user_not_found'
+  return banned_until !== null && banned_until.getTime() > Date.now() ? 'user_banned' : undefined
+}
+
+function rights ({ app_metadata, user_id }: Facts) {
+  return { userId: user_id, admin: isAdmin(app_metadata), pending: isPending(app_metadata) }
+}

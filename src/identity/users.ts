@@ -1,0 +1,177 @@
+import { and, asc, count, desc, eq, gt, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
+import { identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { postgresError } from '#src/plugins/database/problems.ts'
+import { normalizeEmail } from './email.ts'
+import { AuthError } from './errors.ts'
+import { isAdmin } from './roles.ts'
+
+export type UserRow = typeof users.$inferSelect
+export type IdentityRow = typeof identities.$inferSelect
+
+/** A person with the ways in which they can sign in, oldest first. */
+export interface User extends UserRow { identities: IdentityRow[] }
+
+export interface NewUser {
+  email: string
+  password_hash?: string | null
+  /** The address is proven, or an administrator vouches for it. */
+  confirmed: boolean
+  invited?: boolean
+  app_metadata?: Metadata
+  user_metadata?: Metadata
+}
+
+export type UserChange = Partial<Pick<UserRow,
+  'email' | 'password_hash' | 'email_confirmed_at' | 'app_metadata' | 'user_metadata' | 'banned_until' | 'new_email' | 'confirmation_sent_at' |
+  'recovery_sent_at' | 'email_change_sent_at' | 'reauthentication_sent_at' | 'last_sign_in_at' | 'invited_at'>>
+
+/** Any constant will do that nobody else takes. */
+const ADMINS_LOCK = 168_176
+
+const alive = isNull(users.deleted_at)
+
+export async function findUser (db: Executor, by: { id: string } | { email: string }): Promise<User | undefined> {
+  const where = 'id' in by ? eq(users.id, by.id) : eq(users.email, normalizeEmail(by.email))
+  const [row] = await db.select().from(users).where(and(where, alive))
+  return row && await withIdentities(db, row)
+}
+
+/** @throws AuthError user_not_found */
+export async function getUser (db: Executor, id: string): Promise<User> {
+  const user = await findUser(db, { id })
+  if (!user) throw new AuthError('user_not_found')
+  return user
+}
+
+/** A page of everybody, newest first; all of them without `limit`. */
+export async function listUsers (db: Executor, { limit, offset, where }: { limit?: number, offset?: number, where?: SQL } = {}): Promise<{ users: User[], total: number }> {
+  const condition = and(alive, where)
+  const page = db.select().from(users).where(condition).orderBy(desc(users.created_at), asc(users.id)).$dynamic()
+  if (limit !== undefined) page.limit(limit).offset(offset ?? 0)
+  const rows = await page
+  const [counted] = await db.select({ total: count() }).from(users).where(condition)
+  const theirs = rows.length === 0 ? [] : await db.select().from(identities).where(inArray(identities.user_id, rows.map(({ id }) => id))).orderBy(asc(identities.created_at))
+  const byUser = Map.groupBy(theirs, ({ user_id }) => user_id)
+  return { users: rows.map((row) => ({ ...row, identities: byUser.get(row.id) ?? [] })), total: counted!.total }
+}
+
+/** An account with an e-mail identity. @throws AuthError email_exists */
+export async function createUser (tx: Transaction, { email, password_hash = null, confirmed, invited = false, app_metadata = {}, user_metadata = {} }: NewUser): Promise<User> {
+  const now = new Date()
+  const row = await insertUser(tx, {
+    email: normalizeEmail(email),
+    password_hash,
+    email_confirmed_at: confirmed ? now : null,
+    invited_at: invited ? now : null,
+    app_metadata: { provider: 'email', providers: ['email'], ...app_metadata },
+    user_metadata
+  })
+  await addIdentity(tx, row.id, { provider: 'email', provider_id: row.id, identity_data: { sub: row.id, email: row.email, email_verified: confirmed, phone_verified: false } })
+  return await withIdentities(tx, row)
+}
+
+/** @throws AuthError email_exists */
+export async function insertUser (tx: Transaction, values: typeof users.$inferInsert): Promise<UserRow> {
+  // A savepoint: a taken address is answered, not a broken transaction.
+  return await refusingTaken(async () => {
+    const [row] = await tx.transaction(async (inner) => await inner.insert(users).values(values).returning())
+    return row!
+  })
+}
+
+export async function addIdentity (
+  tx: Executor, user_id: string, { provider, provider_id, identity_data }: Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'>
+): Promise<IdentityRow> {
+  const [row] = await tx.insert(identities).values({ user_id, provider, provider_id, identity_data, last_sign_in_at: new Date() }).returning()
+  return row!
+}
+
+/** @throws AuthError user_not_found, email_exists, last_admin */
+export async function updateUser (tx: Transaction, id: string, change: UserChange): Promise<User> {
+  if (change.app_metadata !== undefined || change.banned_until !== undefined) {
+    await keepAnAdmin(tx, id, (row) => isAdmin(change.app_metadata ?? row.app_metadata) && !isBanned(change.banned_until === undefined ? row.banned_until : change.banned_until))
+  }
+  const [row] = await refusingTaken(async () => await tx.transaction(async (inner) => (
+    await inner.update(users).set({ ...change, ...(change.email === undefined ? {} : { email: normalizeEmail(change.email) }), updated_at: new Date() })
+      .where(and(eq(users.id, id), alive)).returning()
+  )))
+  if (!row) throw new AuthError('user_not_found')
+  if (change.email !== undefined || change.email_confirmed_at !== undefined) await followEmail(tx, row)
+  return await withIdentities(tx, row)
+}
+
+/**
+ * Removes a person, or (`soft`) keeps the empty row so that its id is never another's. Their sessions end with them.
+ * @throws AuthError user_not_found, last_admin
+ */
+export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
+  await keepAnAdmin(tx, id, () => false)
+  const [gone] = soft
+    ? await tx.update(users).set({ deleted_at: new Date(), email: `deleted-${id}`, password_hash: null, user_metadata: {}, app_metadata: {}, new_email: null })
+      .where(and(eq(users.id, id), alive)).returning({ id: users.id })
+    : await tx.delete(users).where(and(eq(users.id, id), alive)).returning({ id: users.id })
+  if (!gone) throw new AuthError('user_not_found')
+  if (soft) {
+    await tx.delete(sessions).where(eq(sessions.user_id, id))
+    await tx.delete(identities).where(eq(identities.user_id, id))
+  }
+}
+
+/** `app_metadata.provider(s)` as the identities have it. */
+export async function recountProviders (tx: Transaction, id: string): Promise<void> {
+  const theirs = await tx.select({ provider: identities.provider }).from(identities).where(eq(identities.user_id, id)).orderBy(asc(identities.created_at))
+  const providers = [...new Set(theirs.map(({ provider }) => provider))]
+  await tx.update(users).set({ app_metadata: sql`${users.app_metadata} || ${JSON.stringify({ provider: providers[0] ?? 'email', providers })}::jsonb`, updated_at: new Date() })
+    .where(eq(users.id, id))
+}
+
+/** Keys of `patch` over those of `base`; null takes a key away. */
+export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
+  return Object.fromEntries(Object.entries({ ...base, ...patch }).filter(([, value]) => value !== null))
+}
+
+export async function withIdentities (db: Executor, row: UserRow): Promise<User> {
+  return { ...row, identities: await db.select().from(identities).where(eq(identities.user_id, row.id)).orderBy(asc(identities.created_at)) }
+}
+
+export function isBanned (until: Date | null): boolean {
+  return until !== null && until.getTime() > Date.now()
+}
+
+/** There is always an administrator who can come in. Changes queue, so that of two at once the second one sees what the first did. */
+async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserRow) => boolean): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${ADMINS_LOCK})`)
+  const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive))
+  if (!row || !isAdmin(row.app_metadata) || isBanned(row.banned_until) || staysAdmin(row)) return
+  const [others] = await tx.select({ n: count() }).from(users).where(and(alive, ne(users.id, id), adminRows, notBanned))
+  if (others!.n === 0) throw new AuthError('last_admin')
+}
+
+/** The administrators, as `isAdmin` knows them. */
+const adminRows = sql`(${users.app_metadata} ->> 'role' = 'admin' or (jsonb_typeof(${users.app_metadata} -> 'roles') = 'array' and ${users.app_metadata} -> 'roles' ? 'admin'))`
+const notBanned = or(isNull(users.banned_until), sql`${users.banned_until} <= now()`)
+
+export async function countAdmins (db: Executor): Promise<number> {
+  const [found] = await db.select({ n: count() }).from(users).where(and(alive, adminRows))
+  return found!.n
+}
+
+/** Sessions that go on; for tests of `last` and lists alike. */
+export const liveSession = gt(sessions.not_after, sql`now()`)
+
+/** The e-mail identity says what the account says. */
+async function followEmail (tx: Transaction, { id, email, email_confirmed_at }: UserRow): Promise<void> {
+  const data = JSON.stringify({ email, email_verified: email_confirmed_at !== null })
+  await tx.update(identities).set({ identity_data: sql`${identities.identity_data} || ${data}::jsonb`, updated_at: new Date() })
+    .where(and(eq(identities.user_id, id), eq(identities.provider, 'email')))
+}
+
+async function refusingTaken<T> (work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (err) {
+    if (postgresError(err)?.constraint_name === 'users_email') throw new AuthError('email_exists')
+    throw err
+  }
+}

@@ -1,0 +1,33 @@
+import type { AZIONI } from '#schemas/audit.ts'
+
+/** What is written down, with the words in which it is shown. A code never changes its meaning: its rows stay. */
+export const ACTIONS = {
+  accesso: 'Accesso',
+  accesso_fallito: 'Accesso non riuscito',
+  uscita: 'Uscita',
+  sessioni_revocate: 'Sessioni revocate',
+  utente_creato: 'Utente creato',
+  utente_modificato: 'Utente modificato',
+  utente_eliminato: 'Utente eliminato',
+  password_cambiata: 'Password cambiata',
+  identita_collegata: 'Identità esterna collegata',
+  identita_scollegata: 'Identità esterna scollegata',
+  invito: 'Invito',
+  chiave_creata: 'Chiave API creata',
+  chiave_revocata: 'Chiave API revocata',
+  chiave_di_firma_ruotata: 'Chiave di firma ruotata',
+  cookie_amministrazione: 'Cookie di amministrazione concesso',
+  invio: 'Invio alla Polizia',
+  decisione: 'Decisione su un invio',
+  sospensione: 'Invii sospesi o ripresi',
+  prenotazioni_eliminate: 'Prenotazioni eliminate',
+  sql: 'Istruzione SQL',
+  email: 'E-mail'
+} as const satisfies Record<typeof AZIONI[number], string>
+
+export type AuditAction = keyof typeof ACTIONS
+
+/** The words for a code, or a code of another version as it stands. */
+export function describe (action: string): string {
+  return Object.hasOwn(ACTIONS, action) ? ACTIONS[action as AuditAction] : action
+}

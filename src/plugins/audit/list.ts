@@ -1,0 +1,60 @@
+import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
+import { audit_log as t } from '#drizzle/tables/index.ts'
+import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { decodeCursor, type Position } from '#src/plugins/paging.ts'
+import { describe } from './actions.ts'
+
+/** The only order of the list: the newest first. */
+const SORT = '-id'
+
+const columns = {
+  id: t.id,
+  at: sql<string>`to_char(${t.at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  actor: t.actor,
+  action: t.action,
+  object: t.object,
+  ip: t.ip,
+  details: t.details
+}
+
+type Filters = Omit<AuditQuery, 'limit' | 'cursor'>
+
+export interface AuditPage { data: AuditEvent[], next: Position | undefined }
+
+/** One page of the log, the newest first, and where the next one begins. */
+export async function auditPage (db: Executor, filters: Filters, limit: number, cursor?: string): Promise<AuditPage> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
+  const found = await db.select(columns).from(t).where(and(...conditions(filters), after && lt(t.id, after.id)))
+    .orderBy(desc(t.id))
+    // One row more than asked for tells whether anything follows.
+    .limit(limit + 1)
+  const last = found.length > limit ? found[limit - 1] : undefined
+  return {
+    data: found.slice(0, limit).map((row) => ({ ...row, descrizione: describe(row.action) })),
+    next: last && { sort: SORT, value: String(last.id), id: last.id }
+  }
+}
+
+/** How many entries the filters let through. */
+export function countEntries (db: Executor, filters: Filters): Promise<number> {
+  return db.$count(t, and(...conditions(filters)))
+}
+
+function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
+  return [
+    actor === undefined ? undefined : eq(t.actor, actor),
+    action === undefined ? undefined : eq(t.action, action),
+    da === undefined ? undefined : sql`${t.at} >= ${isInstant(da) ? sql`${da}::timestamptz` : startOf(sql`${da}::date`)}`,
+    a === undefined ? undefined : isInstant(a) ? sql`${t.at} <= ${a}::timestamptz` : sql`${t.at} < ${startOf(sql`${a}::date + 1`)}`
+  ]
+}
+
+function isInstant (bound: string): boolean {
+  return bound.length > 'YYYY-MM-DD'.length
+}
+
+/** When a day begins in Italy. */
+function startOf (day: SQL): SQL {
+  return sql`(${day})::timestamp at time zone 'Europe/Rome'`
+}

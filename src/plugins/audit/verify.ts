@@ -1,0 +1,56 @@
+import { asc, gt } from 'drizzle-orm'
+import { audit_log as t } from '#drizzle/tables/index.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Link } from '#src/plugins/chain-head.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { linkHash } from './link.ts'
+
+/** What a walk through the log has found. */
+export interface Verification {
+  integro: boolean
+  righe: number
+  /** The first row that was altered or put in, or the number of the first that is missing. */
+  prima_riga_errata: number | null
+}
+
+type Row = typeof t.$inferSelect
+
+/** Rows in memory at a time, whatever the log's length. */
+const BATCH = 1000
+
+/**
+ * Walks through the whole log.
+ * @param end a row that must be there, as it was noted outside of the database
+ */
+export async function verifyChain (db: Executor, keys: Keys, end: Link | undefined): Promise<Verification> {
+  const key = keys.derive('audit')
+  let righe = 0
+  let bad: number | null = null
+  let previous: Row | undefined
+  for await (const row of rows(db)) {
+    righe++
+    bad ??= fault(key, row, previous, end)
+    previous = row
+  }
+  const last = previous?.id ?? 0
+  if (end !== undefined && end.id > last) bad ??= last + 1
+  return { integro: bad === null, righe, prima_riga_errata: bad }
+}
+
+function fault (key: Buffer, row: Row, previous: Row | undefined, end: Link | undefined): number | null {
+  const expected = (previous?.id ?? 0) + 1
+  if (row.id !== expected) return Math.min(row.id, expected)
+  const isEnd = row.id !== end?.id || row.hash.toString('hex') === end.hash
+  return isEnd && linkHash(key, row, previous?.hash).equals(row.hash) ? null : row.id
+}
+
+/** Every row there is, numbers below 1 too, which nobody but a forger writes. */
+async function * rows (db: Executor): AsyncGenerator<Row> {
+  let last: number | undefined
+  for (;;) {
+    const batch = await db.select().from(t).where(last === undefined ? undefined : gt(t.id, last)).orderBy(asc(t.id)).limit(BATCH)
+    yield * batch
+    if (batch.length < BATCH) return
+    last = batch.at(-1)!.id
+  }
+}

@@ -1,0 +1,86 @@
+import { isIPv4 } from 'node:net'
+import type { SMTPPoolOptions, Transporter } from 'nodemailer'
+import { ConfigError } from '#src/config.ts'
+import type { Mailbox } from './address.ts'
+import type { Mail } from './queue.ts'
+
+/** Milliseconds. RFC 5321 would give a server minutes for each step; the queue tries again. */
+const TIMEOUTS = { dnsTimeout: 10_000, connectionTimeout: 20_000, greetingTimeout: 30_000, socketTimeout: 120_000, socketCloseTimeout: 2000 }
+/** A connection serves one round of the queue; left idle for long, the server would drop it under the next mail. */
+const IDLE_MS = 5000
+
+export interface Transport {
+  /** Resolves when the server has taken the mail. */
+  send (mail: Mail, messageId: string, signal: AbortSignal): Promise<void>
+  /** Drops every connection, also one that is sending. */
+  close (): Promise<void>
+}
+
+/** SMTP through nodemailer, which is loaded for the first mail. */
+export function smtpTransport (url: string, from: Mailbox): Transport {
+  const options = smtpOptions(url)
+  let transporter: Promise<Transporter> | undefined
+  const open = async () => {
+    const { createTransport } = await import('nodemailer')
+    return createTransport({ ...options, pool: true }, { disableFileAccess: true, disableUrlAccess: true })
+  }
+  return {
+    async send ({ to, subject, html, text }, messageId, signal) {
+      transporter ??= open()
+      // Addresses as objects, and nothing but strings beside them: no parser and no file or URL has a say.
+      await (await transporter).sendMail({ from, to: { name: '', address: to }, subject, html, text, messageId, signal })
+    },
+    async close () {
+      (await transporter)?.close({ force: true })
+    }
+  }
+}
+
+/**
+ * The connection that `SMTP_URL` describes: TLS from the beginning (`smtps:`), or STARTTLS, which only a server on loopback may do
+ * without. Parameters in the URL are refused: with them nodemailer could be told not to verify certificates.
+ * @throws ConfigError without the URL, which may hold a password
+ */
+export function smtpOptions (url: string): SMTPPoolOptions {
+  const { protocol, hostname, port, username, password, pathname, search, hash } = parse(url)
+  if (hostname === '' || !['', '/'].includes(pathname) || search !== '' || hash !== '') throw malformed()
+  const secure = protocol === 'smtps:'
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    ...(port === '' ? {} : { port: Number(port) }),
+    secure,
+    requireTLS: !secure && !isLoopback(hostname),
+    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED has no say.
+    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+    ...(username === '' ? {} : { auth: { user: decode(username), pass: decode(password) } }),
+    // One after the other: a refused login is found out once.
+    maxConnections: 1,
+    // When a connection breaks off, the mail may have been taken: the queue decides when to send it again.
+    maxRequeues: 0,
+    idleTimeout: IDLE_MS,
+    logger: false,
+    ...TIMEOUTS
+  }
+}
+
+function parse (url: string): URL {
+  if (!URL.canParse(url)) throw malformed()
+  return new URL(url)
+}
+
+function decode (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw malformed()
+  }
+}
+
+function malformed (): ConfigError {
+  return new ConfigError('SMTP_URL', 'deve essere smtp://[utente:password@]host[:porta] o smtps://…, senza percorso né parametri')
+}
+
+/** `URL` leaves the host of a scheme that it does not know as it is written. */
+function isLoopback (hostname: string): boolean {
+  return hostname.toLowerCase() === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+}

@@ -1,0 +1,95 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Keys } from '#src/keys.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import { failureOf, UNREADABLE, type Failure } from './failure.ts'
+import { claim, delivered, failed, forgetRefusedLogin, unseal, type Claimed, type Mail } from './queue.ts'
+import type { Transport } from './transport.ts'
+
+/** One attempt, all of it: shorter than a claim. */
+const ATTEMPT_MS = 4 * 60_000
+/** How long the end of the process waits for the attempt under way. */
+const CLOSE_WITHIN_MS = 15_000
+
+export interface Worker {
+  /** Sends what is due, soon. */
+  deliver (): void
+  /** Begins no further attempt and waits for the one under way; one that takes too long is broken off and made again later. */
+  stop (): Promise<void>
+}
+
+interface WorkerOptions { db: Database, keys: Keys, transport: Transport, log: FastifyBaseLogger, closeWithinMs?: number }
+
+/**
+ * Carries out the queue, one mail after the other; any number of processes may share it. A mail is delivered at least once: when a
+ * process or its connection dies between the server's taking it and the note of it, it goes out again, with the same Message-ID.
+ */
+export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WITHIN_MS }: WorkerOptions): Worker {
+  const end = new AbortController()
+  const breakOff = new AbortController()
+  let underWay: Promise<void> | undefined
+  let wanted = false
+  let started = false
+
+  async function work (): Promise<void> {
+    try {
+      if (!started) await forgetRefusedLogin(db)
+      started = true
+      while (wanted && !end.signal.aborted) {
+        wanted = false
+        await round()
+      }
+    } catch (err) {
+      log.error({ err }, 'the mail queue could not be worked on')
+    } finally {
+      underWay = undefined
+    }
+  }
+
+  /** Until nothing is due, or the server cannot be had: what is left comes in the next round. */
+  async function round (): Promise<void> {
+    while (!end.signal.aborted) {
+      const mail = await claim(db)
+      if (!mail) return
+      const failure = await attempt(mail)
+      if (!failure) {
+        await delivered(db, mail)
+        continue
+      }
+      const stato = await failed(db, mail, failure)
+      log[stato === 'fallita' ? 'error' : 'warn']({ mail: mail.id, stato, codice: failure.code, attempts: mail.attempts }, 'mail not delivered')
+      if (!failure.ofThisMail) return
+    }
+  }
+
+  async function attempt (mail: Claimed): Promise<Failure | undefined> {
+    let content: Mail
+    try {
+      content = unseal(keys, mail)
+    } catch {
+      return { code: UNREADABLE, permanent: true, ofThisMail: true }
+    }
+    try {
+      await transport.send(content, mail.message_id, AbortSignal.any([breakOff.signal, AbortSignal.timeout(ATTEMPT_MS)]))
+    } catch (err) {
+      return failureOf(err)
+    }
+  }
+
+  return {
+    deliver () {
+      if (end.signal.aborted) return
+      wanted = true
+      underWay ??= work()
+    },
+    async stop () {
+      end.abort()
+      const waited = new AbortController()
+      const late = wait(closeWithinMs, undefined, { signal: waited.signal }).then(() => breakOff.abort(), () => {})
+      await underWay
+      waited.abort()
+      await late
+      await transport.close()
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { create, saveGuests } from '#test/bookings/samples.ts'
+import { foreigner, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/soap/server.ts'
+import { guestNo, invio, productionEnviron, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { API_KEY, temporaryFolder } from '#test/helper.ts'
+import { errorOf, user } from './process.ts'
+import { site } from './site.ts'
+
+const server = await site(t, { TODAY: today })
+const { app, call, url } = server
+const { run, keep } = user(t)
+keep({ url, key: API_KEY })
+
+const folder = temporaryFolder(t)
+function file (content: object | string, name = 'schedine.json'): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+const good = { ospiti: [{ ...single(), tipo_alloggiato: '17' }, member('19', 'JÜRGEN')], prenotazione: soggiorno }
+const bad = { ospiti: [single(), foreigner({ provincia_nascita: 'RM' })], prenotazione: soggiorno }
+
+const stored = await create(call, { check_in: today, numero_notti: 3 })
+await saveGuests(call, stored.id, [{ ...single(), tipo_alloggiato: null }])
+const empty = await create(call, { check_in: today })
+
+t.test('check says that the service is reached, and in which mode', async (t) => {
+  const { code, stdout, stderr } = await run(['alloggiati', 'check'])
+  t.equal(code, 0, stderr)
+  t.match(stdout, /^Connessione ad Alloggiati Web riuscita \(sandbox: http:\/\/127\.0\.0\.1:\d+\/[^\n]*\)\n$/)
+  t.match(JSON.parse((await run(['--json', 'alloggiati', 'check'])).stdout), { connected: true, endpoint: String, modalita: 'sandbox' })
+})
+
+t.test('check of a service that is not there ends with 1 and the reason', async (t) => {
+  const other = await site(t, { ALLOGGIATI_MODE: 'production' })
+  const { run, keep } = user(t)
+  keep({ url: other.url, key: API_KEY })
+  t.same(await run(['alloggiati', 'check']), { code: 1, stdout: '', stderr: 'Errore: Credenziali Alloggiati Web non configurate\n' })
+  t.match(errorOf(await run(['alloggiati', 'check', '--json'])), { codice: 'CREDENZIALI_MANCANTI', risposta: { connected: false } })
+})
+
+t.test('valida takes a file, or standard input, and tells warnings without minding them', async (t) => {
+  for (const { code, stdout, stderr } of [
+    await run(['alloggiati', 'valida', file(good)]),
+    await run(['alloggiati', 'valida', file(`\ufeff${JSON.stringify(good)}`)]),
+    await run(['alloggiati', 'valida', '-'], { input: JSON.stringify(good) })
+  ]) {
+    t.equal(code, 0, stderr)
+    t.match(stdout, /^Le schedine sono valide\.\n\nAvvisi:\nOSPITE {2}CAMPO {2}MESSAGGIO\n {5}2 {2}nome {3}Il nome viene comunicato come «JURGEN»\n$/)
+  }
+})
+
+t.test('valida ends with 5 where there are errors, and names guests from 1', async (t) => {
+  const { code, stdout, stderr } = await run(['alloggiati', 'valida', file(bad)])
+  t.equal(code, 5)
+  t.match(stdout, /^Le schedine contengono errori:\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}[^\n]+\n$/)
+  t.equal(stderr, '')
+  const json = await run(['--json', 'alloggiati', 'valida', file(bad)])
+  t.equal(json.code, 5)
+  t.match(JSON.parse(json.stdout), { valid: false, errors: [{ ospite: 1, campo: 'provincia_nascita' }], warnings: [] })
+  t.equal(json.stderr, '')
+})
+
+t.test('valida takes what is stored of a booking', async (t) => {
+  t.same(await run(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), { code: 0, stdout: 'Le schedine sono valide.\n', stderr: '' })
+  t.match(JSON.parse((await run(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id)])).stdout), { valid: true, soggiorno: { id: stored.id } })
+  t.equal((await run(['alloggiati', 'valida', '--prenotazione', String(empty.id)])).code, 5)
+  t.equal((await run(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
+})
+
+t.test('an apartment is passed on', async (t) => {
+  const { stdout } = await run(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id), '--appartamento', '7'])
+  t.match(JSON.parse(stdout), { soggiorno: { id_appartamento: 7 } })
+})
+
+t.test('a test of good records ends with 0 and registers nothing, whatever the file says', async (t) => {
+  const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
+  t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
+  t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), { code: 0, stdout: says, stderr: '' })
+  t.equal((await run(['alloggiati', 'invio', '--test', file({ ...good, testMode: false })])).stdout, says)
+  t.match(JSON.parse((await run(['--json', 'alloggiati', 'invio', '--test', file(good)])).stdout), { success: true, ricevuta: '', dettagli: { metodo: 'Test' } })
+})
+
+t.test('a test of what is stored of a booking registers nothing', async (t) => {
+  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', '--prenotazione', String(stored.id)])
+  t.equal(code, 0, stderr)
+  t.equal(stdout, '1 schedina valida: nessuna registrazione, era una prova.\n')
+  t.equal((await run(['alloggiati', 'invio', '--test', '--prenotazione', String(empty.id)])).code, 5)
+})
+
+t.test('a test of bad records ends with 5 and names them', async (t) => {
+  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', file(bad)])
+  t.equal(code, 5)
+  t.match(stdout, /^Le schedine contengono errori e non sono state inviate\.\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}/)
+  t.equal(stderr, '')
+  const json = await run(['--json', 'alloggiati', 'invio', '--test', file(bad)])
+  t.equal(json.code, 5)
+  t.match(JSON.parse(json.stdout), { success: false, codice: 'VALIDAZIONE', errors: [{ ospite: 1 }] })
+})
+
+t.test('a test that the police refuses ends with 5 and says what of whom; one that it does not answer ends with 1', async (t) => {
+  const police = await standIn(t)
+  police.on.Test = answer(rowsReply('Test', [true, false]))
+  const real = await site(t, productionEnviron(police))
+  const { run, keep } = user(t)
+  keep({ url: real.url, key: API_KEY })
+  const schedine = file(invio([guestNo(1), guestNo(2)]))
+  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', schedine])
+  t.equal(code, 5, stderr)
+  t.match(stdout, /^Il servizio ha rifiutato una o più schedine\.\nOSPITE {2}ESITO {6}MESSAGGIO\n {5}1 {2}valida\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: /)
+
+  await police.stop()
+  const unanswered = await run(['alloggiati', 'invio', '--test', schedine])
+  t.match(unanswered, { code: 1, stdout: '', stderr: /^Errore: Servizio Alloggiati Web non raggiungibile[^\n]*\n$/ })
+  t.same(police.callsOf('Send'), [])
+})
+
+t.test('a file that cannot be used is said in one line: 1 when it cannot be read, 2 when it is no JSON object', async (t) => {
+  const cases: [path: string, code: number, says: string][] = [
+    [join(folder, 'nessuno.json'), 1, 'nessuno.json'], [folder, 1, 'EISDIR'],
+    [file('{"ospiti": CANARY', 'rotto.json'), 2, 'rotto.json'], [file('[]', 'lista.json'), 2, 'lista.json'], [file('', 'vuoto.json'), 2, 'vuoto.json']
+  ]
+  for (const [path, expected, says] of cases) {
+    for (const command of [['valida'], ['invio', '--test']]) {
+      const { code, stdout, stderr } = await run(['alloggiati', ...command, path])
+      t.equal(code, expected, path)
+      t.equal(stdout, '')
+      t.match(stderr, /^Errore: [^\n]+\n$/)
+      t.match(stderr, says)
+      t.notMatch(stderr, 'CANARY')
+    }
+  }
+})
+
+t.test('a file that is not of the contract ends with 1 and names the field', async (t) => {
+  for (const command of [['valida'], ['invio', '--test']]) {
+    const { code, stderr } = await run(['alloggiati', ...command, file({ ...good, extra: 1 })])
+    t.equal(code, 1)
+    t.match(stderr, 'extra')
+  }
+})
+
+t.test('after all of this nothing has been sent', async (t) => {
+  t.same(await app.sql`select from invii`, [])
+  t.same((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [] })
+})

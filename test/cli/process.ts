@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { temporaryFolder } from '#test/helper.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
+
+export interface Ended { code: number | null, stdout: string, stderr: string }
+
+export interface Setting {
+  env?: Record<string, string>
+  /** Standard input: all of it. */
+  input?: string
+}
+
+/** A user with a home folder of their own. */
+export interface User {
+  /** The real program with these arguments; the end of its process and all that it wrote. */
+  run (args: readonly string[], setting?: Setting): Promise<Ended>
+  /** Where the key is kept. */
+  file: string
+  /** The file's content, parsed. */
+  kept (): Record<string, unknown>
+  /** Puts a key there. */
+  keep (key: { url: string, key: string, id?: string, expires_at?: string }): void
+}
+
+export function user (t: Test): User {
+  const home = temporaryFolder(t)
+  const folder = join(home, '.config', 'locanda')
+  const file = join(folder, 'config.json')
+  return {
+    file,
+    kept: () => JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>,
+    keep (key) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(file, JSON.stringify({ id: '0123456789abcdef', expires_at: '2099-01-01T00:00:00.000Z', ...key }), { mode: 0o600 })
+    },
+    async run (args, { env = {}, input = '' } = {}) {
+      const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH: process.env.PATH, HOME: home, ...env } })
+      // A program that does not read its input may end before it is written.
+      child.stdin.on('error', () => {}).end(input)
+      const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+      return { code: await code, stdout, stderr }
+    }
+  }
+}
+
+/** The one error that was written with `--json`. */
+export function errorOf ({ stderr }: Ended): Record<string, unknown> {
+  return (JSON.parse(stderr) as { error: Record<string, unknown> }).error
+}

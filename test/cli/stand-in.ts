@@ -1,0 +1,46 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Test } from 'tap'
+
+export interface Reply { status?: number, headers?: Record<string, string>, body?: object | string }
+export interface Received { method: string, url: string, headers: IncomingHttpHeaders, body: string }
+/** Answers by method and path, `GET /api/config`; what is not named here is a 404. 'never' answers nothing. */
+export type Replies = Record<string, Reply | 'never' | undefined>
+
+/**
+ * A server that answers what no real one would be brought to, and remembers what it was asked.
+ * @param certificate with one it speaks https
+ */
+export async function standIn (t: Test, replies: Replies, certificate?: { key: string, cert: string }): Promise<{ url: string, received: Received[] }> {
+  const received: Received[] = []
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    text(request).then((body) => {
+      const { method = '', url = '', headers } = request
+      received.push({ method, url, headers, body })
+      const reply: Reply | 'never' = replies[`${method} ${url.split('?', 1)[0]}`] ?? { status: 404 }
+      if (reply === 'never') return
+      response.writeHead(reply.status ?? 200, reply.headers).end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
+    }, () => response.destroy())
+  }
+  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener)
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http${certificate ? 's' : ''}://127.0.0.1:${await listening(server)}`, received }
+}
+
+/** A port of loopback where nobody listens. */
+export async function freePort (): Promise<number> {
+  const server = createServer()
+  const port = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function listening (server: Server): Promise<number> {
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  return (server.address() as AddressInfo).port
+}

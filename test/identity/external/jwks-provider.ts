@@ -1,0 +1,93 @@
+import { generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import type { Test } from 'tap'
+import { createJwks, type JwksOptions } from '#src/identity/external/jwks.ts'
+
+export const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export const otherEc = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+export const jwk = (key: KeyObject, members: object = {}): JsonWebKey => ({ ...key.export({ format: 'jwk' }), ...members })
+export const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString()
+/** A set in which the key `ec` goes by all these ids. */
+export const set = (...kids: string[]) => ({ keys: kids.map((kid) => jwk(ec.publicKey, { kid, alg: 'ES256', use: 'sig' })) })
+
+export type Behaviour = (response: ServerResponse) => void
+
+/** A provider on loopback that counts what it is asked, with a cache in front of it whose clock stands until it is put on. */
+export async function provider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
+  const answering = (value: object | Behaviour): Behaviour => typeof value === 'function' ? value as Behaviour : json(value)
+  let behaviour = answering(first)
+  const seen = { fetches: 0, paths: new Set<string>() }
+  const server = createServer((request, response) => {
+    seen.fetches++
+    seen.paths.add(request.url ?? '')
+    behaviour(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = async () => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  t.teardown(stop)
+  const warnings: { motivo: string }[] = []
+  const clock = { ms: 1 }
+  const jwks = createJwks({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/v1/.well-known/jwks.json`,
+    now: () => clock.ms,
+    log: { warn: (fields) => warnings.push(fields) },
+    ...options
+  })
+  return {
+    seen,
+    warnings,
+    clock,
+    stop,
+    key: jwks.key,
+    /** The PEM of the key that is known by this id. */
+    pem: async (kid: string) => (await jwks.key(kid))?.pem,
+    /** What it does from now on. */
+    answer: (value: object | Behaviour) => { behaviour = answering(value) },
+    /** Waits for the fetch that is under way: whoever asks for what is unknown shares it. */
+    settled: async () => { await jwks.key(`attesa ${clock.ms}`) }
+  }
+}
+
+export const json = (body: object): Behaviour => (response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+export const failing: Behaviour = (response) => response.writeHead(500).end('{"keys":[]}')
+
+const gone: Behaviour = (response) => response.destroy()
+const redirecting: Behaviour = (response) => {
+  if (response.req.url === '/altrove') json(set('a'))(response)
+  else response.writeHead(302, { location: '/altrove' }).end()
+}
+/** A set with the key `a`, of so many bytes. */
+export const padded = (bytes: number) => JSON.stringify(set('a')).padEnd(bytes)
+const endless: Behaviour = (response) => {
+  const more = () => { if (!response.destroyed && response.write(' '.repeat(16_384))) setImmediate(more) }
+  response.on('drain', more)
+  more()
+}
+
+/** Answers that are no set, and the reason that is logged. */
+export const FAILURES: readonly [string, Behaviour, string][] = [
+  ['an error', failing, 'status 500'],
+  ['a 204', (response) => response.writeHead(204).end(), 'status 204'],
+  ['a 203 with a set', (response) => response.writeHead(203).end(padded(0)), 'status 203'],
+  ['a redirect', redirecting, 'TypeError'],
+  ['a closed connection', gone, 'UND_ERR_SOCKET'],
+  ['half an answer', (response) => response.writeHead(200, { 'content-length': 1000 }).write('{"keys":[', () => response.destroy()), 'UND_ERR_SOCKET'],
+  ['one byte too many', (response) => response.end(padded(64 * 1024 + 1)), 'too large'],
+  ['a body without end', endless, 'too large'],
+  ['a small body that unpacks to a large one', (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(1e6))), 'too large'],
+  ['text', (response) => response.end('<html>'), 'not JSON'],
+  ['nothing', (response) => response.end(), 'not JSON'],
+  ...['null', '[]', '7', '{}', '{"keys":null}', '{"keys":{"0":{}}}', '{"__proto__":{"keys":[]}}'].map((body): [string, Behaviour, string] => [
+    body, (response) => response.end(body), 'not a key set'
+  ])
+]

@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { createClock } from '#src/time.ts'
+import { detail, INVII, sent, unknown } from '#test/alloggiati/ledger/desk.ts'
+import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
+import type { TestApp } from '#test/helper.ts'
+import { admin, unwritable } from './samples.ts'
+
+/* What is written down of what is done, and that nothing is done which cannot be written down. */
+
+const HOLD = `${INVII}/sospensione`
+const UNAVAILABLE = { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' }
+const today = createClock().today()
+
+async function house (t: Test) {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const call = await admin(server)
+  return {
+    police,
+    server,
+    call,
+    sql: server.app.sql,
+    /** The log so far, without times, addresses and hashes. */
+    written: async () => [...await server.app.sql`select actor, action, object, details from audit_log order by id`],
+    async decide (id: number, changes: object = {}) {
+      const { versione } = await detail(server, id)
+      return call('POST', `${INVII}/${id}/decisione`, { decisione: 'annulla', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${today}`, ...changes })
+    }
+  }
+}
+
+const remove = ({ call }: TestApp, ids: number[]) => call('POST', `${BOOKINGS}/delete-bulk`, { ids })
+
+t.test('a Send is written down when it is accepted: who, from where, which, how many, for which booking', async (t) => {
+  const { server, sql, written } = await house(t)
+  const { id: prenotazione_id } = await create(server.call, { check_in: today })
+  const answer = await server.app.inject({
+    method: 'POST',
+    url: '/api/alloggiati/invio',
+    headers: { authorization: `Bearer ${await server.token()}` },
+    remoteAddress: '192.0.2.44',
+    payload: invio([guestNo(1), guestNo(2)], { prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id } })
+  })
+  t.equal(answer.statusCode, 200, answer.body)
+  const [unit] = await sql`select id, ricevuta, operatore from invii`
+  t.same(await written(), [{
+    actor: unit!.operatore, action: 'invio', object: `invio:${unit!.ricevuta}`, details: { id: unit!.id, schedine: 2, prenotazione_id }
+  }])
+  t.match(unit!.operatore, /^user:/)
+  t.same(await sql`select ip from audit_log`, [{ ip: '192.0.2.44' }])
+})
+
+t.test('a Send of a stored booking is written down as well; a rehearsal and what is refused are not', async (t) => {
+  const { server, written } = await house(t)
+  const { id } = await create(server.call, { check_in: today, numero_ospiti: 1 })
+  const { tipo_alloggiato, ...guest } = guestNo(1)
+  const saved = await saveGuests(server.call, id, [{ ...guest, tipo_alloggiato, cittadinanza: '100000100' }])
+  t.equal(saved.statusCode, 200, saved.body)
+  t.equal((await server.call('POST', `${BOOKINGS}/${id}/invio`, { testMode: true })).statusCode, 200)
+  t.same(await written(), [])
+  t.equal((await server.call('POST', `${BOOKINGS}/${id}/invio`, {})).statusCode, 200)
+  t.equal((await server.call('POST', `${BOOKINGS}/${id}/invio`, {})).statusCode, 409)
+  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(2, { cognome: '' })]))).statusCode, 422)
+  t.match(await written(), [{ actor: 'server', action: 'invio', details: { schedine: 1, prenotazione_id: id } }])
+})
+
+t.test('a decision is written down with what it decided, a refused one is not', async (t) => {
+  const { police, server, decide, written, sql } = await house(t)
+  const id = await unknown(police, server)
+  t.equal((await decide(id, { conferma: 'sì' })).statusCode, 400)
+  t.equal((await decide(id)).statusCode, 200)
+  const [decision] = await sql`select chi from invii_decisioni`
+  t.same((await written()).slice(1), [{ actor: decision!.chi, action: 'decisione', object: `invio:${id}`, details: { decisione: 'annulla' } }])
+})
+
+t.test('stopping and resuming is written down', async (t) => {
+  const { call, written, sql } = await house(t)
+  await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+  const [{ chi } = {}] = await sql`select chi from invii_sospensioni`
+  t.same(await written(), [true, false].map((sospeso) => ({ actor: chi, action: 'sospensione', object: null, details: { sospeso } })))
+})
+
+t.test('bookings that were deleted are written down by their ids; where none was, nothing', async (t) => {
+  const { server, written } = await house(t)
+  const ids = [(await create(server.call)).id, (await create(server.call)).id]
+  await remove(server, [...ids, 4711])
+  await remove(server, ids)
+  t.same(await written(), [{ actor: 'server', action: 'prenotazioni_eliminate', object: null, details: { ids: ids.map(String) } }])
+})
+
+t.test('unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again', async (t) => {
+  const { police, server, sql } = await house(t)
+  const writable = await unwritable(sql)
+  const send = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), { 'idempotency-key': 'una' })
+  const refused = await send()
+  t.match(refused.json(), UNAVAILABLE)
+  t.match(refused.json().error, /non è stata eseguita/)
+  t.ok(refused.headers['retry-after'])
+  t.same(police.begun, [])
+  t.same(await sql`select from invii`, [])
+  t.same(await sql`select from invii_schedine`, [])
+  t.same(await sql`select from invii_transizioni`, [])
+  await writable()
+  t.equal((await send()).statusCode, 200, 'with the same key')
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('unwritable log: nothing is decided, nor sent again', async (t) => {
+  const { police, server, sql, decide } = await house(t)
+  const id = await unknown(police, server)
+  const before = await detail(server, id)
+  const writable = await unwritable(sql)
+  for (const body of [{ decisione: 'annulla' }, { decisione: 'acquisito' }, { decisione: 'depositato', protocollo: 'PEC 2026/4711' }, { decisione: 'reinvia' }]) {
+    t.match((await decide(id, body)).json(), UNAVAILABLE, body.decisione)
+  }
+  t.same(await detail(server, id), before)
+  t.equal(police.callsOf('Send').length, 1)
+  await writable()
+  t.equal((await decide(id, { decisione: 'reinvia' })).statusCode, 200)
+  t.equal(police.callsOf('Send').length, 2)
+})
+
+t.test('unwritable log: sending is neither stopped nor resumed', async (t) => {
+  const { server, sql, call } = await house(t)
+  const hold = async () => (await server.call('GET', HOLD)).json()
+  await sent(server)
+  const head = () => readFileSync(`${server.dataDir}/ledger.head`, 'utf8')
+  const before = head()
+  let writable = await unwritable(sql)
+  t.match((await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })).json(), UNAVAILABLE)
+  t.match(await hold(), { sospeso: false })
+  await writable()
+  await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  writable = await unwritable(sql)
+  t.match((await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), UNAVAILABLE)
+  t.match(await hold(), { sospeso: true, motivo: 'Controllo delle credenziali' })
+  t.equal(head(), before, 'nor is the chain taken for the true one')
+  await writable()
+  await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+  t.match(await hold(), { sospeso: false })
+  t.not(head(), before)
+})
+
+t.test('unwritable log: no booking is deleted, nor its guests', async (t) => {
+  const { server, sql } = await house(t)
+  const { id } = await create(server.call)
+  await saveGuests(server.call, id, guests(2))
+  await sql`alter table audit_log rename to altrove`
+  t.match((await remove(server, [id])).json(), UNAVAILABLE)
+  t.equal((await server.call('GET', `${BOOKINGS}/${id}`)).json().data.ospiti.length, 2)
+  await sql`alter table altrove rename to audit_log`
+  t.match((await remove(server, [id])).json(), { deleted: [id] })
+})
+
+t.test('no personal data: neither the guest nor what people wrote can be read in the log', async (t) => {
+  const { police, server, sql, call, decide } = await house(t)
+  const secret = { cognome: 'CANARINI', nome: 'ZELINDA', data_nascita: '1971-02-03', numero_documento: 'ZZ98765QQ' }
+  const { id: prenotazione_id } = await create(server.call, { check_in: today, nome_cognome: 'Zelinda Canarini', email: 'zelinda@canarini.example' })
+  police.on.Send = (socket) => socket.resetAndDestroy()
+  await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1, secret)], { prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id } }))
+  const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`select id from invii`
+  t.equal((await decide(id, { motivo: 'La signora Zelinda Canarini è partita', decisione: 'depositato', protocollo: 'PEC di Zelinda' })).statusCode, 200)
+  await call('POST', HOLD, { sospeso: true, motivo: 'Zelinda Canarini' })
+  await remove(server, [prenotazione_id])
+  const rows = await sql<{ text: string }[]>`select row(actor, action, object, ip, details)::text as text from audit_log`
+  t.equal(rows.length, 4)
+  for (const { text } of rows) t.notMatch(text, /canarini|zelinda|1971-|\/1971|98765/i)
+})

@@ -1,0 +1,110 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { AUDIT, admin, entry } from './samples.ts'
+
+/* The end of the log, kept outside of the database: a chain cannot see the loss of its own tail. */
+
+const LOST = 'the audit log has lost its end: see GET /api/v1/audit/verifica'
+const told = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
+const headOf = ({ dataDir }: Pick<TestApp, 'dataDir'>) => join(dataDir, 'audit.head')
+const notedIn = (server: Pick<TestApp, 'dataDir'>) => existsSync(headOf(server)) ? JSON.parse(readFileSync(headOf(server), 'utf8')).id as number : 0
+
+async function fill ({ app }: TestApp, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await app.audit.append(app.db, entry(n))
+}
+
+/** Takes the last rows out, behind the triggers. */
+async function cut ({ app }: TestApp, from: number): Promise<void> {
+  await app.sql.unsafe(`alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; alter table audit_log enable trigger all`)
+}
+
+/** Another process on the same database and folder. */
+function again (t: Test, { url, dataDir }: TestApp): Promise<TestApp> {
+  return build(t, { DATABASE_URL: url, DATA_DIR: dataDir })
+}
+
+t.test('the end is noted when the log is verified and when the server closes, for its owner alone', async (t) => {
+  const server = await build(t)
+  t.equal(notedIn(server), 0)
+  await fill(server, 3)
+  t.equal(notedIn(server), 0, 'not with every entry')
+  t.match(await server.app.audit.verify(), { integro: true, righe: 3 })
+  t.equal(notedIn(server), 3)
+  await fill(server, 2)
+  await server.app.close()
+  t.equal(notedIn(server), 5)
+  t.equal(statSync(headOf(server)).mode & 0o777, 0o600)
+})
+
+t.test('a tail that was cut off is missed: by verification, and by the next start', async (t) => {
+  const server = await build(t)
+  const call = await admin(server)
+  await fill(server, 6)
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), { integro: true, righe: 6, prima_riga_errata: null, status: 200 })
+  await cut(server, 5)
+  const wanting = { integro: false, righe: 4, prima_riga_errata: 5, status: 200 }
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting)
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting, 'whatever is asked, it stays known')
+  await server.app.close()
+  t.equal(notedIn(server), 6, 'a close does not make the short log the true one')
+
+  const next = await again(t, server)
+  await until(() => told(next) === 1)
+  t.match(await next.app.audit.verify(), { integro: false, prima_riga_errata: 5 })
+  await fill(next, 4)
+  t.match(await next.app.audit.verify(), { integro: false, righe: 8, prima_riga_errata: 6 }, 'nor do later entries')
+})
+
+t.test('what one process has noted, another one on the same folder misses', async (t) => {
+  const server = await build(t)
+  await fill(server, 2)
+  await server.app.audit.verify()
+  const other = await again(t, server)
+  await other.app.audit.verify()
+  await fill(server, 3)
+  await server.app.audit.verify()
+  await cut(server, 4)
+  t.match(await other.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 4 })
+})
+
+t.test('a fault that was found is not covered by a later note of the end', async (t) => {
+  const server = await build(t)
+  await fill(server, 3)
+  await server.app.sql.unsafe('alter table audit_log disable trigger all; update audit_log set actor = \'altri\' where id = 2')
+  t.match(await server.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 2 })
+  await server.app.close()
+  const next = await again(t, server)
+  t.match(await next.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 2 })
+})
+
+t.test('a database put back from an older copy is not the log whose end was noted, until the note is taken away', async (t) => {
+  const DATA_DIR = temporaryFolder(t)
+  const first = await build(t, { DATA_DIR })
+  await fill(first, 4)
+  await first.app.close()
+  const older = await build(t, { DATA_DIR })
+  await until(() => told(older) === 1)
+  t.match(await older.app.audit.verify(), { integro: false, righe: 0, prima_riga_errata: 1 })
+  rmSync(headOf(older))
+  t.match(await older.app.audit.verify(), { integro: true, righe: 0, prima_riga_errata: null })
+})
+
+t.test('a note that cannot be read is no proof: nothing is called intact', async (t) => {
+  const server = await build(t)
+  await fill(server, 2)
+  await server.app.audit.verify()
+  for (const text of ['', '{', 'null', '{"id":2}', '{"id":"2","hash":""}']) {
+    writeFileSync(headOf(server), text)
+    await t.rejects(server.app.audit.verify(), { message: 'audit.head is not readable' }, text)
+  }
+})
+
+t.test('a server closes although its log is gone', async (t) => {
+  const server = await build(t)
+  await server.app.sql`drop table audit_log`
+  await server.app.close()
+  t.ok(server.logs.some(({ level, msg }) => level === 50 && msg === 'the end of the audit log could not be noted'))
+})

@@ -1,0 +1,161 @@
+import t from 'tap'
+import { mails } from '#drizzle/tables/index.ts'
+import { deleteOld } from '#src/plugins/mail/queue.ts'
+import { build } from '#test/helper.ts'
+import { startSmtp } from '#test/smtp.ts'
+import { comeDue, environ, FROM, MAIL, over, post, putAside, row } from './posting.ts'
+
+t.test('a mail is delivered once, from the sender of the settings, under the Message-ID of its row', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app } = await build(t, environ(smtp))
+  t.equal(app.mail.configured, true)
+  const { id, messageId } = await post(app, { subject: 'Conferma: è tutto a posto', text: 'Riga uno\r\nRiga due', html: '<p>Città &amp; mare</p>' })
+  const mail = await smtp.next()
+  t.same(mail.envelope, { from: FROM, to: [MAIL.to] })
+  t.match(mail.headers, { from: [`Locanda <${FROM}>`], to: [MAIL.to], 'message-id': [messageId], subject: ['Conferma: è tutto a posto'] })
+  t.equal(mail.text, 'Riga uno\r\nRiga due')
+  t.equal(mail.html, '<p>Città &amp; mare</p>')
+  t.match(messageId, /^<[0-9a-f-]{36}@locanda\.example>$/)
+
+  t.match(await over(app, id), { message_id: messageId, stato: 'inviata', sent_at: Date, content: null, attempts: 1, last_error: null })
+  await post(app)
+  await smtp.next()
+  t.equal(smtp.mails.length, 2, 'and not again with the next one')
+})
+
+t.test('recipients never see each other', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app } = await build(t, environ(smtp))
+  const people = ['ada', 'bruno', 'carla'].map((name) => `${name}@ospiti.example`)
+  for (const to of people) await post(app, { to })
+  for (const to of people) {
+    const mail = await smtp.next()
+    t.same(mail.envelope.to, [to])
+    for (const other of people) t.equal(mail.raw.includes(other), other === to)
+  }
+})
+
+t.test('a mail that is taken back with its transaction is not sent, one that is committed is', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app } = await build(t, environ(smtp))
+  await t.rejects(app.db.transaction(async (tx) => {
+    await app.mail.enqueue(tx, { ...MAIL, subject: 'Annullata' })
+    throw new Error('annullata')
+  }), { message: 'annullata' })
+  await app.db.transaction(async (tx) => {
+    await app.mail.enqueue(tx, { ...MAIL, subject: 'Confermata' })
+    app.mail.deliver()
+  })
+  app.mail.deliver()
+  t.equal((await smtp.next()).subject, 'Confermata')
+  t.same((await app.db.select().from(mails)).length, 1)
+})
+
+t.test('a mail that was not sent when the server closed is sent by the next one, without anybody asking', async (t) => {
+  const smtp = await startSmtp(t)
+  const first = await build(t, environ(smtp))
+  const { messageId } = await first.app.mail.enqueue(first.app.db, MAIL)
+  await first.app.close()
+  const next = await build(t, { ...environ(smtp), DATABASE_URL: first.url })
+  t.same((await smtp.next()).headers['message-id'], [messageId])
+  await next.app.close()
+  t.equal(smtp.mails.length, 1)
+})
+
+t.test('two applications on one database deliver one copy of each mail', async (t) => {
+  const smtp = await startSmtp(t)
+  const one = await build(t, environ(smtp))
+  const two = await build(t, { ...environ(smtp), DATABASE_URL: one.url })
+  const ids = await Promise.all(Array.from({ length: 20 }, async (_, at) => {
+    const { app } = at % 2 === 0 ? one : two
+    return (await app.mail.enqueue(app.db, { ...MAIL, to: `ospite-${at}@ospiti.example` })).id
+  }))
+  one.app.mail.deliver()
+  two.app.mail.deliver()
+  for (const id of ids) t.match(await over(one.app, id), { stato: 'inviata', attempts: 1 })
+  t.same(smtp.mails.map(({ envelope }) => envelope.to.join()).sort(), ids.map((_, at) => `ospite-${at}@ospiti.example`).sort())
+})
+
+t.test('while one process sends a mail, another one lets it be and sends the rest', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, {
+    decide: ({ subject }) => {
+      if (subject !== 'Lenta') return
+      begun.resolve()
+      return held.promise
+    }
+  })
+  const one = await build(t, environ(smtp))
+  const two = await build(t, { ...environ(smtp), DATABASE_URL: one.url })
+  const slow = await post(one.app, { subject: 'Lenta' })
+  await begun.promise
+  await post(two.app, { subject: 'Altra' })
+  // Either of them may have got the slow one.
+  one.app.mail.deliver()
+  t.equal((await smtp.next()).subject, 'Altra')
+  held.resolve()
+  t.match(await over(one.app, slow.id), { stato: 'inviata', attempts: 1 })
+  t.same(smtp.mails.map(({ subject }) => subject), ['Altra', 'Lenta'])
+})
+
+t.test('what a mail says is never in the table in clear, and gone once it was delivered', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app } = await build(t, environ(smtp))
+  const secrets = { to: 'canarino@segreti.example', subject: 'Oggetto canarino', html: '<b>corpo canarino</b>', text: 'testo canarino' }
+  const { id } = await putAside(app, secrets)
+  const text = async () => (await app.sql<{ line: string }[]>`select mails::text || encode(content, 'escape') as line from mails`)[0]?.line
+  t.ok((await row(app, id)).content!.length > JSON.stringify(secrets).length)
+  t.notMatch(await text(), /canarino|segreti/i)
+  await comeDue(app)
+  app.mail.deliver()
+  t.match((await smtp.next()).raw, /testo canarino/)
+  t.match(await over(app, id), { content: null })
+})
+
+t.test('a content that was moved to another row, or sealed with another key, is not sent', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app } = await build(t, environ(smtp))
+  const [one, two] = [await putAside(app), await putAside(app)]
+  await app.sql`update mails set content = (select content from mails where id = ${one.id}) where id = ${two.id}`
+  await comeDue(app)
+  app.mail.deliver()
+  t.match(await over(app, two.id), { stato: 'fallita', content: null, last_error: 'ILLEGGIBILE' })
+  t.match(await over(app, one.id), { stato: 'inviata' })
+  t.equal(smtp.mails.length, 1)
+})
+
+t.test('without a server of its own the application refuses to take mail, in words for people', async (t) => {
+  const { app, call } = await build(t, { MAIL_FROM: FROM })
+  t.equal(app.mail.configured, false)
+  app.mail.deliver()
+  await t.rejects(app.mail.enqueue(app.db, MAIL), { code: 'POSTA_NON_CONFIGURATA', statusCode: 503, message: /e-mail non è configurato/ })
+  t.same(await app.db.select().from(mails), [])
+  t.match((await call('GET', '/metrics')).body, /^locanda_mails\{stato="in_coda"\} 0$/m)
+})
+
+t.test('the metrics count mails by state; after 30 days they are forgotten', async (t) => {
+  const smtp = await startSmtp(t)
+  const { app, call } = await build(t, environ(smtp))
+  const { id } = await post(app)
+  await over(app, id)
+  await putAside(app)
+  const { body } = await call('GET', '/metrics')
+  t.match(body, /^locanda_mails\{stato="inviata"\} 1$/m)
+  t.match(body, /^locanda_mails\{stato="in_coda"\} 1$/m)
+  t.match(body, /^locanda_mails\{stato="fallita"\} 0$/m)
+
+  await app.sql`update mails set created_at = now() - interval '29 days' where id = ${id}`
+  await deleteOld(app.db)
+  t.equal((await app.db.select().from(mails)).length, 2)
+  await app.sql`update mails set created_at = now() - interval '31 days' where id = ${id}`
+  await deleteOld(app.db)
+  t.notMatch((await app.db.select().from(mails)).map((mail) => mail.id), [id])
+})
+
+t.test('settings that cannot be meant stop the start', async (t) => {
+  const refused = (changes: Record<string, string>, message: RegExp) => t.rejects(build(t, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM, ...changes }), { message })
+  await refused({ SMTP_URL: 'smtp://127.0.0.1:1/?tls.rejectUnauthorized=false' }, /^SMTP_URL: /)
+  await refused({ MAIL_FROM: 'Locanda' }, /^MAIL_FROM: /)
+  await refused({ MAIL_FROM: `Uno <${FROM}>, Due <due@locanda.example>` }, /^MAIL_FROM: /)
+})

@@ -1,0 +1,210 @@
+import { connect, createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { claim, delay, delivered, failed } from '#src/plugins/mail/queue.ts'
+import { testDatabase } from '#test/database.ts'
+import { build } from '#test/helper.ts'
+import { smtpError, startSmtp } from '#test/smtp.ts'
+import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
+
+t.test('while the server is down a mail waits; when its time has come again it is delivered', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  const { app, logs } = await build(t, environ(down))
+  const { id, messageId } = await post(app)
+  const waiting = await postponed(app, id)
+  t.match(waiting, { attempts: 1, last_error: 'ECONNREFUSED', sent_at: null, content: Buffer })
+  const [next] = await app.sql<{ seconds: number }[]>`select extract(epoch from next_attempt_at - now())::float as seconds from mails`
+  t.ok(next!.seconds > 30 && next!.seconds <= 60)
+  t.match(logs.filter(({ mail }) => mail === id), [{ level: 40, msg: 'mail not delivered', codice: 'ECONNREFUSED', attempts: 1 }])
+
+  const up = await startSmtp(t, { port: down.port })
+  await comeDue(app)
+  app.mail.deliver()
+  t.same((await up.next()).headers['message-id'], [messageId])
+  t.match(await over(app, id), { stato: 'inviata', attempts: 2, last_error: null })
+})
+
+t.test('the wait is a minute, twice as long after each attempt, at most an hour', async (t) => {
+  t.same([1, 2, 3, 4, 5, 6, 7, 8, 40, 400].map(delay), [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600])
+})
+
+t.test('an outage is found out by one mail, not by every one', async (t) => {
+  const down = await startSmtp(t)
+  await down.close()
+  const { db, worker, enqueue } = await bareWorker(t, down)
+  const [first, second] = [await enqueue(), await enqueue()]
+  worker.deliver()
+  await postponed({ db }, first.id)
+  await worker.stop()
+  t.match(await row({ db }, second.id), { attempts: 0 })
+})
+
+t.test('what the server refuses for good is not sent again, and of its answer only the number is kept', async (t) => {
+  const refusals = {
+    onMailFrom: (_: unknown, __: unknown, done: (err?: Error) => void) => done(smtpError(550, 'no such sender ada@ospiti.example')),
+    onRcptTo: (_: unknown, __: unknown, done: (err?: Error) => void) => done(smtpError(551, 'no such user ada@ospiti.example')),
+    decide: () => { throw smtpError(554, 'spam from ada@ospiti.example') }
+  }
+  for (const [at, refusal] of Object.entries(refusals)) {
+    const smtp = await startSmtp(t, { [at]: refusal })
+    const { app, logs } = await build(t, environ(smtp))
+    const { id } = await post(app)
+    const codice = { onMailFrom: '550', onRcptTo: '551', decide: '554' }[at]
+    t.match(await over(app, id), { stato: 'fallita', content: null, last_error: codice, attempts: 1, sent_at: null })
+    await app.close()
+    t.match(logs.filter(({ mail }) => mail === id), [{ level: 50, stato: 'fallita', codice }])
+    t.equal(smtp.mails.length, 0)
+  }
+})
+
+t.test('what the server refuses for now holds nothing else up', async (t) => {
+  let busy = true
+  const smtp = await startSmtp(t, { decide: ({ subject }) => { if (busy && subject === 'Prima') throw smtpError(451, 'greylisted') } })
+  const { app } = await build(t, environ(smtp))
+  const first = await app.mail.enqueue(app.db, { ...MAIL, subject: 'Prima' })
+  await post(app, { subject: 'Seconda' })
+  t.equal((await smtp.next()).subject, 'Seconda')
+  t.match(await postponed(app, first.id), { attempts: 1, last_error: '451' })
+  busy = false
+  await comeDue(app, first.id)
+  app.mail.deliver()
+  t.equal((await smtp.next()).subject, 'Prima')
+})
+
+t.test('after 24 hours a mail is given up, but not before it was tried', async (t) => {
+  let busy = true
+  const smtp = await startSmtp(t, { decide: () => { if (busy) throw smtpError(451, 'busy') } })
+  const { app } = await build(t, environ(smtp))
+  const [old, younger] = [await putAside(app), await putAside(app)]
+  await app.sql`update mails set created_at = now() - interval '25 hours' where id = ${old.id}`
+  await app.sql`update mails set created_at = now() - interval '23 hours' where id = ${younger.id}`
+  await comeDue(app)
+  app.mail.deliver()
+  t.match(await over(app, old.id), { stato: 'fallita', content: null, last_error: '451', attempts: 1 })
+  t.match(await postponed(app, younger.id), { attempts: 1 })
+  busy = false
+  await app.sql`update mails set created_at = now() - interval '25 hours', next_attempt_at = now() - interval '1 second' where id = ${younger.id}`
+  app.mail.deliver()
+  t.match(await over(app, younger.id), { stato: 'inviata' })
+})
+
+t.test('a connection that breaks off before the answer leaves the mail in the queue: it comes again as the same mail', async (t) => {
+  const cut = { next: true }
+  const smtp = await startSmtp(t, {
+    decide: () => {
+      // Taken, but the answer never leaves.
+      if (cut.next) for (const socket of sockets) socket.destroy()
+      cut.next = false
+    }
+  })
+  const sockets = new Set<Socket>()
+  const relay = createServer((socket) => {
+    const onward = connect(smtp.port, '127.0.0.1')
+    for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
+    socket.pipe(onward).pipe(socket)
+  })
+  await new Promise<void>((resolve) => { relay.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => relay.close())
+  const address = relay.address()
+  const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }))
+  const { id, messageId } = await post(app)
+  t.match(await postponed(app, id), { attempts: 1 })
+  t.equal(smtp.mails.length, 1)
+  await comeDue(app)
+  app.mail.deliver()
+  t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
+  t.same(smtp.mails.map(({ headers }) => headers['message-id']), [[messageId], [messageId]])
+})
+
+t.test('a mail whose process died is taken over when its claim has run out, and the dead one has no more say', async (t) => {
+  const smtp = await startSmtp(t)
+  const { db, worker, enqueue } = await bareWorker(t, smtp)
+  const { id } = await enqueue()
+  const dead = await claim(db)
+  t.match(dead, { id, attempts: 1 })
+  t.equal(await claim(db), undefined, 'claimed: nobody else gets it')
+  await comeDue({ db })
+  const heir = await claim(db)
+  await delivered(db, dead!)
+  await failed(db, dead!, { code: '550', permanent: true, ofThisMail: true })
+  t.match(await row({ db }, id), { stato: 'in_coda', attempts: 2, last_error: null, content: Buffer })
+  t.equal(await failed(db, heir!, { code: '451', permanent: false, ofThisMail: true }), 'in_coda')
+  await comeDue({ db })
+  worker.deliver()
+  await smtp.next()
+  t.match(await over({ db }, id), { stato: 'inviata', attempts: 3 })
+})
+
+t.test('a refused login is found out once: nothing more is tried until its time has come, or the server is started anew', async (t) => {
+  let logins = 0
+  let password = 'giusta'
+  const smtp = await startSmtp(t, {
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth ({ username, password: given }, _session, done) {
+      logins++
+      if (username === 'posta@locanda' && given === password) return done(null, { user: 'posta' })
+      done(smtpError(535, 'wrong password for posta@locanda'))
+    }
+  })
+  const settings = environ({ url: smtp.url.replace('//', '//posta%40locanda:sbagliata@') })
+  const { app, url } = await build(t, settings)
+  const first = await post(app)
+  t.match(await postponed(app, first.id), { last_error: 'EAUTH', attempts: 1 })
+  await post(app)
+  await post(app)
+  await app.close()
+  t.equal(logins, 1)
+
+  password = 'sbagliata'
+  const next = await build(t, { ...settings, DATABASE_URL: url })
+  t.match(await over(next.app, first.id), { stato: 'inviata' })
+  await smtp.next()
+  await smtp.next()
+  await smtp.next()
+  t.equal(logins, 2, 'one connection for all')
+})
+
+t.test('a server that wants a login first is not taken to refuse the mail', async (t) => {
+  const smtp = await startSmtp(t, { disabledCommands: ['STARTTLS'] })
+  const { app } = await build(t, environ(smtp))
+  const { id } = await post(app)
+  t.match(await postponed(app, id), { last_error: '530', attempts: 1 })
+})
+
+t.test('a server that never answers does not hold up the end: the mail is sent again later', async (t) => {
+  const begun = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, {
+    decide: () => {
+      begun.resolve()
+      return new Promise(() => {})
+    }
+  })
+  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
+  const { id } = await enqueue()
+  worker.deliver()
+  await begun.promise
+  await worker.stop()
+  t.match(await row({ db }, id), { stato: 'in_coda', last_error: 'EABORT', content: Buffer })
+})
+
+t.test('at the end the mail under way is finished, and the next one is left', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const smtp = await startSmtp(t, {
+    decide: () => {
+      begun.resolve()
+      return held.promise
+    }
+  })
+  const { db, url } = await testDatabase(t)
+  const { app } = await build(t, { ...environ(smtp), DATABASE_URL: url })
+  const first = await app.mail.enqueue(app.db, MAIL)
+  const second = await post(app)
+  await begun.promise
+  const closed = app.close()
+  held.resolve()
+  await closed
+  t.match(await row({ db }, first.id), { stato: 'inviata' })
+  t.match(await row({ db }, second.id), { stato: 'in_coda', attempts: 0 })
+})

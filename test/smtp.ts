@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { Test } from 'tap'
+import { parseMail } from './plugins/mail/mime.ts'
+
+/** A mail as the server got it. */
+export interface Received {
+  envelope: { from: string, to: string[] }
+  /** By lower-case name. */
+  headers: Record<string, string[]>
+  subject: string
+  text: string
+  html: string
+  /** Its bytes, one character each. */
+  raw: string
+  /** It came over TLS. */
+  secure: boolean
+}
+
+export interface Smtp {
+  /** For `SMTP_URL`. */
+  url: string
+  port: number
+  /** What was taken so far. */
+  mails: Received[]
+  /** The next mail that was not handed out yet, as soon as it is here. */
+  next (): Promise<Received>
+  close (): Promise<void>
+}
+
+/** Decides about a mail that has arrived: an error refuses it with its `responseCode`. */
+type Decide = (mail: Received) => void | Promise<void>
+
+/**
+ * An SMTP server on loopback; it stops when the test ends. Without options it takes everything, without TLS or login.
+ * @param options the server's own, and `port`, `decide`
+ */
+export async function startSmtp (t: Test, options: SMTPServerOptions & { port?: number, decide?: Decide } = {}): Promise<Smtp> {
+  const { port = 0, decide, ...rest } = options
+  const mails: Received[] = []
+  const waiting: (() => void)[] = []
+  let handedOut = 0
+  const decided = async (mail: Received) => decide?.(mail)
+
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    closeTimeout: 50,
+    ...rest,
+    onData (stream, { envelope, secure }, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+        const raw = Buffer.concat(chunks).toString('latin1')
+        const { headers, text, html } = parseMail(raw)
+        const mail = {
+          envelope: { from: envelope.mailFrom === false ? '' : envelope.mailFrom.address, to: envelope.rcptTo.map(({ address }) => address) },
+          headers,
+          subject: headers.subject?.join() ?? '',
+          text,
+          html,
+          raw,
+          secure
+        }
+        decided(mail).then(() => {
+          mails.push(mail)
+          for (const wake of waiting.splice(0)) wake()
+          done()
+        }, done)
+      })
+    }
+  })
+  // Of connections: a client that breaks off is no concern of the server's.
+  server.on('error', () => {})
+  server.listen(port, '127.0.0.1')
+  await once(server.server, 'listening')
+  const close = () => new Promise<void>((resolve) => { server.close(resolve) })
+  t.teardown(close)
+  const taken = (server.server.address() as AddressInfo).port
+  return {
+    url: `${rest.secure ? 'smtps' : 'smtp'}://127.0.0.1:${taken}`,
+    port: taken,
+    mails,
+    async next () {
+      const at = handedOut++
+      while (mails[at] === undefined) await new Promise<void>((resolve) => { waiting.push(resolve) })
+      return mails[at]!
+    },
+    close
+  }
+}
+
+/** An answer of the server that refuses. */
+export function smtpError (responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode })
+}
