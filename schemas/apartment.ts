@@ -22,7 +22,7 @@ export const ApartmentList = Closed({ data: Type.Array(Ref(Apartment)) }, {
 })
 
 /** A semicolon would break the service's own list, which is a CSV without quotes. */
-const Line = Text(200, { minLength: 1, pattern: '^(?=.*\\S)[^;\\u0000-\\u001f\\u007f]*$' })
+const Line = Text(200, { minLength: 1, pattern: '^(?=.*\\S)[^;\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
 
 export const ApartmentBody = Closed({
   descrizione: Line,

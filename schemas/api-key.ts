@@ -33,8 +33,14 @@ export const ApiKey = Closed({
 }, {
   $id: 'ChiaveApi',
   examples: [{
-    id: '0f1e2d3c4b5a6978', user_id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', name: 'portatile', scopes: ['lettura'], created_at: '2026-11-21T09:30:00.000Z',
-    expires_at: '2027-02-19T09:30:00.000Z', last_used_at: null, revoked_at: null
+    id: '0f1e2d3c4b5a6978',
+    user_id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+    name: 'portatile',
+    scopes: ['lettura'],
+    created_at: '2026-11-21T09:30:00.000Z',
+    expires_at: '2027-02-19T09:30:00.000Z',
+    last_used_at: null,
+    revoked_at: null
   }]
 })
 export type ApiKey = Static<typeof ApiKey>

@@ -35,9 +35,9 @@ export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-
 /** An instant, ISO 8601 UTC with a `Z`. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 
-/** Text of a person's making: bounded and without control characters, which neither PostgreSQL nor XML hold. */
+/** Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither PostgreSQL nor XML hold. */
 export function Text (maxLength: number, options: StringOptions = {}) {
-  return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
+  return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
 }
 
 export const IdParams = Closed({ id: Id })

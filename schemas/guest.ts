@@ -3,7 +3,7 @@ import { Closed, Day, Id, Nullable, OneOf, Text } from './common.ts'
 
 /** A name: not empty, and not of blanks alone. */
 export function Name (maxLength: number, options: StringOptions = {}) {
-  return Text(maxLength, { minLength: 1, pattern: '^(?=.*[^\\s])[^\\u0000-\\u001f\\u007f]*$', ...options })
+  return Text(maxLength, { minLength: 1, pattern: '^(?=.*[^\\s])[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
 }
 
 /** A guest as the booking's detail shows it. */

@@ -186,7 +186,7 @@ export type InvioDetail = Static<typeof InvioDetail>
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
 
 /** Ten characters that are not blanks at the ends. */
-const Motivo = Text(1000, { pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f]*$', description: 'Almeno 10 caratteri', examples: ['Verificato sul portale della Questura'] })
+const Motivo = Text(1000, { pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', description: 'Almeno 10 caratteri', examples: ['Verificato sul portale della Questura'] })
 
 export const DecisionBody = Closed({
   decisione: OneOf(DECISIONI),

@@ -1,9 +1,12 @@
+import type { Account } from './identity/first-admin.ts'
 import { speedUpLoading } from './loading.ts'
 
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, readConfig }, { default: closeWithGrace }] = await Promise.all([import('./app.ts'), import('./config.ts'), import('close-with-grace')])
+  const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] = await Promise.all([
+    import('./app.ts'), import('./config.ts'), import('./identity/first-admin.ts'), import('close-with-grace')
+  ])
   const config = readConfig(process.env)
   const app = await build({ config })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
@@ -12,11 +15,21 @@ async function start (): Promise<void> {
     else app.log.info({ signal }, 'closing')
     await app.close()
   })
+  const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
+    await app.close()
+    throw err
+  })
+  // The only time that anybody sees it: logs are kept, and read by others.
+  if (administrator) process.stderr.write(welcome(administrator))
   const address = await app.listen({ port: config.PORT, host: config.HOST }).catch(async (err: NodeJS.ErrnoException) => {
     await app.close()
     throw new ConfigError(err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT', `impossibile ascoltare su ${config.HOST}:${config.PORT} (${err.code})`)
   })
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
+}
+
+function welcome ({ email, password }: Account): string {
+  return `Creato il primo amministratore: ${email}\nPassword: ${password}\nNon sarà mostrata di nuovo: conservarla, o cambiarla al primo accesso.\n`
 }
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

@@ -27,6 +27,13 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   API_KEY: ['corta', 'x'.repeat(201)],
   ADMIN_EMAIL: ['nessuno', 'a@b c', '@'],
   ADMIN_PASSWORD: ['corta', 'x'.repeat(129)],
+  SIGNUP_ENABLED: ['si', '1', 'TRUE', 'null'],
+  OAUTH_PROVIDERS: [
+    'google', '{}', '"x"', '[1]', '[null]', '[{}]', '[{"name":"google","client_id":"a","client_secret":"b"}]', '[{"name":"email","client_id":"a","client_secret":"b","issuer":"https://i.example"}]',
+    '[{"name":"Google","client_id":"a","client_secret":"b","issuer":"https://i.example"}]', '[{"name":"google","client_id":1,"client_secret":"b","issuer":"https://i.example"}]',
+    '[{"name":"google","client_id":"a","client_secret":"b","issuer":"http://i.example"}]', '[{"name":"google","client_id":"a","client_secret":"b","issuer":"https://i.example","altro":"x"}]',
+    '[{"name":"github","client_id":"a","client_secret":"b"},{"name":"github","client_id":"a","client_secret":"b"}]', '[{"name":"github","client_id":"a","client_secret":""}]'
+  ],
   IDP_URL: URLS,
   ALLOGGIATI_MODE: ['Production', 'test', 'true'],
   ALLOGGIATI_ENDPOINT: URLS,
@@ -68,7 +75,13 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['ADMIN_EMAIL', { ADMIN_PASSWORD: 'abbastanza-lunga' }],
   ['S3_ENDPOINT', { S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 's' }],
   ['S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a' }],
-  ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }]
+  ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }],
+  ['SIGNUP_ENABLED', { SIGNUP_ENABLED: 'true' }],
+  ['IDP_ANON_KEY', { IDP_URL: 'https://idp.example' }],
+  ['IDP_ANON_KEY', { IDP_ANON_KEY: 'chiave-anonima' }],
+  ['IDP_JWT_SECRET', { IDP_JWT_SECRET: 'un-segreto-lungo' }],
+  ['IDP_SERVICE_KEY', { IDP_SERVICE_KEY: 'chiave-di-servizio' }],
+  ['ADMIN_EMAIL', { IDP_URL: 'https://idp.example', IDP_ANON_KEY: 'a', ADMIN_EMAIL: 'capo@example.com', ADMIN_PASSWORD: 'abbastanza-lunga' }]
 ]
 
 /** The start is refused in one line that names the variable and does not repeat the value. */

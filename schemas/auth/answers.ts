@@ -9,7 +9,14 @@ export const AuthUserList = Closed({ users: Type.Array(Ref(AuthUser)), aud: Type
 
 export const Jwks = Closed({
   keys: Type.Array(Closed({
-    kty: Type.String(), crv: Type.String(), x: Type.String(), y: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.String(), key_ops: Type.Array(Type.String())
+    kty: Type.String(),
+    crv: Type.String(),
+    x: Type.String(),
+    y: Type.String(),
+    kid: Type.String(),
+    alg: Type.String(),
+    use: Type.String(),
+    key_ops: Type.Array(Type.String())
   }))
 }, { examples: [{ keys: [{ kty: 'EC', crv: 'P-256', x: 'f83OJ3D2…', y: 'x_FEzRu9…', kid: '5d0c…', alg: 'ES256', use: 'sig', key_ops: ['verify'] }] }] })
 

@@ -25,18 +25,28 @@ export const EmptyBody = Open({}, { examples: [{}] })
 export const RedirectQuery = Open({ redirect_to: text(2000) })
 
 export const UserUpdate = Open({
-  email: Type.Optional(Email), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), app_metadata: Type.Optional(Metadata), nonce: text(20),
-  current_password: Type.Optional(Password), ...codeChallenge
+  email: Type.Optional(Email),
+  phone: text(40),
+  password: Type.Optional(Password),
+  data: Type.Optional(Metadata),
+  app_metadata: Type.Optional(Metadata),
+  nonce: text(20),
+  current_password: Type.Optional(Password),
+  ...codeChallenge
 }, { examples: [{ data: { name: 'Anna' } }] })
 export type UserUpdate = Static<typeof UserUpdate>
 
-export const SignupBody = Open({ email: text(254), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), ...codeChallenge }, {
+export const SignupBody = Open({
+  email: text(254), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), ...codeChallenge
+}, {
   examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }]
 })
 
 export const RecoverBody = Open({ email: Email, ...codeChallenge }, { examples: [{ email: 'anna@example.org' }] })
 
-export const OtpBody = Open({ email: text(254), phone: text(40), create_user: Type.Optional(Type.Boolean()), data: Type.Optional(Metadata), ...codeChallenge }, {
+export const OtpBody = Open({
+  email: text(254), phone: text(40), create_user: Type.Optional(Type.Boolean()), data: Type.Optional(Metadata), ...codeChallenge
+}, {
   examples: [{ email: 'anna@example.org', create_user: false }]
 })
 
@@ -51,7 +61,13 @@ export const VerifyQuery = Open({ token: text(200), token_hash: text(200), type:
 export const IdentityParams = Closed({ identity_id: Type.String({ maxLength: 60 }) })
 
 export const AuthorizeQuery = Open({
-  provider: text(60), redirect_to: text(2000), scopes: text(500), code_challenge: text(128), code_challenge_method: text(10), skip_http_redirect: text(10), prompt: text(40)
+  provider: text(60),
+  redirect_to: text(2000),
+  scopes: text(500),
+  code_challenge: text(128),
+  code_challenge_method: text(10),
+  skip_http_redirect: text(10),
+  prompt: text(40)
 })
 export const CallbackQuery = Open({ state: text(100), code: text(2000), error: text(200), error_description: text(500), iss: text(500) })
 

@@ -17,10 +17,23 @@ export const AuthSession = Closed({
 }, {
   $id: 'SessioneAuth',
   examples: [{
-    access_token: 'eyJhbGciOiJFUzI1NiJ9…', token_type: 'bearer', expires_in: 3600, expires_at: 1_795_257_000, refresh_token: 'AA…',
+    access_token: 'eyJhbGciOiJFUzI1NiJ9…',
+    token_type: 'bearer',
+    expires_in: 3600,
+    expires_at: 1_795_257_000,
+    refresh_token: 'AA…',
     user: {
-      id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', aud: 'authenticated', role: 'authenticated', email: 'anna@example.org', phone: '', app_metadata: {}, user_metadata: {},
-      identities: [], created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z', is_anonymous: false
+      id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+      aud: 'authenticated',
+      role: 'authenticated',
+      email: 'anna@example.org',
+      phone: '',
+      app_metadata: {},
+      user_metadata: {},
+      identities: [],
+      created_at: '2026-11-21T09:30:00.000Z',
+      updated_at: '2026-11-21T09:30:00.000Z',
+      is_anonymous: false
     }
   }]
 })

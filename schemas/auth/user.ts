@@ -21,9 +21,14 @@ export const AuthIdentity = Closed({
 }, {
   $id: 'IdentitaAuth',
   examples: [{
-    identity_id: '1d3c1f0e-7f43-4d55-8a0e-0b6f3f6f2c10', id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', user_id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
-    identity_data: { sub: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', email: 'anna@example.org', email_verified: true }, provider: 'email',
-    created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z', email: 'anna@example.org'
+    identity_id: '1d3c1f0e-7f43-4d55-8a0e-0b6f3f6f2c10',
+    id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+    user_id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+    identity_data: { sub: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', email: 'anna@example.org', email_verified: true },
+    provider: 'email',
+    created_at: '2026-11-21T09:30:00.000Z',
+    updated_at: '2026-11-21T09:30:00.000Z',
+    email: 'anna@example.org'
   }]
 })
 
@@ -53,9 +58,19 @@ const user = {
 }
 
 const example = {
-  id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', aud: 'authenticated', role: 'authenticated', email: 'anna@example.org', phone: '',
-  email_confirmed_at: '2026-11-21T09:30:00.000Z', confirmed_at: '2026-11-21T09:30:00.000Z', app_metadata: { provider: 'email', providers: ['email'], role: 'operator' },
-  user_metadata: { name: 'Anna', surname: 'Bianchi' }, identities: [], created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z', is_anonymous: false
+  id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+  aud: 'authenticated',
+  role: 'authenticated',
+  email: 'anna@example.org',
+  phone: '',
+  email_confirmed_at: '2026-11-21T09:30:00.000Z',
+  confirmed_at: '2026-11-21T09:30:00.000Z',
+  app_metadata: { provider: 'email', providers: ['email'], role: 'operator' },
+  user_metadata: { name: 'Anna', surname: 'Bianchi' },
+  identities: [],
+  created_at: '2026-11-21T09:30:00.000Z',
+  updated_at: '2026-11-21T09:30:00.000Z',
+  is_anonymous: false
 }
 
 /** A user, as Supabase Auth writes one (`internal/models/user.go`): what is not known is left out, never null. */
@@ -65,7 +80,11 @@ export type AuthUser = Static<typeof AuthUser>
 /** A user with the link that was made for them. */
 export const AuthUserLink = Closed({
   ...user,
-  action_link: Type.String(), email_otp: Type.String(), hashed_token: Type.String(), redirect_to: Type.String(), verification_type: Type.String()
+  action_link: Type.String(),
+  email_otp: Type.String(),
+  hashed_token: Type.String(),
+  redirect_to: Type.String(),
+  verification_type: Type.String()
 }, {
   $id: 'UtenteAuthConCollegamento',
   examples: [{

@@ -68,6 +68,8 @@ function reason (err: unknown): string {
   if (!(err instanceof Error)) return 'errore di rete'
   if (err.name === 'TimeoutError') return REASONS.ETIMEDOUT!
   const cause = err.cause
+  // Ports of other protocols, which the Fetch standard closes.
+  if (cause instanceof Error && cause.message === 'bad port') return 'porta non ammessa da fetch'
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (CERTIFICATE.test(code)) return `certificato non valido: ${code}`
   return REASONS[code] ?? (code === '' ? 'errore di rete' : code)

@@ -31,12 +31,15 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
   })
   if (hidden) stderr.write(question)
   lines.prompt()
+  let isShown = false
   try {
-    return await answer
+    const given = await answer
+    isShown = !hidden
+    return given
   } finally {
     lines.close()
-    // The Enter was not shown either.
-    if (hidden) stderr.write('\n')
+    // Neither a hidden Enter nor an interruption has ended the question's line.
+    if (!isShown) stderr.write('\n')
   }
 }
 

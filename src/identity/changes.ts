@@ -21,7 +21,9 @@ export interface Changes {
  * @param onChange one of them changed
  * @param onGap some may have been missed
  */
-export function listenToChanges (sql: postgres.Sql, log: FastifyBaseLogger, onChange: (change: Change, id: string) => void, onGap: () => void): Changes {
+export function listenToChanges (
+  sql: postgres.Sql, log: FastifyBaseLogger, onChange: (change: Change, id: string) => void, onGap: () => void
+): Changes {
   const waiting = new Map<string, () => void>()
   let listening: Promise<boolean> | undefined
 

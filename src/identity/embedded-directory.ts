@@ -46,7 +46,8 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     async unlink (request, { id: actor, userId }, provider) {
       try {
         await db.transaction(async (tx) => {
-          const [identity] = await tx.select({ id: identities.id }).from(identities).where(and(eq(identities.user_id, userId), eq(identities.provider, provider)))
+          const its = and(eq(identities.user_id, userId), eq(identities.provider, provider))
+          const [identity] = await tx.select({ id: identities.id }).from(identities).where(its)
           if (!identity) throw new ProviderNonCollegato(provider)
           await unlinkIdentity(tx, userId, identity.id)
           await app.audit.append(tx, { actor, ip: request.ip, action: 'identita_scollegata', object: `user:${userId}`, details: { provider } })

@@ -12,8 +12,10 @@ const FLOW_MS = 300_000
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const METHODS = ['s256', 'plain']
 
+interface Challenge { code_challenge?: string | null, code_challenge_method?: string | null }
+
 /** PKCE of the client (RFC 7636), as it sends it; both or none. @throws AuthError validation_failed */
-export function challengeOf ({ code_challenge: challenge, code_challenge_method: method }: { code_challenge?: string | null, code_challenge_method?: string | null }) {
+export function challengeOf ({ code_challenge: challenge, code_challenge_method: method }: Challenge) {
   if (!challenge && !method) return { code_challenge: null, code_challenge_method: null }
   const kind = (method ?? '').toLowerCase()
   if (!challenge || !METHODS.includes(kind)) throw new AuthError('validation_failed', { message: 'PKCE flow requires code_challenge_method and code_challenge' })

@@ -8,7 +8,9 @@ const DEFAULT_DAYS = 90
 const DAY_MS = 86_400_000
 
 /** Makes a key for a person. Its text is in the answer, and nowhere else. */
-export async function mintKey (tx: Executor, format: ApiKeyFormat, user_id: string, { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery): Promise<MintedKey> {
+export async function mintKey (
+  tx: Executor, format: ApiKeyFormat, user_id: string, { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery
+): Promise<MintedKey> {
   const { id, text, hash } = format.mint()
   const created_at = new Date()
   const expires_at = new Date(created_at.getTime() + days * DAY_MS)
@@ -18,7 +20,8 @@ export async function mintKey (tx: Executor, format: ApiKeyFormat, user_id: stri
 
 /** A person's keys, or everybody's; the latest first, revoked and expired ones too. */
 export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[]> {
-  const rows = await db.select().from(api_keys).where(user_id === undefined ? undefined : eq(api_keys.user_id, user_id)).orderBy(desc(api_keys.created_at))
+  const whose = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
+  const rows = await db.select().from(api_keys).where(whose).orderBy(desc(api_keys.created_at))
   return rows.map(({ id, user_id, name, scopes, created_at, expires_at, last_used_at, revoked_at }) => ({
     id,
     user_id,
@@ -34,6 +37,7 @@ export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[
 /** Ends a key: of a person, or anybody's. False when there is none that could be ended. */
 export async function revokeKey (tx: Executor, id: string, user_id?: string): Promise<boolean> {
   const whose = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
-  const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` }).where(and(eq(api_keys.id, id), whose, isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
+  const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
+    .where(and(eq(api_keys.id, id), whose, isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
   return revoked.length > 0
 }

@@ -52,6 +52,8 @@ export default fp<{ config: Config, keys: Keys }>(async function identity (app, 
   app.addJob({
     name: 'signing-keys',
     cron: '41 3 * * *',
-    run: async () => { await signingKeys.rotateWhenOld() }
+    run: async () => {
+      await signingKeys.rotateWhenOld((tx, { kid }) => app.audit.append(tx, { actor: 'sistema', action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}` }))
+    }
   })
 }, { name: 'identity', dependencies: ['database', 'jobs', 'audit'] })

@@ -10,6 +10,7 @@ import provider from './provider/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
 import own from './routes/own.ts'
+import signingKeyRoutes from './routes/signing-keys.ts'
 
 export interface IdentityOptions { config: Config, keys: Keys }
 
@@ -19,7 +20,9 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(people)
   await app.register(own)
   await app.register(keyRoutes)
-  await app.register(adminPages, { keys })
-  if (config.IDP_URL === undefined) await app.register(provider, { config, keys, prefix: '/auth/v1' })
+  await app.register(adminPages, { config, keys })
+  if (config.IDP_URL !== undefined) return
+  await app.register(signingKeyRoutes)
+  await app.register(provider, { config, keys, prefix: '/auth/v1' })
 }
 export default identity

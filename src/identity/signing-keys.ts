@@ -2,12 +2,18 @@ import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { desc, gt, isNull, or, sql } from 'drizzle-orm'
 import { signing_keys as table } from '#drizzle/tables/index.ts'
 import type { Keys } from '#src/keys.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
 export interface PublicJwk { kty: 'EC', crv: 'P-256', x: string, y: string, kid: string, alg: 'ES256', use: 'sig', key_ops: ['verify'] }
 
 interface SigningKey { kid: string, publicPem: string, privatePem: string, jwk: PublicJwk, signsFrom: number, retiresAt: number }
+
+/** A new pair, as whoever asked for it is told. */
+export interface Rotation { kid: string, signsFrom: Date }
+
+/** Writes a rotation down, in its transaction. */
+export type WriteDown = (tx: Transaction, rotation: Rotation) => Promise<void>
 
 /** The key pairs that sign users' tokens (ES256). */
 export interface SigningKeys {
@@ -15,16 +21,18 @@ export interface SigningKeys {
   current (): Promise<{ kid: string, privatePem: string }>
   /** The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what it does not know. */
   find (kid: string): Promise<string | undefined>
-  /** Whether a key that was found before is still good. */
+  /** Whether a key that was found before is known to be good still; if not, `find` knows. */
   isLive (kid: string): boolean
   jwks (): Promise<PublicJwk[]>
   /** Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce` drops the old ones. */
-  rotate (atOnce?: boolean): Promise<string>
+  rotate (atOnce?: boolean, writeDown?: WriteDown): Promise<Rotation>
   /** Reads them anew at the next question. */
   forget (): void
   /** Rotates when the newest pair is old. */
-  rotateWhenOld (): Promise<string | undefined>
+  rotateWhenOld (writeDown?: WriteDown): Promise<Rotation | undefined>
 }
+
+interface Creation { besideOthers: boolean, atOnce?: boolean, onlyAfterDays?: number, writeDown?: WriteDown }
 
 /** How long a token lives, seconds. */
 export const ACCESS_TOKEN_SECONDS = 3600
@@ -45,17 +53,22 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
   let known = new Map<string, SigningKey>()
   let readAt = -Infinity
   let reading: Promise<void> | undefined
+  /** What was read before something changed is read again. */
+  let generation = 0
 
   const live = (key: SigningKey | undefined) => key !== undefined && key.retiresAt > now()
-  const signer = () => [...known.values()].filter((key) => live(key) && key.signsFrom <= now()).sort((a, b) => b.signsFrom - a.signsFrom)[0]
+  const signer = () => {
+    const pairs = [...known.values()].filter(live).sort((a, b) => b.signsFrom - a.signsFrom)
+    // The clock of whoever dropped the others may be ahead.
+    return pairs.find(({ signsFrom }) => signsFrom <= now()) ?? pairs.at(-1)
+  }
 
   return {
     async current () {
       await fresh(REREAD_MS)
       const key = signer()
       if (key) return key
-      await create(false)
-      await read()
+      await create({ besideOthers: false })
       return signer()!
     },
     async find (kid) {
@@ -63,22 +76,23 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
       const key = known.get(kid)
       return live(key) ? key!.publicPem : undefined
     },
-    isLive: (kid) => live(known.get(kid)),
+    isLive: (kid) => readAt > -Infinity && live(known.get(kid)),
     async jwks () {
       await this.current()
       return [...known.values()].filter(live).map(({ jwk }) => jwk)
     },
-    async rotate (atOnce = false) {
-      const kid = await create(true, atOnce)
-      await read()
-      return kid!
+    async rotate (atOnce = false, writeDown) {
+      return (await create({ besideOthers: true, atOnce, writeDown }))!
     },
-    forget () {
-      readAt = -Infinity
-    },
-    async rotateWhenOld () {
-      return await create(true, false, ROTATE_AFTER_DAYS)
+    forget,
+    async rotateWhenOld (writeDown) {
+      return await create({ besideOthers: true, onlyAfterDays: ROTATE_AFTER_DAYS, writeDown })
     }
+  }
+
+  function forget () {
+    generation++
+    readAt = -Infinity
   }
 
   async function fresh (maxAgeMs: number) {
@@ -91,7 +105,9 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
   }
 
   async function readAll () {
+    const before = generation
     const rows = await db.select().from(table).where(or(isNull(table.retires_at), gt(table.retires_at, sql`now()`))).orderBy(desc(table.signs_from))
+    if (before !== generation) return await readAll()
     known = new Map(rows.map(({ kid, public_key, private_key, signs_from, retires_at }) => [kid, {
       kid,
       publicPem: public_key,
@@ -104,10 +120,18 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
   }
 
   /** Processes queue, so that of those which find none, or an old one, a single one makes a new one. */
-  async function create (besideOthers: boolean, atOnce = false, onlyAfterDays?: number): Promise<string | undefined> {
+  async function create ({ besideOthers, atOnce = false, onlyAfterDays, writeDown }: Creation): Promise<Rotation | undefined> {
+    const rotation = await insert({ besideOthers, atOnce, onlyAfterDays, writeDown })
+    forget()
+    await read()
+    return rotation
+  }
+
+  async function insert ({ besideOthers, atOnce, onlyAfterDays, writeDown }: Creation): Promise<Rotation | undefined> {
     return await db.transaction(async (tx) => {
       await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
-      const [newest] = await tx.select({ signs_from: table.signs_from }).from(table).where(isNull(table.retires_at)).orderBy(desc(table.signs_from)).limit(1)
+      const [newest] = await tx.select({ signs_from: table.signs_from }).from(table)
+        .where(isNull(table.retires_at)).orderBy(desc(table.signs_from)).limit(1)
       if (newest && !besideOthers) return undefined
       if (newest && onlyAfterDays !== undefined && now() - newest.signs_from.getTime() < onlyAfterDays * 24 * 60 * MINUTE) return undefined
       const kid = randomUUID()
@@ -115,11 +139,13 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
         namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' }
       })
       const signsFrom = newest && !atOnce ? now() + ANNOUNCED_MS : now()
+      const rotation = { kid, signsFrom: new Date(signsFrom) }
       await tx.update(table).set({ retires_at: new Date(atOnce ? now() : signsFrom + OVERLAP_MS) })
         .where(atOnce ? or(isNull(table.retires_at), gt(table.retires_at, sql`now()`)) : isNull(table.retires_at))
-      await tx.insert(table).values({ kid, public_key: publicKey, private_key: secrets.seal(privateKey, `signing-key/${kid}`), signs_from: new Date(signsFrom) })
+      await tx.insert(table).values({ kid, public_key: publicKey, private_key: secrets.seal(privateKey, `signing-key/${kid}`), signs_from: rotation.signsFrom })
       await tx.execute(sql`select pg_notify('locanda_identity', ${`signing:${kid}`})`)
-      return kid
+      await writeDown?.(tx, rotation)
+      return rotation
     })
   }
 }

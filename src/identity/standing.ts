@@ -42,8 +42,13 @@ export function createStandings (db: Database, changes: () => Changes): Standing
   const findSession = db.select({ user_id: sessions.user_id, not_after: sessions.not_after, ...facts() })
     .from(sessions).innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id'))).prepare('identity_session')
   const findKey = db.select({
-    user_id: api_keys.user_id, secret_hash: api_keys.secret_hash, scopes: api_keys.scopes, expires_at: api_keys.expires_at, revoked_at: api_keys.revoked_at,
-    last_used_at: api_keys.last_used_at, ...facts()
+    user_id: api_keys.user_id,
+    secret_hash: api_keys.secret_hash,
+    scopes: api_keys.scopes,
+    expires_at: api_keys.expires_at,
+    revoked_at: api_keys.revoked_at,
+    last_used_at: api_keys.last_used_at,
+    ...facts()
   }).from(api_keys).innerJoin(users, eq(users.id, api_keys.user_id)).where(eq(api_keys.id, sql.placeholder('id'))).prepare('identity_key')
 
   return {

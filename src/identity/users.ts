@@ -45,19 +45,23 @@ export async function getUser (db: Executor, id: string): Promise<User> {
 }
 
 /** A page of everybody, newest first; all of them without `limit`. */
-export async function listUsers (db: Executor, { limit, offset, where }: { limit?: number, offset?: number, where?: SQL } = {}): Promise<{ users: User[], total: number }> {
+export async function listUsers (
+  db: Executor, { limit, offset, where }: { limit?: number, offset?: number, where?: SQL } = {}
+): Promise<{ users: User[], total: number }> {
   const condition = and(alive, where)
   const page = db.select().from(users).where(condition).orderBy(desc(users.created_at), asc(users.id)).$dynamic()
   if (limit !== undefined) page.limit(limit).offset(offset ?? 0)
   const rows = await page
   const [counted] = await db.select({ total: count() }).from(users).where(condition)
-  const theirs = rows.length === 0 ? [] : await db.select().from(identities).where(inArray(identities.user_id, rows.map(({ id }) => id))).orderBy(asc(identities.created_at))
+  const ids = rows.map(({ id }) => id)
+  const theirs = await db.select().from(identities).where(inArray(identities.user_id, ids)).orderBy(asc(identities.created_at))
   const byUser = Map.groupBy(theirs, ({ user_id }) => user_id)
   return { users: rows.map((row) => ({ ...row, identities: byUser.get(row.id) ?? [] })), total: counted!.total }
 }
 
 /** An account with an e-mail identity. @throws AuthError email_exists */
-export async function createUser (tx: Transaction, { email, password_hash = null, confirmed, invited = false, app_metadata = {}, user_metadata = {} }: NewUser): Promise<User> {
+export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
+  const { email, password_hash = null, confirmed, invited = false, app_metadata = {}, user_metadata = {} } = account
   const now = new Date()
   const row = await insertUser(tx, {
     email: normalizeEmail(email),
@@ -67,7 +71,8 @@ export async function createUser (tx: Transaction, { email, password_hash = null
     app_metadata: { provider: 'email', providers: ['email'], ...app_metadata },
     user_metadata
   })
-  await addIdentity(tx, row.id, { provider: 'email', provider_id: row.id, identity_data: { sub: row.id, email: row.email, email_verified: confirmed, phone_verified: false } })
+  const identity_data = { sub: row.id, email: row.email, email_verified: confirmed, phone_verified: false }
+  await addIdentity(tx, row.id, { provider: 'email', provider_id: row.id, identity_data })
   return await withIdentities(tx, row)
 }
 
@@ -90,10 +95,13 @@ export async function addIdentity (
 /** @throws AuthError user_not_found, email_exists, last_admin */
 export async function updateUser (tx: Transaction, id: string, change: UserChange): Promise<User> {
   if (change.app_metadata !== undefined || change.banned_until !== undefined) {
-    await keepAnAdmin(tx, id, (row) => isAdmin(change.app_metadata ?? row.app_metadata) && !isBanned(change.banned_until === undefined ? row.banned_until : change.banned_until))
+    await keepAnAdmin(tx, id, ({ app_metadata, banned_until }) => {
+      const after = { app_metadata, banned_until, ...change }
+      return isAdmin(after.app_metadata) && !isBanned(after.banned_until)
+    })
   }
   const [row] = await refusingTaken(async () => await tx.transaction(async (inner) => (
-    await inner.update(users).set({ ...change, ...(change.email === undefined ? {} : { email: normalizeEmail(change.email) }), updated_at: new Date() })
+    await inner.update(users).set({ ...change, ...normalized(change.email), updated_at: new Date() })
       .where(and(eq(users.id, id), alive)).returning()
   )))
   if (!row) throw new AuthError('user_not_found')
@@ -120,10 +128,11 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
 
 /** `app_metadata.provider(s)` as the identities have it. */
 export async function recountProviders (tx: Transaction, id: string): Promise<void> {
-  const theirs = await tx.select({ provider: identities.provider }).from(identities).where(eq(identities.user_id, id)).orderBy(asc(identities.created_at))
+  const theirs = await tx.select({ provider: identities.provider }).from(identities)
+    .where(eq(identities.user_id, id)).orderBy(asc(identities.created_at))
   const providers = [...new Set(theirs.map(({ provider }) => provider))]
-  await tx.update(users).set({ app_metadata: sql`${users.app_metadata} || ${JSON.stringify({ provider: providers[0] ?? 'email', providers })}::jsonb`, updated_at: new Date() })
-    .where(eq(users.id, id))
+  const counted = JSON.stringify({ provider: providers[0] ?? 'email', providers })
+  await tx.update(users).set({ app_metadata: sql`${users.app_metadata} || ${counted}::jsonb`, updated_at: new Date() }).where(eq(users.id, id))
 }
 
 /** Keys of `patch` over those of `base`; null takes a key away. */
@@ -133,6 +142,10 @@ export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
 
 export async function withIdentities (db: Executor, row: UserRow): Promise<User> {
   return { ...row, identities: await db.select().from(identities).where(eq(identities.user_id, row.id)).orderBy(asc(identities.created_at)) }
+}
+
+function normalized (email: string | undefined): { email?: string } {
+  return email === undefined ? {} : { email: normalizeEmail(email) }
 }
 
 export function isBanned (until: Date | null): boolean {
@@ -149,7 +162,8 @@ async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserR
 }
 
 /** The administrators, as `isAdmin` knows them. */
-const adminRows = sql`(${users.app_metadata} ->> 'role' = 'admin' or (jsonb_typeof(${users.app_metadata} -> 'roles') = 'array' and ${users.app_metadata} -> 'roles' ? 'admin'))`
+const adminRows = sql`(${users.app_metadata} ->> 'role' = 'admin'
+  or (jsonb_typeof(${users.app_metadata} -> 'roles') = 'array' and ${users.app_metadata} -> 'roles' ? 'admin'))`
 const notBanned = or(isNull(users.banned_until), sql`${users.banned_until} <= now()`)
 
 export async function countAdmins (db: Executor): Promise<number> {
@@ -157,7 +171,7 @@ export async function countAdmins (db: Executor): Promise<number> {
   return found!.n
 }
 
-/** Sessions that go on; for tests of `last` and lists alike. */
+/** Sessions that go on. */
 export const liveSession = gt(sessions.not_after, sql`now()`)
 
 /** The e-mail identity says what the account says. */

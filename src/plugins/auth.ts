@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Scope } from '#schemas/api-key.ts'
 import type { Config } from '#src/config.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutenticato, NonAutorizzato, ServeUnaPersona } from '#src/errors.ts'
 
-/** Who may call a route. `user`: a person with a bearer token, not a key. */
-export type Access = 'public' | 'auth' | 'user' | 'admin'
+/** Who may call a route. `user`: a person with a bearer token, not a key. `cookie`: a browser, by what its scope checks (`cookieGuard`). */
+export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'
 
 /** Who is calling. */
 export interface Principal {
@@ -56,6 +56,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What the routes of an instance are guarded by where they do not say it themselves: only for other people's plugins. */
     defaultAccess: Access | undefined
+    /** What guards the routes of an instance whose access is `cookie`. It throws to refuse. */
+    cookieGuard: onRequestAsyncHookHandler | undefined
   }
 }
 
@@ -69,6 +71,7 @@ export default fp<{ config: Config, authenticator: Authenticator }>(async functi
   const isServerKey = secretComparer(config.API_KEY)
 
   app.decorate('defaultAccess', undefined)
+  app.decorate('cookieGuard', undefined)
   app.decorateRequest('principal', null)
   app.decorateRequest('refusal', 'no_authorization')
 
@@ -118,8 +121,12 @@ export const guards = fp<{ authenticator: Authenticator }>(async function guards
     const scope = route.config?.scope ?? scopeOf(access, String(route.method))
     route.config = { ...route.config, access, scope }
     if (access === 'public') return
-    route.onRequest = [route.onRequest ?? [], CHECKS[access]].flat()
-    if (route.schema) route.schema.security ??= access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    const check = access === 'cookie' ? this.cookieGuard : CHECKS[access]
+    if (check === undefined) throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
+    route.onRequest = [route.onRequest ?? [], check].flat()
+    // Pages are not part of the description.
+    if (!route.schema || access === 'cookie') return
+    route.schema.security ??= access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
 
   /** What is guarded is somebody's data: no cache keeps it, unless the route says otherwise. */

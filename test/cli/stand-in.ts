@@ -13,7 +13,9 @@ export type Replies = Record<string, Reply | 'never' | undefined>
  * A server that answers what no real one would be brought to, and remembers what it was asked.
  * @param certificate with one it speaks https
  */
-export async function standIn (t: Test, replies: Replies, certificate?: { key: string, cert: string }): Promise<{ url: string, received: Received[] }> {
+export async function standIn (
+  t: Test, replies: Replies, certificate?: { key: string, cert: string }
+): Promise<{ url: string, received: Received[] }> {
   const received: Received[] = []
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     text(request).then((body) => {

@@ -10,7 +10,7 @@ const GUEST = 'CANARY-ospite'
 t.test('neither a credential nor anything that a client sends gets into the logs, and a key in the query gets nowhere', async (t) => {
   const routes: RouteOptions[] = []
   const { app, logs, token } = await build(t, { API_KEY: KEY, LOG_LEVEL: 'trace' }, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
-  const person = await token({ name: GUEST })
+  const somebody = await token({ name: GUEST })
   const port = await listen(app)
   const answers: string[] = []
   const send = async (method: string, url: string, payload?: object, headers: Record<string, string> = {}) => {
@@ -38,7 +38,7 @@ t.test('neither a credential nor anything that a client sends gets into the logs
     for (const verb of [method].flat()) {
       await send(verb, `${path}?api_key=${KEY}`)
       await send(verb, `${path}?%61pi_key=${KEY}&x=1`)
-      await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization: `Bearer ${person}x` })
+      await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization: `Bearer ${somebody}x` })
     }
   }
   for (const path of [`/${GUEST}`, `/api/v1/prenotazioni/${GUEST}`, '/%zz', `/%zz${GUEST}`, `/api/v1/prenotazioni/${'1'.repeat(400)}`]) await send('GET', `${path}?api_key=${KEY}`)

@@ -42,8 +42,9 @@ t.test('validation', async (t) => {
   t.test('a field that is not known is refused by its name on every route, not dropped', async (t) => {
     t.ok(withBody.length >= 6)
     const authorization = `Bearer ${await token({ service: true })}`
-    for (const { method, url, example } of withBody) {
-      const answer = await call(method, url.replace(':id', '1'), { ...example, campo_ignoto: 1 }, { authorization })
+    // The identity provider's protocol lets its clients send more than is known.
+    for (const { method, url, example } of withBody.filter(({ url }) => !url.startsWith('/auth/v1/'))) {
+      const answer = await call(method, url.replace(/:\w+/, '1'), { ...example, campo_ignoto: 1 }, { authorization })
       t.equal(answer.statusCode, 400, url)
       t.same(answer.json().dettagli, [{ campo: 'campo_ignoto', messaggio: 'non è un campo previsto' }])
     }
@@ -90,18 +91,21 @@ t.test('validation', async (t) => {
 
   t.test('whatever JSON is sent to whatever route, the server does not fail', async () => {
     const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(1e308, -0, 2 ** 31, '\ud800', '0000-40-00', ''))
+    const person = await token({ role: 'admin' })
+    const callers = [{ 'x-api-key': API_KEY }, { authorization: `Bearer ${await token({ service: true })}` }, { authorization: `Bearer ${person}` }]
     const request = fc.constantFrom(...withBody).chain(({ method, url, example }) => fc.record({
       method: fc.constant(method),
-      url: fc.constant(url.replace(':id', '1')),
+      url: fc.constant(url.replace(/:\w+/, '1')),
+      caller: fc.constantFrom(...callers),
       payload: fc.oneof(
         { weight: 1, arbitrary: anything },
         { weight: 6, arbitrary: fc.tuple(fc.constantFrom([], ...places(example)), anything).map(([place, value]) => replaced(example, place, value)) }
       )
     }))
-    await fc.assert(fc.asyncProperty(request, async ({ method, url, payload }) => {
-      const { statusCode } = await app.inject({ method, url, headers: json, payload: JSON.stringify(payload) })
+    await fc.assert(fc.asyncProperty(request, async ({ method, url, caller, payload }) => {
+      const { statusCode } = await app.inject({ method, url, headers: { 'content-type': 'application/json', ...caller }, payload: JSON.stringify(payload) })
       return statusCode < 500
-    }), { numRuns: 300 })
+    }), { numRuns: 600 })
   })
 
   t.test('a body nested tens of thousands of levels deep does not bring the server down', async (t) => {

@@ -110,6 +110,7 @@ function assertAllowed (url: string): void {
 async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' } })
   if (response.status !== 200) {
+    // The connection would stay open until the deadline.
     await response.body?.cancel()
     throw new FetchError(`status ${response.status}`)
   }
@@ -171,7 +172,7 @@ function imported (jwk: JsonWebKey): KeyObject | undefined {
 }
 
 function member (value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
 /** Node hides the reason of a failed connection in the cause. */

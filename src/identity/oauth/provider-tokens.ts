@@ -3,10 +3,16 @@ import type { Keys } from '#src/keys.ts'
 /** The provider's own tokens, which the client gets with its session. */
 export interface ProviderTokens { provider_token?: string, provider_refresh_token?: string }
 
+/** For the time until the client fetches them; only for that one way through the provider. */
 export function sealProviderTokens (keys: Keys, flowId: string, tokens: ProviderTokens): Buffer {
-  return keys.seal(JSON.stringify(tokens), `provider-tokens/${flowId}`)
+  return keys.seal(JSON.stringify(tokens), contextOf(flowId))
 }
 
 export function openProviderTokens (keys: Keys, flowId: string, sealed: Buffer): ProviderTokens {
-  return JSON.parse(keys.open(sealed, `provider-tokens/${flowId}`).toString()) as ProviderTokens
+  const tokens: ProviderTokens = JSON.parse(keys.open(sealed, contextOf(flowId)).toString())
+  return tokens
+}
+
+function contextOf (flowId: string): string {
+  return `provider-tokens/${flowId}`
 }

@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net'
+
 /** A provider through which people can sign in: OpenID Connect by its issuer, or GitHub, which is plain OAuth 2. */
 export interface OAuthProvider {
   /** As it appears in addresses and identities, e.g. `google`. */
@@ -8,15 +10,28 @@ export interface OAuthProvider {
   issuer?: string
   /** What is asked for; `openid email profile` when not said, for GitHub `read:user user:email`. */
   scopes?: string
+  /** `form_post` for providers that want it (Apple, with scopes): they come back with a form instead of a query. */
+  response_mode?: string
+  /** How the server shows its secret (RFC 7591); when not said, as the provider's metadata have it. */
+  token_endpoint_auth_method?: string
   /** Other addresses than github.com's, for GitHub Enterprise Server. */
   authorization_endpoint?: string
   token_endpoint?: string
   userinfo_endpoint?: string
 }
 
+type Field = keyof OAuthProvider
+
+export const GITHUB = 'github'
+
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/
-const FIELDS = ['name', 'client_id', 'client_secret', 'issuer', 'scopes', 'authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const
+/** Identities that are no provider's. */
+const TAKEN = ['email', 'phone']
 const NEEDED = ['name', 'client_id', 'client_secret'] as const
+const OPENID_ONLY = ['issuer', 'response_mode', 'token_endpoint_auth_method'] as const
+const GITHUB_ONLY = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const
+const FIELDS: readonly Field[] = [...NEEDED, 'scopes', ...OPENID_ONLY, ...GITHUB_ONLY]
+const CHOICES = { response_mode: ['query', 'form_post'], token_endpoint_auth_method: ['client_secret_basic', 'client_secret_post'] } as const
 
 /**
  * The providers of `OAUTH_PROVIDERS`, a JSON list of objects.
@@ -26,10 +41,23 @@ export function parseProviders (json: string | undefined): OAuthProvider[] {
   if (json === undefined) return []
   const list = parse(json)
   if (!Array.isArray(list)) throw new Error('deve essere un elenco JSON')
-  const providers = list.map((item: unknown, at) => readProvider(item, at))
+  const providers = list.map((item: unknown, at) => readProvider(item, `[${at}]`))
   const names = new Set(providers.map(({ name }) => name))
   if (names.size < providers.length) throw new Error('due provider hanno lo stesso name')
   return providers
+}
+
+/** Whether a server may be asked at this address: https, or http on loopback, and no credentials in it. */
+export function isSafeAddress (address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, username, password } = new URL(address)
+  return username === '' && password === '' && (protocol === 'https:' || isLoopback(address))
+}
+
+/** Whether an address is plain http on this machine. */
+export function isLoopback (address: string): boolean {
+  const { protocol, hostname } = new URL(address)
+  return protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.')))
 }
 
 function parse (json: string): unknown {
@@ -40,26 +68,33 @@ function parse (json: string): unknown {
   }
 }
 
-function readProvider (item: unknown, at: number): OAuthProvider {
-  if (typeof item !== 'object' || item === null) throw new Error(`[${at}] deve essere un oggetto`)
-  const fields = item as Record<string, unknown>
-  const unknown = Object.keys(fields).find((field) => !FIELDS.some((known) => known === field))
-  if (unknown !== undefined) throw new Error(`[${at}] ha un campo sconosciuto: ${unknown.slice(0, 40)}`)
-  const wrong = FIELDS.find((field) => fields[field] !== undefined && (typeof fields[field] !== 'string' || fields[field] === ''))
-  if (wrong !== undefined) throw new Error(`[${at}].${wrong} deve essere un testo`)
-  const missing = NEEDED.find((field) => fields[field] === undefined)
-  if (missing !== undefined) throw new Error(`[${at}].${missing} manca`)
-  const provider = fields as unknown as OAuthProvider
-  if (!NAME.test(provider.name) || provider.name === 'email' || provider.name === 'phone') throw new Error(`[${at}].name non è ammesso`)
-  if (provider.name !== 'github' && provider.issuer === undefined) throw new Error(`[${at}].issuer manca`)
-  for (const field of ['issuer', 'authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const) {
-    if (provider[field] !== undefined && !isSafe(provider[field])) throw new Error(`[${at}].${field} deve essere https, o http su loopback`)
+function readProvider (item: unknown, at: string): OAuthProvider {
+  const { name, client_id, client_secret, ...others } = readTexts(item, at)
+  const missing = NEEDED.find((field) => ({ name, client_id, client_secret })[field] === undefined)
+  if (name === undefined || client_id === undefined || client_secret === undefined) throw new Error(`${at}.${missing} manca`)
+  const provider: OAuthProvider = { name, client_id, client_secret, ...others }
+  if (!NAME.test(name) || TAKEN.includes(name)) throw new Error(`${at}.name non è ammesso`)
+  if (name !== GITHUB && provider.issuer === undefined) throw new Error(`${at}.issuer manca`)
+  const foreign = (name === GITHUB ? OPENID_ONLY : GITHUB_ONLY).find((field) => provider[field] !== undefined)
+  if (foreign !== undefined) throw new Error(`${at}.${foreign} non vale per ${name}`)
+  for (const field of ['issuer', ...GITHUB_ONLY] as const) {
+    if (provider[field] !== undefined && !isSafeAddress(provider[field])) throw new Error(`${at}.${field} deve essere https, o http su loopback`)
+  }
+  for (const field of ['response_mode', 'token_endpoint_auth_method'] as const) {
+    const choices: readonly string[] = CHOICES[field]
+    if (provider[field] !== undefined && !choices.includes(provider[field])) throw new Error(`${at}.${field} può essere ${choices.join(' o ')}`)
   }
   return provider
 }
 
-function isSafe (address: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, hostname } = new URL(address)
-  return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
+function readTexts (item: unknown, at: string): Partial<Record<Field, string>> {
+  if (typeof item !== 'object' || item === null) throw new Error(`${at} deve essere un oggetto`)
+  const texts: Partial<Record<Field, string>> = {}
+  for (const [key, value] of Object.entries(item)) {
+    const field = FIELDS.find((known) => known === key)
+    if (field === undefined) throw new Error(`${at} ha un campo sconosciuto: ${key.slice(0, 40)}`)
+    if (typeof value !== 'string' || value === '') throw new Error(`${at}.${field} deve essere un testo`)
+    texts[field] = value
+  }
+  return texts
 }

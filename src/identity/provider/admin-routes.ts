@@ -47,7 +47,8 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       const account = await accountOf(request.body, passwords)
       return presentUser(await db.transaction(async (tx) => {
         const user = await createUser(tx, account)
-        const changed = request.body.ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration: request.body.ban_duration }, user))
+        const { ban_duration } = request.body
+        const changed = ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
         await app.audit.append(tx, { ...actorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: String(user.app_metadata.role ?? '') } })
         return changed
       }))

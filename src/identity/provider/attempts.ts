@@ -14,7 +14,7 @@ const SLOWED_MS = 1000
  * Counts attempts to sign in: per account and address, per address, and per account over all addresses. Refuses with
  * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist.
  */
-export function signInAttempts (app: FastifyInstance, config: Config): (request: FastifyRequest, reply: FastifyReply, email: string) => Promise<void> {
+export function signInAttempts (app: FastifyInstance, config: Config) {
   const timeWindow = config.RATE_LIMIT_WINDOW * 1000
   const max = config.RATE_LIMIT_LOGIN_MAX
   const accounts = new WeakMap<FastifyRequest, string>()
@@ -23,7 +23,7 @@ export function signInAttempts (app: FastifyInstance, config: Config): (request:
   const address = app.createRateLimit({ max: max * PER_ADDRESS, timeWindow, keyGenerator: (request) => `login-ip:${request.ip}` })
   const everywhere = app.createRateLimit({ max: max * PER_ACCOUNT, timeWindow, keyGenerator: (request) => `login-account:${account(request)}` })
 
-  return async function countAttempt (request, reply, email) {
+  return async function countAttempt (request: FastifyRequest, reply: FastifyReply, email: string): Promise<void> {
     accounts.set(request, normalizeEmail(email))
     for (const limit of [here, address]) {
       const state = await limit(request)

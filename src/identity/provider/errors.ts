@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthErrorBody } from '#schemas/auth/errors.ts'
 import type { Refusal } from '#src/plugins/auth.ts'
+import { databaseProblem } from '#src/plugins/database/problems.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */
@@ -43,13 +44,18 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
   return reply.code(statusCode).headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' }).type('application/json; charset=utf-8').send(body)
 }
 
+function invalid ({ validation, validationContext = 'body' }: FastifyError): AuthError {
+  const [first] = validation ?? []
+  return new AuthError('validation_failed', { message: `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}` })
+}
+
 function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err instanceof AuthError) return err
   if (err.code === 'NON_AUTENTICATO') return REFUSALS[request.refusal]
   const code = HOUSE[err.code]
   if (code !== undefined) return new AuthError(code)
-  if (err.validation) return new AuthError('validation_failed', { message: `${err.validationContext ?? 'body'}${err.validation[0]?.instancePath ?? ''} ${err.validation[0]?.message ?? ''}` })
-  const status = err.statusCode ?? 500
+  if (err.validation) return invalid(err)
+  const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
   // Clients repeat what failed with a 5xx; a full queue is worth repeating.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })

@@ -7,7 +7,8 @@ import { AuthError } from '../errors.ts'
 import { strongPassword } from '../strong-password.ts'
 import { endSessions } from '../sessions.ts'
 import { getUser, mergeMetadata, updateUser, type User, type UserChange } from '../users.ts'
-import { mailFlows } from './mail-flows.ts'
+import { startEmailChange } from './email-change.ts'
+import { addressOf } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
 
 /** After this a session alone is not enough to change the password: the present one, or a code by mail, is asked for. */

@@ -11,6 +11,9 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   22007: OUT_OF_RANGE,
   22008: OUT_OF_RANGE,
   22021: OUT_OF_RANGE,
+  // Text that JSON can spell and PostgreSQL cannot hold: NUL, half a surrogate pair.
+  '22P02': OUT_OF_RANGE,
+  '22P05': OUT_OF_RANGE,
   40001: UNAVAILABLE,
   '40P01': UNAVAILABLE,
   57014: UNAVAILABLE,

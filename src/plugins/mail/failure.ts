@@ -17,15 +17,20 @@ export const UNREADABLE = 'ILLEGGIBILE'
 const OF_THE_SESSION = new Set(['503', '530'])
 /** nodemailer's codes for what was refused between `MAIL FROM` and the end of `DATA`. */
 const OF_A_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
-
 /** nodemailer's codes that say more than the reply which they come with. */
 const SAYS_MORE = new Set([REFUSED_LOGIN, 'ETLS'])
 
 /** What an error of the transport means. A refusal of the login or of the whole session is never laid to the mail. */
 export function failureOf (err: unknown): Failure {
-  const [code, originalCode, reply] = ['code', 'originalCode', 'responseCode'].map((name) => err instanceof Error ? String(Reflect.get(err, name) ?? '') : '')
-  const ofThisMail = OF_A_MAIL.has(code!) && !OF_THE_SESSION.has(reply!)
+  const code = detail(err, 'code')
+  const reply = detail(err, 'responseCode')
+  const ofThisMail = OF_A_MAIL.has(code) && !OF_THE_SESSION.has(reply)
   // The original code is the system's, or that of TLS.
-  const known = (SAYS_MORE.has(code!) ? '' : reply) || originalCode || code!
-  return { code: /^\w{1,40}$/.test(known) ? known : 'ERRORE', permanent: ofThisMail && /^5\d\d$/.test(reply!), ofThisMail }
+  const known = SAYS_MORE.has(code) ? code : reply || detail(err, 'originalCode') || code
+  return { code: /^\w{1,40}$/.test(known) ? known : 'ERRORE', permanent: ofThisMail && /^5\d\d$/.test(reply), ofThisMail }
+}
+
+function detail (err: unknown, name: string): string {
+  const value: unknown = err instanceof Error ? Reflect.get(err, name) : undefined
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import type { SMTPPoolOptions, Transporter } from 'nodemailer'
+import type { SMTPPoolOptions } from 'nodemailer'
 import { ConfigError } from '#src/config.ts'
 import type { Mailbox } from './address.ts'
 import type { Mail } from './queue.ts'
@@ -19,19 +19,22 @@ export interface Transport {
 /** SMTP through nodemailer, which is loaded for the first mail. */
 export function smtpTransport (url: string, from: Mailbox): Transport {
   const options = smtpOptions(url)
-  let transporter: Promise<Transporter> | undefined
+  let opened: ReturnType<typeof open> | undefined
   const open = async () => {
-    const { createTransport } = await import('nodemailer')
-    return createTransport({ ...options, pool: true }, { disableFileAccess: true, disableUrlAccess: true })
+    const [{ createTransport }, { encodeWord }] = await Promise.all([import('nodemailer'), import('nodemailer/lib/mime-funcs')])
+    return { transporter: createTransport({ ...options, pool: true }, { disableFileAccess: true, disableUrlAccess: true }), encodeWord }
   }
   return {
     async send ({ to, subject, html, text }, messageId, signal) {
-      transporter ??= open()
+      opened ??= open()
+      const { transporter, encodeWord } = await opened
+      // What already reads as an encoded word would pass as it is, and be decoded into anything at all.
+      const inert = subject.includes('=?') ? encodeWord(subject, 'B', 52) : subject
       // Addresses as objects, and nothing but strings beside them: no parser and no file or URL has a say.
-      await (await transporter).sendMail({ from, to: { name: '', address: to }, subject, html, text, messageId, signal })
+      await transporter.sendMail({ from, to: { name: '', address: to }, subject: inert, html, text, messageId, signal })
     },
     async close () {
-      (await transporter)?.close({ force: true })
+      (await opened)?.transporter.close({ force: true })
     }
   }
 }

@@ -243,6 +243,13 @@ t.test('a provider that hangs, before its answer or in the middle of it, is left
   }
 })
 
+t.test('the rest of an error is not waited for', async (t) => {
+  const dropped = Promise.withResolvers<void>()
+  const { key } = await provider(t, (response) => response.on('close', dropped.resolve).writeHead(500).write('{'), { timeoutMs: HOUR })
+  await t.rejects(key('a'), UNREACHABLE)
+  await dropped.promise
+})
+
 t.test('a provider that is gone is a 503, and its return is noticed', async (t) => {
   const { key, stop, warnings, clock } = await provider(t, set('a'))
   await stop()

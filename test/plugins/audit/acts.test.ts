@@ -50,6 +50,7 @@ t.test('a Send is written down when it is accepted: who, from where, which, how 
   }])
   t.match(unit!.operatore, /^user:/)
   t.same(await sql`select ip from audit_log`, [{ ip: '192.0.2.44' }])
+  t.same(await sql`select from audit_log a join invii_transizioni t on t.xmin = a.xmin where t.id = 1`, [{}], 'in one transaction')
 })
 
 t.test('a Send of a stored booking is written down as well; a rehearsal and what is refused are not', async (t) => {
@@ -73,12 +74,15 @@ t.test('a decision is written down with what it decided, a refused one is not', 
   t.equal((await decide(id)).statusCode, 200)
   const [decision] = await sql`select chi from invii_decisioni`
   t.same((await written()).slice(1), [{ actor: decision!.chi, action: 'decisione', object: `invio:${id}`, details: { decisione: 'annulla' } }])
+  t.same(await sql`select action from audit_log a join invii_decisioni d on d.xmin = a.xmin`, [{ action: 'decisione' }], 'in one transaction')
 })
 
 t.test('stopping and resuming is written down', async (t) => {
   const { call, written, sql } = await house(t)
   await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  t.equal((await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length, 1, 'in one transaction')
   await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+  t.equal((await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length, 1, 'in one transaction')
   const [{ chi } = {}] = await sql`select chi from invii_sospensioni`
   t.same(await written(), [true, false].map((sospeso) => ({ actor: chi, action: 'sospensione', object: null, details: { sospeso } })))
 })
@@ -89,6 +93,16 @@ t.test('bookings that were deleted are written down by their ids; where none was
   await remove(server, [...ids, 4711])
   await remove(server, ids)
   t.same(await written(), [{ actor: 'server', action: 'prenotazioni_eliminate', object: null, details: { ids: ids.map(String) } }])
+})
+
+t.test('a deletion that fails when it is to be committed is not written down', async (t) => {
+  const { server, sql, written } = await house(t)
+  const { id } = await create(server.call)
+  await sql.unsafe(`
+    create function rifiuta () returns trigger language plpgsql as $$ begin raise exception 'all''ultimo'; end $$;
+    create constraint trigger rifiuta after delete on prenotazioni deferrable initially deferred for each row execute function rifiuta ()`)
+  t.equal((await remove(server, [id])).statusCode, 500)
+  t.same(await written(), [])
 })
 
 t.test('unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again', async (t) => {

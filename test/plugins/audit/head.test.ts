@@ -30,7 +30,6 @@ t.test('the end is noted when the log is verified and when the server closes, fo
   const server = await build(t)
   t.equal(notedIn(server), 0)
   await fill(server, 3)
-  t.equal(notedIn(server), 0, 'not with every entry')
   t.match(await server.app.audit.verify(), { integro: true, righe: 3 })
   t.equal(notedIn(server), 3)
   await fill(server, 2)

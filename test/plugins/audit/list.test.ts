@@ -113,11 +113,12 @@ t.test('it is for administrators alone, its verification too', async (t) => {
 
 t.test('what a query cannot mean is a 400 that names the field', async (t) => {
   const call = await admin(await build(t))
-  for (const [query, field] of [
+  const wrong: [query: string, field: string][] = [
     ['limit=0', 'limit'], ['limit=1001', 'limit'], ['cursor=!', 'cursor'], ['cursor=AAAA', 'cursor'], ['actor=', 'actor'], [`actor=${'a'.repeat(201)}`, 'actor'],
     ['action=', 'action'], ['action=altro', 'action'], ['da=', 'da'], ['da=ieri', 'da'], ['da=2026-02-30', 'da'], ['a=2026-02-30T00:00:00Z', 'a'],
     ['da=0000-01-01T00:00:00Z', 'da'], ['da=2026-11-21T00:00:00%2B15:00', 'da'], ['a=2026-11-21T00:00:00', 'a'], ['altro=1', 'altro']
-  ]) {
+  ]
+  for (const [query, field] of wrong) {
     const answer = await call('GET', `${AUDIT}?${query}`)
     t.match(answer.json(), { status: 400, dettagli: [{ campo: field }] }, query)
   }

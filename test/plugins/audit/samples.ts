@@ -44,7 +44,7 @@ export async function unwritable (sql: Connection['sql']): Promise<() => Promise
 
 /** Calls by an administrator. */
 export async function admin ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
-  const authorization = `Bearer ${await token({ role: 'service_role' })}`
+  const authorization = `Bearer ${await token({ name: 'amministratore', role: 'admin' })}`
   return (method: 'GET' | 'POST', url: string, body?: object) => (
     app.inject({ method, url, headers: { authorization }, ...(body === undefined ? {} : { payload: body }) }))
 }

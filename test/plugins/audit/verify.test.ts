@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sql as query, TransactionRollbackError } from 'drizzle-orm'
+import { eq, sql as query, TransactionRollbackError } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/index.ts'
 import { createKeys } from '#src/keys.ts'
@@ -89,6 +89,17 @@ t.test('a log of eight rows', async (t) => {
       for (let n = 4; n <= 8; n++) await stranger.append(tx, entry(n))
       return verifyChain(tx, keys, undefined)
     }), { integro: false, prima_riga_errata: 4 })
+  })
+
+  t.test('takes no row of another history of its own, though the key has written it', async (t) => {
+    const [other] = await undone(db, 'delete from audit_log where id > 3', async (tx) => {
+      await audit.append(tx, entry(40))
+      return tx.select().from(audit_log).where(eq(audit_log.id, 4))
+    }) ?? []
+    t.match(await undone(db, 'delete from audit_log where id = 4', async (tx) => {
+      await tx.insert(audit_log).values(other!)
+      return verifyChain(tx, keys, end)
+    }), { integro: false, prima_riga_errata: 5 })
   })
 
   t.test('put back from an older copy and written on with the right key, is not the one whose end was noted', async (t) => {

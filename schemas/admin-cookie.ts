@@ -1,0 +1,17 @@
+import { Type } from '@sinclair/typebox'
+import { Closed, Instant } from './common.ts'
+
+/** What comes with the cookies that open the pages for administrators. */
+export const CookieAnswer = Closed({
+  success: Type.Boolean(),
+  message: Type.String(),
+  expires_at: Type.String({ ...Instant, description: 'Fine dell’accesso, anche se usato di continuo' }),
+  status: Type.Integer()
+}, {
+  examples: [{
+    success: true,
+    message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso',
+    expires_at: '2026-11-21T17:30:00.000Z',
+    status: 200
+  }]
+})

@@ -1,0 +1,36 @@
+import { ConfigError, type Config } from '#src/config.ts'
+import { assertAllowedEndpoint } from '#src/alloggiati/soap/endpoint.ts'
+
+/** Where the external provider is, and what it is asked with. */
+export interface ExternalSettings {
+  /** Its public URL, without a slash at the end. */
+  url: string
+  /** Where it speaks the protocol of Supabase Auth; also the issuer of its tokens. */
+  base: string
+  anonKey: string
+  serviceKey: string | undefined
+  /** The secret of its HS256 tokens. Without it they are not taken. */
+  jwtSecret: Buffer | undefined
+}
+
+/** @throws ConfigError naming the variable */
+export function externalSettings ({ IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET }: Config): ExternalSettings {
+  const url = safeUrl(IDP_URL ?? '')
+  // Whoever reads the published key could sign with it.
+  if (IDP_JWT_SECRET?.includes('-----BEGIN')) throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
+  return {
+    url,
+    base: `${url}/auth/v1`,
+    anonKey: IDP_ANON_KEY ?? '',
+    serviceKey: IDP_SERVICE_KEY,
+    jwtSecret: IDP_JWT_SECRET === undefined ? undefined : Buffer.from(IDP_JWT_SECRET)
+  }
+}
+
+function safeUrl (text: string): string {
+  try {
+    const { search, hash } = assertAllowedEndpoint(text)
+    if (search === '' && hash === '') return text.replace(/\/+$/, '')
+  } catch {}
+  throw new ConfigError('IDP_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali né query')
+}

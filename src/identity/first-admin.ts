@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
+import { ConfigError, type Config } from '#src/config.ts'
+import { isEmail } from './email.ts'
+import { PASSWORD_PROBLEMS, passwordProblems } from './passwords.ts'
+import { countAdmins, createUser, deleteUser, findUser, updateUser } from './users.ts'
+
+export interface Account { email: string, password: string }
+
+const USUAL_EMAIL = 'admin@locanda.local'
+/** Any constant will do that nobody else takes. */
+const LOCK = 168_178
+/** 32 characters, none of which looks like another: five bits each. */
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
+const GROUPS = 6
+const GROUP = 4
+
+/**
+ * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one of its own making, which is returned
+ * so that somebody can be told. An account that has that address keeps its password.
+ * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
+ */
+export async function firstAdministrator (app: FastifyInstance, { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config): Promise<Account | undefined> {
+  if (IDP_URL !== undefined || await countAdmins(app.db) > 0) return undefined
+  const chosen = ADMIN_EMAIL !== undefined && ADMIN_PASSWORD !== undefined
+  const account = chosen ? { email: ADMIN_EMAIL, password: ADMIN_PASSWORD } : { email: USUAL_EMAIL, password: readablePassword() }
+  const isMade = await make(app, account, chosen)
+  return isMade && !chosen ? account : undefined
+}
+
+/** False when another process was first. */
+async function make (app: FastifyInstance, { email, password }: Account, chosen: boolean): Promise<boolean> {
+  return await app.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+    if (await countAdmins(tx) > 0) return false
+    const present = await findUser(tx, { email })
+    const theirs = chosen && present !== undefined && present.email_confirmed_at !== null
+    if (theirs) {
+      await updateUser(tx, present.id, { app_metadata: { ...present.app_metadata, role: 'admin' }, banned_until: null })
+      await app.audit.append(tx, { actor: 'sistema', action: 'utente_modificato', object: `user:${present.id}`, details: { role: 'admin' } })
+      return true
+    }
+    // Nobody has proven that the address is theirs: whoever signed up with it is not the administrator.
+    if (present) await deleteUser(tx, present.id)
+    const password_hash = await app.identity.passwords.hash(usable(password, email))
+    const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })
+    await app.audit.append(tx, { actor: 'sistema', action: 'utente_creato', object: `user:${id}`, details: { role: 'admin' } })
+    return true
+  })
+}
+
+function usable (password: string, email: string): string {
+  if (!isEmail(email)) throw new ConfigError('ADMIN_EMAIL', 'non è un indirizzo e-mail')
+  const [problem] = passwordProblems(password, email)
+  if (problem !== undefined) throw new ConfigError('ADMIN_PASSWORD', PASSWORD_PROBLEMS[problem])
+  return password
+}
+
+/** 120 bits that can be read out aloud. */
+function readablePassword (): string {
+  const characters = [...randomBytes(GROUPS * GROUP)].map((byte) => ALPHABET[byte % ALPHABET.length]!)
+  return Array.from({ length: GROUPS }, (_, at) => characters.slice(at * GROUP, (at + 1) * GROUP).join('')).join('-')
+}

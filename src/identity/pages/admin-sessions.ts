@@ -1,0 +1,50 @@
+import { and, arrayContains, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
+import { admin_sessions as table, api_keys } from '#drizzle/tables/index.ts'
+import type { Principal } from '#src/plugins/auth.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+
+const IDLE = sql`interval '15 minutes'`
+const LONGEST = sql`interval '8 hours'`
+
+/** A session of the pages: what it was granted to, by which it stands and falls. */
+export interface AdminSession {
+  /** `session:<id>`, `key:<id>`, or the id of a principal that has neither. */
+  principal: string
+  userId: string | null
+}
+
+export interface GrantedSession extends AdminSession { expires_at: Date }
+
+/** Begins a session for whoever asks; those that have ended are cleared away. */
+export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Principal): Promise<GrantedSession> {
+  await tx.delete(table).where(or(lte(table.expires_at, sql`now()`), lte(table.last_seen_at, sql`now() - ${IDLE}`)))
+  const [row] = await tx.insert(table).values({ id_hash, principal: credentialOf(caller), user_id: caller.userId ?? null, expires_at: sql`now() + ${LONGEST}` })
+    .returning()
+  return { principal: row!.principal, userId: row!.user_id, expires_at: row!.expires_at }
+}
+
+/** The session behind a cookie, if it goes on; looking at it keeps it from ending unused. */
+export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminSession | undefined> {
+  const [row] = await db.update(table).set({ last_seen_at: sql`now()` })
+    .where(and(eq(table.id_hash, id_hash), gt(table.expires_at, sql`now()`), gt(table.last_seen_at, sql`now() - ${IDLE}`)))
+    .returning({ principal: table.principal, userId: table.user_id })
+  return row
+}
+
+/** Who is behind a session; undefined when the key that it was granted to is not good for it any more. */
+export async function granteeOf (db: Executor, { principal, userId }: AdminSession): Promise<Principal | undefined> {
+  if (userId === null) return { id: principal, kind: 'service', admin: true }
+  const person: Principal = { id: `user:${userId}`, kind: 'user', admin: false, userId }
+  const [kind, id = ''] = principal.split(':')
+  if (kind === 'session') return { ...person, sessionId: id }
+  if (kind !== 'key') return person
+  const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
+    eq(api_keys.id, id), isNull(api_keys.revoked_at), gt(api_keys.expires_at, sql`now()`), arrayContains(api_keys.scopes, ['amministrazione'])
+  ))
+  return key && { ...person, keyId: id, scopes: key.scopes }
+}
+
+function credentialOf ({ id, sessionId, keyId }: Principal): string {
+  if (sessionId !== undefined) return `session:${sessionId}`
+  return keyId === undefined ? id : `key:${keyId}`
+}

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
+import { acceptNoBody } from '#src/plugins/json.ts'
+import { actorOf } from '../directory.ts'
+
+/** The keys that sign access tokens, for whoever must replace them before their time. */
+const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { signer: { signingKeys }, settled } = app.identity
+  acceptNoBody(app)
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/signing-keys/rotate',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'rotateChiaveDiFirma',
+      tags: ['Provider di identità'],
+      summary: 'Sostituisce la chiave che firma i token di accesso',
+      body: RotateBody,
+      response: { 200: RotateAnswer }
+    },
+    handler: async (request) => {
+      const { immediate = false } = request.body
+      const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
+        await app.audit.append(tx, { ...actorOf(request), action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}`, details: { immediate } })
+      })
+      await settled()
+      const message = immediate
+        ? 'Nuova chiave di firma in uso: i token già emessi sono rifiutati e vanno rinnovati'
+        : 'Nuova chiave di firma pubblicata: i token già emessi restano validi'
+      return { kid, signs_from: signsFrom.toISOString(), message, status: 200 }
+    }
+  })
+}
+export default signingKeyRoutes

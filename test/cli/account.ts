@@ -1,0 +1,23 @@
+import type { TestApp } from '#test/helper.ts'
+
+export const PASSWORD = 'CANARY-una-frase-lunga'
+export const EMAIL = 'anna@example.org'
+
+/** A person who can sign in with `PASSWORD`, made as an administrator's client makes one. */
+export async function account ({ app, token }: TestApp, changes: object = {}): Promise<void> {
+  const created = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/admin/users',
+    headers: { authorization: `Bearer ${await token({ service: true })}` },
+    payload: { email: EMAIL, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+  })
+  if (created.statusCode !== 200) throw new Error(created.body)
+}
+
+export interface KeyRow { id: string, name: string, scopes: string[], days: number, revoked: boolean }
+
+/** The keys that the server knows, in the order in which they were made. */
+export async function keysOf ({ app }: TestApp): Promise<KeyRow[]> {
+  return app.sql<KeyRow[]>`
+    select id, name, scopes, extract(days from expires_at - created_at)::int as days, revoked_at is not null as revoked from api_keys order by created_at`
+}

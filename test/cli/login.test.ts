@@ -1,0 +1,197 @@
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
+import { errorOf, user } from './process.ts'
+import { site } from './site.ts'
+import { freePort } from './stand-in.ts'
+
+const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
+const { app, url, logs } = server
+await account(server)
+const LOGIN = ['login', '--email', EMAIL]
+const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
+const LIST = ['prenotazioni', 'list']
+
+t.test('login keeps a key that works, in a file of the user\'s alone, and shows neither key nor password', async (t) => {
+  const { run, file, kept } = user(t)
+  const { code, stdout, stderr } = await run([...LOGIN, '--url', url], { input: `${PASSWORD}\n` })
+  t.equal(code, 0, stderr)
+  t.match(stdout, new RegExp(`^Accesso a ${url} riuscito: [^\\n]*\\d{4}-\\d\\d-\\d\\d\\.\\n$`))
+  t.equal(stderr, '')
+  const { key, ...rest } = kept()
+  t.match(rest, { url, id: /^[0-9a-f]{16}$/, expires_at: /^\d{4}-.*Z$/ })
+  t.strictSame(Object.keys(rest), ['url', 'id', 'expires_at'])
+  t.notMatch(stdout + stderr + JSON.stringify([kept(), logs]), PASSWORD)
+  t.notMatch(stdout + stderr + JSON.stringify(logs), String(key))
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(statSync(dirname(file)).mode & 0o777, 0o700)
+  t.same(readdirSync(dirname(file)), ['config.json'], 'and nothing beside it')
+  t.equal((await run(LIST)).code, 0)
+  t.match((await keysOf(server)).at(-1), { id: rest.id, name: hostname().slice(0, 100), days: 90, revoked: false })
+})
+
+t.test('the sign-in itself is ended again', async (t) => {
+  t.equal((await user(t).run(LOGIN, { env })).code, 0)
+  t.same(await app.sql`select from sessions`, [])
+})
+
+t.test('with --json login says what it keeps but the key', async (t) => {
+  const { run, kept } = user(t)
+  const { code, stdout } = await run(['--json', ...LOGIN], { env })
+  t.equal(code, 0)
+  const { id, expires_at } = kept()
+  t.strictSame(JSON.parse(stdout), { url, id, expires_at })
+})
+
+t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', async (t) => {
+  const { run } = user(t)
+  for (const input of [PASSWORD, `${PASSWORD}\n`, `${PASSWORD}\r\naltro\n`]) t.equal((await run(LOGIN, { env: { LOCANDA_URL: url }, input })).code, 0)
+  t.equal((await run(LOGIN, { env, input: 'un-altra\n' })).code, 0)
+  for (const input of ['', '\n', `\n${PASSWORD}`]) {
+    t.match(await run(LOGIN, { env: { LOCANDA_URL: url }, input }), { code: 2, stderr: 'Errore: Manca la password\n' })
+  }
+})
+
+t.test('wrong credentials end with 3, and nothing is kept', async (t) => {
+  const { run, file } = user(t)
+  for (const [email, password] of [[EMAIL, `${PASSWORD}x`], ['nessuno@example.org', PASSWORD]] as const) {
+    const refused = await run(['login', '--email', email], { env: { ...env, LOCANDA_PASSWORD: password } })
+    t.same(refused, { code: 3, stdout: '', stderr: 'Errore: E-mail o password non corrette\n' })
+  }
+  t.match(errorOf(await run(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), { codice: 'INVALID_CREDENTIALS', uscita: 3 })
+  t.throws(() => statSync(file), { code: 'ENOENT' })
+})
+
+t.test('a person who is banned, or whose address is not confirmed, is told so', async (t) => {
+  await account(server, { email: 'sospesa@example.org', ban_duration: '24h' })
+  await account(server, { email: 'nuova@example.org', email_confirm: false })
+  const { run } = user(t)
+  t.match(await run(['login', '--email', 'sospesa@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/ })
+  t.match(await run(['login', '--email', 'nuova@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*confermato[^\n]*\n$/ })
+})
+
+t.test('too many attempts end with 1 and the seconds to wait', async (t) => {
+  const strict = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
+  const { run } = user(t)
+  const attempt = () => run(LOGIN, { env: { LOCANDA_URL: strict.url, LOCANDA_PASSWORD: 'sbagliata' } })
+  t.equal((await attempt()).code, 3)
+  t.match(await attempt(), { code: 1, stdout: '', stderr: /^Errore: Troppi tentativi di accesso: riprovare fra \d+ secondi\n$/ })
+})
+
+t.test('a second login replaces the key and revokes the first', async (t) => {
+  const { run, kept, file } = user(t)
+  await run(LOGIN, { env })
+  const first = kept().id
+  chmodSync(dirname(file), 0o755)
+  t.match(await run(LOGIN, { env }), { code: 0, stderr: '' })
+  const second = kept().id
+  t.not(second, first)
+  const keys = await keysOf(server)
+  t.match(keys.filter(({ id }) => id === first || id === second), [{ id: first, revoked: true }, { id: second, revoked: false }])
+  t.equal((await run(LIST)).code, 0)
+  t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
+})
+
+t.test('a login after the first key has gone bad replaces it without a word', async (t) => {
+  const { run, keep } = user(t)
+  keep({ url, key: 'scaduta-da-molto' })
+  t.match(await run(LOGIN, { env }), { code: 0, stderr: '' })
+})
+
+t.test('the first key of another server that is gone is left, and named', async (t) => {
+  const { run, keep } = user(t)
+  keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove', id: 'feedfeedfeedfeed' })
+  t.match(await run(LOGIN, { env }), { code: 0, stderr: /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/ })
+})
+
+t.test('a key that cannot be kept is revoked again', async (t) => {
+  const { run, file } = user(t)
+  const config = dirname(dirname(file))
+  mkdirSync(dirname(config), { recursive: true })
+  symlinkSync(join(dirname(config), 'nessun', 'posto'), config)
+  const { code, stdout, stderr } = await run(LOGIN, { env })
+  t.equal(code, 1)
+  t.equal(stdout, '')
+  t.match(stderr, /^Errore: Impossibile scrivere [^\n]+\n$/)
+  t.match((await keysOf(server)).at(-1), { revoked: true })
+})
+
+t.test('logout revokes the key and forgets it', async (t) => {
+  const { run, file, kept } = user(t)
+  await run(LOGIN, { env })
+  const { id } = kept()
+  const out = await run(['logout'])
+  t.match(out, { code: 0, stderr: '', stdout: /^La chiave per http[^\n]+\n$/ })
+  t.match((await keysOf(server)).find((key) => key.id === id), { revoked: true })
+  t.throws(() => statSync(file), { code: 'ENOENT' })
+  t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'once is enough')
+})
+
+t.test('a key that is expired or revoked ends with 3 and the advice; logout forgets it all the same', async (t) => {
+  for (const spoil of [
+    (id: string) => app.sql`update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`,
+    (id: string) => app.sql`update api_keys set revoked_at = now() where id = ${id}`
+  ]) {
+    const { run, file, kept } = user(t)
+    await run(LOGIN, { env })
+    await spoil(String(kept().id))
+    const { code, stdout, stderr } = await run(LIST)
+    t.equal(code, 3)
+    t.equal(stdout, '')
+    t.match(stderr, /^Errore: [^\n]*scaduta[^\n]*«locanda login»\n$/)
+    t.equal((await run(['logout'])).code, 0)
+    t.throws(() => statSync(file), { code: 'ENOENT' })
+  }
+})
+
+t.test('when the server cannot be reached logout keeps the key, which is still good', async (t) => {
+  const { run, file, keep } = user(t)
+  keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove' })
+  const { code, stderr } = await run(['logout'])
+  t.equal(code, 4)
+  t.match(stderr, file)
+  t.ok(statSync(file))
+})
+
+t.test('key makes a further key, shows it alone and once, and keeps nothing', async (t) => {
+  const { run, file } = user(t)
+  const { code, stdout, stderr } = await run(['key', '--email', EMAIL, '--giorni', '7', '--scope', 'lettura', 'invio'], { env })
+  t.equal(code, 0, stderr)
+  t.match(stdout, /^\S+\n$/)
+  t.throws(() => statSync(file), { code: 'ENOENT' })
+  const made = (await keysOf(server)).at(-1)
+  t.match(made, { scopes: ['lettura', 'invio'], days: 7, revoked: false })
+  t.match(stderr, made?.id)
+  t.notMatch(stderr, stdout.trim())
+  t.notMatch(stdout + stderr + JSON.stringify(logs), PASSWORD)
+  const use = async (method: string, body?: string) => (await fetch(`${url}/api/v1/prenotazioni`, { method, body, headers: { 'x-api-key': stdout.trim(), 'content-type': 'application/json' } })).status
+  t.equal(await use('GET'), 200)
+  t.equal(await use('POST', '{}'), 403)
+  t.same(await app.sql`select from sessions`, [])
+})
+
+t.test('with --json key shows the whole object, and one scope can be repeated', async (t) => {
+  const { run } = user(t)
+  const { code, stdout, stderr } = await run(['--json', 'key', '--email', EMAIL, '--scope', 'lettura', '--scope', 'scrittura'], { env })
+  t.equal(code, 0, stderr)
+  t.equal(stderr, '')
+  t.match(JSON.parse(stdout), { apiKey: String, id: String, created_at: String, expires_at: String })
+  t.match((await keysOf(server)).at(-1), { scopes: ['lettura', 'scrittura'], days: 90 })
+})
+
+t.test('key wants the password even where a key is kept', async (t) => {
+  const { run } = user(t)
+  await run(LOGIN, { env })
+  t.equal((await run(['key', '--email', EMAIL], { env: { ...env, LOCANDA_PASSWORD: 'sbagliata' } })).code, 3)
+  t.equal((await run(['key', '--email', EMAIL], { env: { LOCANDA_URL: url } })).code, 2)
+})
+
+t.test('what a key may not do ends with 1 and the server\'s words', async (t) => {
+  const { run, keep } = user(t)
+  const made = await run(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
+  keep({ url, key: made.stdout.trim() })
+  t.equal((await run(LIST)).code, 0)
+  t.match(await run(['alloggiati', 'invio', '--test', '--prenotazione', '1']), { code: 1, stderr: /^Errore: Questa chiave non è abilitata[^\n]*\n$/ })
+})
