@@ -16,7 +16,7 @@ const OPEN_OBJECTS = new Set(['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((
 const isProviders = (at: string) => / \/auth\/v1\//.test(at)
 
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
-const SECURITY = { public: undefined, user: [{ bearer: [] }], auth: ANY_CREDENTIAL, admin: ANY_CREDENTIAL }
+const SECURITY = { public: undefined, cookie: undefined, user: [{ bearer: [] }], auth: ANY_CREDENTIAL, admin: ANY_CREDENTIAL }
 
 /** Whoever comes can ask for these. */
 const PUBLIC = [

@@ -8,11 +8,13 @@ import { openSocket } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
 const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+/** Known beforehand, so that nothing is to be told. */
+const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
 const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
 
 async function started (t: Test) {
   const database = await testDatabase(t)
-  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url })
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url, ...ADMIN })
   const base = await server.ready
   return { ...database, server, base, port: Number(new URL(base).port) }
 }
@@ -94,4 +96,35 @@ t.test('a port that is taken ends the start with code 1 and one line, and nothin
   const second = serverProcess(t, { API_KEY, DATABASE_URL: url, PORT: String(port) })
   t.equal(await second.exit, 1)
   t.match(second.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
+
+t.test('the first start makes an administrator and says how to sign in, once and not in the log', async (t) => {
+  const { url } = await testDatabase(t)
+  const first = serverProcess(t, { DATABASE_URL: url })
+  const base = await first.ready
+  const [, email = '', password = ''] = /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
+  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) })
+  t.equal(answer.status, 200)
+  const { access_token: token } = await answer.json() as { access_token: string }
+  t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  first.signal('SIGTERM')
+  t.equal(await first.exit, 0)
+  t.equal(email, 'admin@locanda.local')
+  t.ok(password.length > 20)
+  t.notOk(JSON.stringify(first.logs).includes(password))
+  t.equal(first.errors().split(password).length, 2)
+
+  const second = serverProcess(t, { DATABASE_URL: url, ...ADMIN })
+  await second.ready
+  second.signal('SIGTERM')
+  t.equal(await second.exit, 0)
+  t.equal(second.errors(), '')
+})
+
+t.test('a password for the first administrator that everybody knows ends the start with code 1 and one line', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const server = serverProcess(t, { DATABASE_URL: url, ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'password' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: ADMIN_PASSWORD: [^\n]+\n$/)
+  t.equal((await sql`select from users`).count, 0)
 })

@@ -1,6 +1,6 @@
 import { baseUrl, DEFAULT_URL, isPrivate } from './address.ts'
 import { refusal } from './answers.ts'
-import { CliError, EXIT, notSignedIn, usageError } from './errors.ts'
+import { notSignedIn, usageError } from './errors.ts'
 import { exchange, type Answer, type Request } from './exchange.ts'
 import { createOutput, type Output } from './output.ts'
 import { readKey, type StoredKey } from './stored-key.ts'
@@ -73,9 +73,6 @@ export async function ownKey (context: Context): Promise<StoredKey> {
 export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { url, key } = await ownKey(context)
   const answer = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
-  if (answer.status === 401) {
-    const { codice, risposta } = refusal(answer)
-    throw new CliError(EXIT.credentials, codice, 'La chiave salvata non è valida, è scaduta o è stata revocata: eseguire «locanda login»', risposta)
-  }
+  if (answer.status === 401) throw notSignedIn('La chiave salvata non è valida, è scaduta o è stata revocata', refusal(answer).risposta)
   return answer
 }

@@ -29,7 +29,9 @@ export class CliError extends Error {
   }
 }
 
+/** The command line itself is wrong. */
 export const usageError = (message: string) => new CliError(EXIT.usage, 'USO_NON_VALIDO', message)
 
-const NOT_SIGNED_IN = 'eseguire «locanda login»'
-export const notSignedIn = (reason: string) => new CliError(EXIT.credentials, 'NON_AUTENTICATO', `${reason}: ${NOT_SIGNED_IN}`)
+/** There is no key that could be used, or the server does not take it: signing in helps. */
+export const notSignedIn = (reason: string, risposta?: object) =>
+  new CliError(EXIT.credentials, 'NON_AUTENTICATO', `${reason}: eseguire «locanda login»`, risposta)

@@ -19,6 +19,7 @@ import type { Terminal } from './terminal.ts'
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
 type SourceOptions = Omit<Source, 'file'>
+
 /**
  * All commands, their options and their help.
  * @param finish told the exit code of the command that was run

@@ -26,8 +26,7 @@ export async function mintKey (context: Context, base: string, email: string | u
   requirePrivate(base)
   if (email === undefined && !isInteractive(context)) throw usageError('Senza un terminale l\'indirizzo va indicato con --email')
   const settings = expectBody<Static<typeof Entrance>>(await context.send(base, '/api/config'), 'backendUrl', 'backendKey')
-  const provider = baseUrl(String(settings.backendUrl), 'Il provider di identità indicato dal server')
-  requirePrivate(provider)
+  const provider = providerAddress(settings.backendUrl)
   const apikey = String(settings.backendKey)
 
   const bearer = await signIn(context, provider, apikey, await credentials(context, email))
@@ -70,6 +69,17 @@ function refused ({ status, headers, body }: Answer): CliError {
     return new CliError(EXIT.failed, codice, `Troppi tentativi di accesso: riprovare ${seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'}`)
   }
   return new CliError(EXIT.credentials, codice, REFUSALS[reason] ?? `Accesso rifiutato (${reason || status})`)
+}
+
+/** The same demands on an address that a server has named; but that is its fault, and no wrong use. */
+function providerAddress (given: string): string {
+  try {
+    const provider = baseUrl(String(given), 'Il provider di identità indicato dal server')
+    requirePrivate(provider)
+    return provider
+  } catch (err) {
+    throw err instanceof CliError ? new CliError(EXIT.failed, 'PROVIDER_NON_VALIDO', err.message) : err
+  }
 }
 
 function requirePrivate (base: string): void {

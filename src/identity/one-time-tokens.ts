@@ -66,7 +66,8 @@ export async function takeByCode (
   // The lock lets one of many guesses at once be counted after the other.
   const rows = await tx.select().from(t).where(and(whose, inArray(t.kind, kinds), alive, lt(t.attempts, MAX_ATTEMPTS)))
     .orderBy(desc(t.created_at), t.id).limit(CANDIDATES).for('update')
-  const found = rows.map(typed).find(({ user_id, kind, otp_fingerprint }) => timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, code)))
+  const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) => timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, code))
+  const found = rows.map(typed).find(isRight)
   if (found) await tx.delete(t).where(eq(t.id, found.id))
   else await tx.update(t).set({ attempts: sql`${t.attempts} + 1` }).where(inArray(t.id, rows.map(({ id }) => id)))
   return found
@@ -74,8 +75,9 @@ export async function takeByCode (
 
 /** The address that has agreed to a change, if one has. */
 export async function provenHalf (tx: Executor, user_id: string): Promise<string | undefined> {
-  const [mark] = await tx.select({ sent_to: t.sent_to }).from(t).where(and(eq(t.user_id, user_id), eq(t.kind, 'email_change_half' satisfies TokenKind), alive))
-  return mark?.sent_to
+  const mark = and(eq(t.user_id, user_id), eq(t.kind, 'email_change_half' satisfies TokenKind), alive)
+  const [found] = await tx.select({ sent_to: t.sent_to }).from(t).where(mark)
+  return found?.sent_to
 }
 
 /** What a person was sent is good for nothing any more: all of it, or these kinds. */

@@ -86,6 +86,8 @@ export default fp<{ config: Config, authenticator: Authenticator }>(async functi
     const { authorization, 'x-api-key': header } = request.headers
     const query = takeQueryKey(request)
     const key = header ?? query
+    // Nobody is asked who they are where it makes no difference: what everybody may have is there without a database, too.
+    if (request.routeOptions.config.access === 'public') return 'no_authorization'
     if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
     const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
     if (token === undefined) return 'no_authorization'

@@ -3,6 +3,7 @@ import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { codecBench } from './codec.ts'
 import { fill } from './data.ts'
 import type { BenchResult } from './harness.ts'
+import { bearer, underSignIns } from './identity.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { growth, memory, throughput } from './requests.ts'
 import { starts } from './start.ts'
@@ -35,7 +36,7 @@ async function onServers (): Promise<BenchResult[]> {
     const few = await fill(cluster.url, 'bench_few', FEW)
     const small = await locanda(few)
     const peer = await started(startPeer(few))
-    const compared = report(await throughput(small, peer))
+    const compared = report([...await throughput(small, peer), await bearer(small), await underSignIns(small)])
     const many = await fill(cluster.url, 'bench_many', MANY)
     const large = await locanda(many)
     return [...compared, ...report(await growth(large, small)), ...report(await memory(large, MANY))]

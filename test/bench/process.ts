@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
+export const ADMIN = { email: 'capo@example.org', password: 'una-frase-di-prova-lunga' }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_LIMIT_MS = 60_000
@@ -40,7 +41,7 @@ export async function startLocanda ({ dataDir, databaseUrl }: { dataDir: string,
   const port = await freePort()
   const started = performance.now()
   const child = run('sh', ['-c', scripts.start], openSync(join(dataDir, 'server.log'), 'a'), {
-    PORT: String(port), DATA_DIR: dataDir, API_KEY, RATE_LIMIT_MAX: '1000000000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
+    PORT: String(port), DATA_DIR: dataDir, API_KEY, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, RATE_LIMIT_MAX: '1000000000', RATE_LIMIT_LOGIN_MAX: '1000000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
   })
   const url = `http://127.0.0.1:${port}`
   while (!await isReady(url)) {

@@ -10,9 +10,9 @@ const CONNECTIONS = 8
 const SECONDS = 2
 /** Requests one after the other, for a latency. */
 const SEQUENCE = 300
-const headers = { 'x-api-key': API_KEY }
+const KEY = { 'x-api-key': API_KEY }
 
-const DETAIL = '/api/v1/prenotazioni/500'
+export const DETAIL = '/api/v1/prenotazioni/500'
 const LIST = '/api/v1/prenotazioni'
 
 /** Requests a second against the bare peer, on a database of 1,000 bookings. */
@@ -32,7 +32,7 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
 }
 
 /** Milliseconds a request under load; the server's processor time a request goes into `spent`. */
-async function load (server: Running, path: string, spent: number[]): Promise<number> {
+export async function load (server: Running, path: string, spent: number[], headers: Record<string, string> = KEY): Promise<number> {
   const before = server.cpu()
   const { requests, duration, non2xx, errors } = await autocannon({ url: server.url + path, connections: CONNECTIONS, duration: SECONDS, headers })
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests for ${path} failed`)
@@ -54,7 +54,7 @@ async function latency (server: Running, path: string): Promise<number> {
   const times: number[] = []
   for (let turn = 0; turn < SEQUENCE; turn++) {
     const start = performance.now()
-    const answer = await fetch(server.url + path, { headers })
+    const answer = await fetch(server.url + path, { headers: KEY })
     await answer.arrayBuffer()
     if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
     times.push(performance.now() - start)
@@ -89,7 +89,7 @@ async function growthOf (server: Running, path: string, pauseMs: number): Promis
 
 function transfer (url: string, pauseMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    get(url, { headers }, async (answer) => {
+    get(url, { headers: KEY }, async (answer) => {
       let bytes = 0
       for await (const chunk of answer) {
         bytes += (chunk as Buffer).length

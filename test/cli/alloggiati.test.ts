@@ -11,7 +11,7 @@ import { site } from './site.ts'
 
 const server = await site(t, { TODAY: today })
 const { app, call, url } = server
-const { run, keep } = user(t)
+const { run, act, keep } = user(t)
 keep({ url, key: API_KEY })
 
 const folder = temporaryFolder(t)
@@ -36,10 +36,10 @@ t.test('check says that the service is reached, and in which mode', async (t) =>
 
 t.test('check of a service that is not there ends with 1 and the reason', async (t) => {
   const other = await site(t, { ALLOGGIATI_MODE: 'production' })
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   keep({ url: other.url, key: API_KEY })
-  t.same(await run(['alloggiati', 'check']), { code: 1, stdout: '', stderr: 'Errore: Credenziali Alloggiati Web non configurate\n' })
-  t.match(errorOf(await run(['alloggiati', 'check', '--json'])), { codice: 'CREDENZIALI_MANCANTI', risposta: { connected: false } })
+  t.same(await act(['alloggiati', 'check']), { code: 1, stdout: '', stderr: 'Errore: Credenziali Alloggiati Web non configurate\n' })
+  t.match(errorOf(await act(['alloggiati', 'check', '--json'])), { codice: 'CREDENZIALI_MANCANTI', risposta: { connected: false } })
 })
 
 t.test('valida takes a file, or standard input, and tells warnings without minding them', async (t) => {
@@ -54,25 +54,25 @@ t.test('valida takes a file, or standard input, and tells warnings without mindi
 })
 
 t.test('valida ends with 5 where there are errors, and names guests from 1', async (t) => {
-  const { code, stdout, stderr } = await run(['alloggiati', 'valida', file(bad)])
+  const { code, stdout, stderr } = await act(['alloggiati', 'valida', file(bad)])
   t.equal(code, 5)
   t.match(stdout, /^Le schedine contengono errori:\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}[^\n]+\n$/)
   t.equal(stderr, '')
-  const json = await run(['--json', 'alloggiati', 'valida', file(bad)])
+  const json = await act(['--json', 'alloggiati', 'valida', file(bad)])
   t.equal(json.code, 5)
   t.match(JSON.parse(json.stdout), { valid: false, errors: [{ ospite: 1, campo: 'provincia_nascita' }], warnings: [] })
   t.equal(json.stderr, '')
 })
 
 t.test('valida takes what is stored of a booking', async (t) => {
-  t.same(await run(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), { code: 0, stdout: 'Le schedine sono valide.\n', stderr: '' })
-  t.match(JSON.parse((await run(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id)])).stdout), { valid: true, soggiorno: { id: stored.id } })
-  t.equal((await run(['alloggiati', 'valida', '--prenotazione', String(empty.id)])).code, 5)
-  t.equal((await run(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
+  t.same(await act(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), { code: 0, stdout: 'Le schedine sono valide.\n', stderr: '' })
+  t.match(JSON.parse((await act(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id)])).stdout), { valid: true, soggiorno: { id: stored.id } })
+  t.equal((await act(['alloggiati', 'valida', '--prenotazione', String(empty.id)])).code, 5)
+  t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
 t.test('an apartment is passed on', async (t) => {
-  const { stdout } = await run(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id), '--appartamento', '7'])
+  const { stdout } = await act(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id), '--appartamento', '7'])
   t.match(JSON.parse(stdout), { soggiorno: { id_appartamento: 7 } })
 })
 
@@ -85,18 +85,18 @@ t.test('a test of good records ends with 0 and registers nothing, whatever the f
 })
 
 t.test('a test of what is stored of a booking registers nothing', async (t) => {
-  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', '--prenotazione', String(stored.id)])
+  const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', '--prenotazione', String(stored.id)])
   t.equal(code, 0, stderr)
   t.equal(stdout, '1 schedina valida: nessuna registrazione, era una prova.\n')
-  t.equal((await run(['alloggiati', 'invio', '--test', '--prenotazione', String(empty.id)])).code, 5)
+  t.equal((await act(['alloggiati', 'invio', '--test', '--prenotazione', String(empty.id)])).code, 5)
 })
 
 t.test('a test of bad records ends with 5 and names them', async (t) => {
-  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', file(bad)])
+  const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', file(bad)])
   t.equal(code, 5)
   t.match(stdout, /^Le schedine contengono errori e non sono state inviate\.\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}/)
   t.equal(stderr, '')
-  const json = await run(['--json', 'alloggiati', 'invio', '--test', file(bad)])
+  const json = await act(['--json', 'alloggiati', 'invio', '--test', file(bad)])
   t.equal(json.code, 5)
   t.match(JSON.parse(json.stdout), { success: false, codice: 'VALIDAZIONE', errors: [{ ospite: 1 }] })
 })
@@ -105,15 +105,15 @@ t.test('a test that the police refuses ends with 5 and says what of whom; one th
   const police = await standIn(t)
   police.on.Test = answer(rowsReply('Test', [true, false]))
   const real = await site(t, productionEnviron(police))
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   keep({ url: real.url, key: API_KEY })
   const schedine = file(invio([guestNo(1), guestNo(2)]))
-  const { code, stdout, stderr } = await run(['alloggiati', 'invio', '--test', schedine])
+  const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', schedine])
   t.equal(code, 5, stderr)
   t.match(stdout, /^Il servizio ha rifiutato una o più schedine\.\nOSPITE {2}ESITO {6}MESSAGGIO\n {5}1 {2}valida\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: /)
 
   await police.stop()
-  const unanswered = await run(['alloggiati', 'invio', '--test', schedine])
+  const unanswered = await act(['alloggiati', 'invio', '--test', schedine])
   t.match(unanswered, { code: 1, stdout: '', stderr: /^Errore: Servizio Alloggiati Web non raggiungibile[^\n]*\n$/ })
   t.same(police.callsOf('Send'), [])
 })
@@ -125,7 +125,7 @@ t.test('a file that cannot be used is said in one line: 1 when it cannot be read
   ]
   for (const [path, expected, says] of cases) {
     for (const command of [['valida'], ['invio', '--test']]) {
-      const { code, stdout, stderr } = await run(['alloggiati', ...command, path])
+      const { code, stdout, stderr } = await act(['alloggiati', ...command, path])
       t.equal(code, expected, path)
       t.equal(stdout, '')
       t.match(stderr, /^Errore: [^\n]+\n$/)
@@ -137,7 +137,7 @@ t.test('a file that cannot be used is said in one line: 1 when it cannot be read
 
 t.test('a file that is not of the contract ends with 1 and names the field', async (t) => {
   for (const command of [['valida'], ['invio', '--test']]) {
-    const { code, stderr } = await run(['alloggiati', ...command, file({ ...good, extra: 1 })])
+    const { code, stderr } = await act(['alloggiati', ...command, file({ ...good, extra: 1 })])
     t.equal(code, 1)
     t.match(stderr, 'extra')
   }

@@ -14,11 +14,11 @@ const skip = own === undefined ? 'openssl is not installed: no certificate to te
 const EMPTY = { body: { data: [] } }
 
 t.test('a server that is not there ends with 4 and one line, whatever the command', async (t) => {
-  const { run, keep } = user(t)
+  const { run, act, keep } = user(t)
   const url = `http://127.0.0.1:${await freePort()}`
   keep({ url, key: KEY })
   for (const args of [LIST, ['prenotazioni', 'show', '1'], ['alloggiati', 'check'], ['login', '--email', 'anna@example.com'], ['key', '--email', 'anna@example.com'], ['logout']]) {
-    const { code, stdout, stderr } = await run(args, { env: { LOCANDA_PASSWORD: 'CANARY-password' } })
+    const { code, stdout, stderr } = await act(args, { env: { LOCANDA_PASSWORD: 'CANARY-password' } })
     t.equal(code, 4, args.join(' '))
     t.equal(stdout, '')
     t.match(stderr, /^Errore: Server non raggiungibile: http:\/\/127\.0\.0\.1:\d+ \(connessione rifiutata\)[^\n]*\n$/)
@@ -29,8 +29,8 @@ t.test('a server that is not there ends with 4 and one line, whatever the comman
 
 t.test('without a key the advice is to sign in, and nobody is asked anything', async (t) => {
   const { url, received } = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
-  const { run } = user(t)
-  const { code, stderr } = await run([...LIST, '--url', url])
+  const { act } = user(t)
+  const { code, stderr } = await act([...LIST, '--url', url])
   t.equal(code, 3)
   t.match(stderr, /^Errore: [^\n]*«locanda login»\n$/)
   t.same(received, [])
@@ -38,11 +38,11 @@ t.test('without a key the advice is to sign in, and nobody is asked anything', a
 
 t.test('a key that the server does not take ends with 3 and the same advice', async (t) => {
   const { url } = await site(t)
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   for (const key of ['nessuna-chiave-0123456789', `${API_KEY}x`]) {
     keep({ url, key })
     for (const args of [LIST, ['prenotazioni', 'show', '1'], ['alloggiati', 'check'], ['alloggiati', 'valida', '--prenotazione', '1']]) {
-      const { code, stdout, stderr } = await run(args)
+      const { code, stdout, stderr } = await act(args)
       t.equal(code, 3, args.join(' '))
       t.equal(stdout, '')
       t.match(stderr, /^Errore: [^\n]*«locanda login»\n$/)
@@ -52,41 +52,41 @@ t.test('a key that the server does not take ends with 3 and the same advice', as
 })
 
 t.test('the address: --url, else LOCANDA_URL, else the stored one', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   const [first, second, third] = [await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }), await standIn(t, {}), await standIn(t, {})]
   keep({ url: `${first.url}/`, key: KEY })
-  t.equal((await run(LIST)).code, 0)
-  t.equal((await run(LIST, { env: { LOCANDA_URL: '' } })).code, 0)
-  t.equal((await run([...LIST, '--url', first.url], { env: { LOCANDA_URL: second.url } })).code, 0)
+  t.equal((await act(LIST)).code, 0)
+  t.equal((await act(LIST, { env: { LOCANDA_URL: '' } })).code, 0)
+  t.equal((await act([...LIST, '--url', first.url], { env: { LOCANDA_URL: second.url } })).code, 0)
   t.equal(first.received.length, 3)
-  t.match((await run(LIST, { env: { LOCANDA_URL: second.url } })).stderr, second.url)
-  t.match((await run([...LIST, '--url', third.url], { env: { LOCANDA_URL: second.url } })).stderr, third.url)
+  t.match((await act(LIST, { env: { LOCANDA_URL: second.url } })).stderr, second.url)
+  t.match((await act([...LIST, '--url', third.url], { env: { LOCANDA_URL: second.url } })).stderr, third.url)
 })
 
 t.test('the key goes to the address that it is stored for, and to no other', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   const [own, other] = [await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }), await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })]
   keep({ url: own.url, key: KEY })
   for (const url of [other.url, own.url.replace('127.0.0.1', 'localhost'), `${own.url}/altro`]) {
     for (const args of [LIST, ['logout'], ['alloggiati', 'check']]) {
-      const { code, stderr } = await run(args, { env: { LOCANDA_URL: url } })
+      const { code, stderr } = await act(args, { env: { LOCANDA_URL: url } })
       t.equal(code, 3, url)
       t.match(stderr, '«locanda login»')
     }
   }
   t.same([...own.received, ...other.received], [])
-  t.equal((await run(LIST)).code, 0)
+  t.equal((await act(LIST)).code, 0)
   t.equal(own.received[0]?.headers['x-api-key'], KEY)
   t.notMatch(own.received[0]?.url, KEY)
 })
 
 t.test('a redirect is not followed: the key stays where it is', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   const other = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
   for (const status of [301, 302, 307, 308]) {
     const own = await standIn(t, { 'GET /api/v1/prenotazioni': { status, headers: { location: `${other.url}/api/v1/prenotazioni` } } })
     keep({ url: own.url, key: KEY })
-    const { code, stdout, stderr } = await run(LIST)
+    const { code, stdout, stderr } = await act(LIST)
     t.equal(code, 1)
     t.equal(stdout, '')
     t.match(stderr, other.url)
@@ -95,14 +95,14 @@ t.test('a redirect is not followed: the key stays where it is', async (t) => {
 })
 
 t.test('answers that are not of this service end with 1 and one line', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   for (const reply of [
     { body: '<html>Benvenuti</html>' }, { body: '' }, { body: '[]' }, { body: 'null' }, { body: {} }, { status: 502, body: '<html>Bad Gateway</html>' }, { status: 404, body: 'no' },
     { status: 500, body: 'null' }, { status: 403, body: { error: 7 } }
   ]) {
     const { url } = await standIn(t, { 'GET /api/v1/prenotazioni': reply })
     keep({ url, key: KEY })
-    const { code, stdout, stderr } = await run(LIST)
+    const { code, stdout, stderr } = await act(LIST)
     t.equal(code, 1, JSON.stringify(reply))
     t.equal(stdout, '')
     t.match(stderr, /^Errore: [^\n]+\n$/)
@@ -111,7 +111,7 @@ t.test('answers that are not of this service end with 1 and one line', async (t)
 })
 
 t.test('what a server says cannot steer the terminal', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   const hostile = 'Anna\u001b[2J\u009b31m\r\nErrore: finto\u202e'
   const { url } = await standIn(t, {
     'GET /api/v1/prenotazioni': {
@@ -120,10 +120,10 @@ t.test('what a server says cannot steer the terminal', async (t) => {
     'GET /api/v1/prenotazioni/1': { status: 404, body: { error: hostile, codice: 'X' } }
   })
   keep({ url, key: KEY })
-  const listed = await run(LIST)
+  const listed = await act(LIST)
   t.equal(listed.code, 0)
   t.equal(listed.stdout.split('\n').length, 3)
-  const refused = await run(['prenotazioni', 'show', '1'])
+  const refused = await act(['prenotazioni', 'show', '1'])
   t.match(refused.stderr, /^Errore: Anna[^\n]*\n$/)
   t.notMatch(listed.stdout + refused.stderr, /[^\P{Cc}\n]|\u202e/u)
 })

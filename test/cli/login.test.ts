@@ -55,63 +55,63 @@ t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', 
 })
 
 t.test('wrong credentials end with 3, and nothing is kept', async (t) => {
-  const { run, file } = user(t)
+  const { act, file } = user(t)
   for (const [email, password] of [[EMAIL, `${PASSWORD}x`], ['nessuno@example.org', PASSWORD]] as const) {
-    const refused = await run(['login', '--email', email], { env: { ...env, LOCANDA_PASSWORD: password } })
+    const refused = await act(['login', '--email', email], { env: { ...env, LOCANDA_PASSWORD: password } })
     t.same(refused, { code: 3, stdout: '', stderr: 'Errore: E-mail o password non corrette\n' })
   }
-  t.match(errorOf(await run(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), { codice: 'INVALID_CREDENTIALS', uscita: 3 })
+  t.match(errorOf(await act(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), { codice: 'INVALID_CREDENTIALS', uscita: 3 })
   t.throws(() => statSync(file), { code: 'ENOENT' })
 })
 
 t.test('a person who is banned, or whose address is not confirmed, is told so', async (t) => {
   await account(server, { email: 'sospesa@example.org', ban_duration: '24h' })
   await account(server, { email: 'nuova@example.org', email_confirm: false })
-  const { run } = user(t)
-  t.match(await run(['login', '--email', 'sospesa@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/ })
-  t.match(await run(['login', '--email', 'nuova@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*confermato[^\n]*\n$/ })
+  const { act } = user(t)
+  t.match(await act(['login', '--email', 'sospesa@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/ })
+  t.match(await act(['login', '--email', 'nuova@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*confermato[^\n]*\n$/ })
 })
 
 t.test('too many attempts end with 1 and the seconds to wait', async (t) => {
   const strict = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
-  const { run } = user(t)
-  const attempt = () => run(LOGIN, { env: { LOCANDA_URL: strict.url, LOCANDA_PASSWORD: 'sbagliata' } })
+  const { act } = user(t)
+  const attempt = () => act(LOGIN, { env: { LOCANDA_URL: strict.url, LOCANDA_PASSWORD: 'sbagliata' } })
   t.equal((await attempt()).code, 3)
   t.match(await attempt(), { code: 1, stdout: '', stderr: /^Errore: Troppi tentativi di accesso: riprovare fra \d+ secondi\n$/ })
 })
 
 t.test('a second login replaces the key and revokes the first', async (t) => {
-  const { run, kept, file } = user(t)
-  await run(LOGIN, { env })
+  const { act, kept, file } = user(t)
+  await act(LOGIN, { env })
   const first = kept().id
   chmodSync(dirname(file), 0o755)
-  t.match(await run(LOGIN, { env }), { code: 0, stderr: '' })
+  t.match(await act(LOGIN, { env }), { code: 0, stderr: '' })
   const second = kept().id
   t.not(second, first)
   const keys = await keysOf(server)
   t.match(keys.filter(({ id }) => id === first || id === second), [{ id: first, revoked: true }, { id: second, revoked: false }])
-  t.equal((await run(LIST)).code, 0)
+  t.equal((await act(LIST)).code, 0)
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
 })
 
 t.test('a login after the first key has gone bad replaces it without a word', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   keep({ url, key: 'scaduta-da-molto' })
-  t.match(await run(LOGIN, { env }), { code: 0, stderr: '' })
+  t.match(await act(LOGIN, { env }), { code: 0, stderr: '' })
 })
 
 t.test('the first key of another server that is gone is left, and named', async (t) => {
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove', id: 'feedfeedfeedfeed' })
-  t.match(await run(LOGIN, { env }), { code: 0, stderr: /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/ })
+  t.match(await act(LOGIN, { env }), { code: 0, stderr: /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/ })
 })
 
 t.test('a key that cannot be kept is revoked again', async (t) => {
-  const { run, file } = user(t)
+  const { act, file } = user(t)
   const config = dirname(dirname(file))
   mkdirSync(dirname(config), { recursive: true })
   symlinkSync(join(dirname(config), 'nessun', 'posto'), config)
-  const { code, stdout, stderr } = await run(LOGIN, { env })
+  const { code, stdout, stderr } = await act(LOGIN, { env })
   t.equal(code, 1)
   t.equal(stdout, '')
   t.match(stderr, /^Errore: Impossibile scrivere [^\n]+\n$/)
@@ -134,22 +134,22 @@ t.test('a key that is expired or revoked ends with 3 and the advice; logout forg
     (id: string) => app.sql`update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`,
     (id: string) => app.sql`update api_keys set revoked_at = now() where id = ${id}`
   ]) {
-    const { run, file, kept } = user(t)
-    await run(LOGIN, { env })
+    const { act, file, kept } = user(t)
+    await act(LOGIN, { env })
     await spoil(String(kept().id))
-    const { code, stdout, stderr } = await run(LIST)
+    const { code, stdout, stderr } = await act(LIST)
     t.equal(code, 3)
     t.equal(stdout, '')
     t.match(stderr, /^Errore: [^\n]*scaduta[^\n]*«locanda login»\n$/)
-    t.equal((await run(['logout'])).code, 0)
+    t.equal((await act(['logout'])).code, 0)
     t.throws(() => statSync(file), { code: 'ENOENT' })
   }
 })
 
 t.test('when the server cannot be reached logout keeps the key, which is still good', async (t) => {
-  const { run, file, keep } = user(t)
+  const { act, file, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove' })
-  const { code, stderr } = await run(['logout'])
+  const { code, stderr } = await act(['logout'])
   t.equal(code, 4)
   t.match(stderr, file)
   t.ok(statSync(file))
@@ -182,16 +182,16 @@ t.test('with --json key shows the whole object, and one scope can be repeated', 
 })
 
 t.test('key wants the password even where a key is kept', async (t) => {
-  const { run } = user(t)
-  await run(LOGIN, { env })
-  t.equal((await run(['key', '--email', EMAIL], { env: { ...env, LOCANDA_PASSWORD: 'sbagliata' } })).code, 3)
-  t.equal((await run(['key', '--email', EMAIL], { env: { LOCANDA_URL: url } })).code, 2)
+  const { act } = user(t)
+  await act(LOGIN, { env })
+  t.equal((await act(['key', '--email', EMAIL], { env: { ...env, LOCANDA_PASSWORD: 'sbagliata' } })).code, 3)
+  t.equal((await act(['key', '--email', EMAIL], { env: { LOCANDA_URL: url } })).code, 2)
 })
 
 t.test('what a key may not do ends with 1 and the server\'s words', async (t) => {
-  const { run, keep } = user(t)
-  const made = await run(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
+  const { act, keep } = user(t)
+  const made = await act(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
   keep({ url, key: made.stdout.trim() })
-  t.equal((await run(LIST)).code, 0)
-  t.match(await run(['alloggiati', 'invio', '--test', '--prenotazione', '1']), { code: 1, stderr: /^Errore: Questa chiave non è abilitata[^\n]*\n$/ })
+  t.equal((await act(LIST)).code, 0)
+  t.match(await act(['alloggiati', 'invio', '--test', '--prenotazione', '1']), { code: 1, stderr: /^Errore: Questa chiave non è abilitata[^\n]*\n$/ })
 })

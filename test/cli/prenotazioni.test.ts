@@ -5,7 +5,7 @@ import { errorOf, user } from './process.ts'
 import { site } from './site.ts'
 
 const { call, url } = await site(t)
-const { run, keep } = user(t)
+const { run, act, keep } = user(t)
 keep({ url, key: API_KEY })
 
 const anna = await create(call, { nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 2, idf_gen: 'BK-1' })
@@ -30,7 +30,7 @@ t.test('the list is a table whose columns stand under their heads', async (t) =>
 
 t.test('the filters and the order are the server\'s', async (t) => {
   const found = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(['--json', 'prenotazioni', 'list', ...args])
+    const { code, stdout, stderr } = await act(['--json', 'prenotazioni', 'list', ...args])
     t.equal(code, 0, stderr)
     return (JSON.parse(stdout) as { data: { id: number }[] }).data.map(({ id }) => id)
   }
@@ -43,21 +43,21 @@ t.test('the filters and the order are the server\'s', async (t) => {
 })
 
 t.test('with --json the list is what the server said, and how many there are', async (t) => {
-  const { stdout, stderr } = await run(['prenotazioni', 'list', '--limit', '1', '--json'])
+  const { stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '1', '--json'])
   t.strictSame(JSON.parse(stdout), { data: (await list(call, '?limit=1')), totale: 3 })
   t.equal(stderr, '')
 })
 
 t.test('a list that is cut says so beside the result', async (t) => {
-  const { code, stdout, stderr } = await run(['prenotazioni', 'list', '--limit', '2'])
+  const { code, stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '2'])
   t.equal(code, 0)
   t.equal(stdout.split('\n').length, 4, 'head, two rows, and the end of the last')
   t.match(stderr, /^Mostrate 2 prenotazioni su 3[^\n]*\n$/)
 })
 
 t.test('nothing found is a sentence, or an empty list', async (t) => {
-  t.same(await run(['prenotazioni', 'list', '--q', 'nessuno']), { code: 0, stdout: 'Nessuna prenotazione.\n', stderr: '' })
-  t.strictSame(JSON.parse((await run(['--json', 'prenotazioni', 'list', '--q', 'nessuno'])).stdout), { data: [], totale: 0 })
+  t.same(await act(['prenotazioni', 'list', '--q', 'nessuno']), { code: 0, stdout: 'Nessuna prenotazione.\n', stderr: '' })
+  t.strictSame(JSON.parse((await act(['--json', 'prenotazioni', 'list', '--q', 'nessuno'])).stdout), { data: [], totale: 0 })
 })
 
 t.test('a booking is a card and a table of its guests', async (t) => {
@@ -69,18 +69,18 @@ t.test('a booking is a card and a table of its guests', async (t) => {
 })
 
 t.test('a booking without guests says so', async (t) => {
-  t.match((await run(['prenotazioni', 'show', String(carla.id)])).stdout, /\n\nNessun ospite salvato\.\n$/)
+  t.match((await act(['prenotazioni', 'show', String(carla.id)])).stdout, /\n\nNessun ospite salvato\.\n$/)
 })
 
 t.test('with --json a booking is what the server said', async (t) => {
-  const { stdout } = await run(['prenotazioni', 'show', String(anna.id), '--json'])
+  const { stdout } = await act(['prenotazioni', 'show', String(anna.id), '--json'])
   t.strictSame(JSON.parse(stdout), (await call('GET', `/api/v1/prenotazioni/${anna.id}`)).json().data)
 })
 
 t.test('what the server refuses ends with 1 and its own words', async (t) => {
-  const shown = await run(['prenotazioni', 'show', '999999'])
+  const shown = await act(['prenotazioni', 'show', '999999'])
   t.same(shown, { code: 1, stdout: '', stderr: 'Errore: Prenotazione non trovata\n' })
-  const json = await run(['--json', 'prenotazioni', 'show', '999999'])
+  const json = await act(['--json', 'prenotazioni', 'show', '999999'])
   t.equal(json.code, 1)
   t.match(errorOf(json), { codice: 'PRENOTAZIONE_NON_TROVATA', messaggio: 'Prenotazione non trovata', uscita: 1, risposta: { status: 404, requestId: String } })
 })

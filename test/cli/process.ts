@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { run as runHere } from '#src/cli/run.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
@@ -21,6 +24,8 @@ export interface Setting {
 export interface User {
   /** The real program with these arguments; the end of its process and all that it wrote. */
   run (args: readonly string[], setting?: Setting): Promise<Ended>
+  /** The same within this process: for the many cases of one thing. */
+  act (args: readonly string[], setting?: Setting): Promise<Ended>
   /** Where the key is kept. */
   file: string
   /** The file's content, parsed. */
@@ -39,6 +44,15 @@ export function user (t: Test): User {
     keep (key) {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       writeFileSync(file, JSON.stringify({ id: '0123456789abcdef', expires_at: '2099-01-01T00:00:00.000Z', ...key }), { mode: 0o600 })
+    },
+    async act (args, { env = {}, input = '' } = {}) {
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+      const code = runHere(args, { env, stdin: Readable.from([Buffer.from(input)]), stdout, stderr, home, hostname: hostname() }).finally(() => {
+        stdout.end()
+        stderr.end()
+      })
+      const [out, err] = await Promise.all([text(stdout), text(stderr)])
+      return { code: await code, stdout: out, stderr: err }
     },
     async run (args, { env = {}, input = '' } = {}) {
       const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH: process.env.PATH, HOME: home, ...env } })

@@ -8,8 +8,20 @@ const LOGIN = ['login', '--email', 'anna@example.org']
 const KEY = { apiKey: 'lcd_chiave', id: '0123456789abcdef', created_at: '2026-11-21T09:30:00.000Z', expires_at: '2027-02-19T09:30:00.000Z' }
 
 const BOOKING = {
-  id: 1, nome_cognome: 'Anna Bianchi', lingua: 'IT', email: null, telefono: null, paese_id: 380, check_in: '2026-11-21', check_out: '2026-11-24', numero_notti: 3,
-  numero_ospiti: 2, idf_gen: null, ospiti: [], created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z'
+  id: 1,
+  nome_cognome: 'Anna Bianchi',
+  lingua: 'IT',
+  email: null,
+  telefono: null,
+  paese_id: 380,
+  check_in: '2026-11-21',
+  check_out: '2026-11-24',
+  numero_notti: 3,
+  numero_ospiti: 2,
+  idf_gen: null,
+  ospiti: [],
+  created_at: '2026-11-21T09:30:00.000Z',
+  updated_at: '2026-11-21T09:30:00.000Z'
 }
 
 interface Parts { provider?: Replies, server?: Replies }
@@ -22,13 +34,13 @@ async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
   const api = await standIn(t, {
     'GET /api/config': { body: { backendUrl: `${identity.url}/`, backendKey: 'anonima' } }, 'GET /api/cli/auth/key': { body: KEY }, ...server
   })
-  const { run, file, kept } = user(t)
+  const { act, file, kept } = user(t)
   return {
     identity,
     api,
     file,
     kept,
-    login: (args = LOGIN) => run(args, { env: { LOCANDA_URL: api.url, LOCANDA_PASSWORD: PASSWORD } })
+    login: (args = LOGIN) => act(args, { env: { LOCANDA_URL: api.url, LOCANDA_PASSWORD: PASSWORD } })
   }
 }
 const asked = (received: readonly Received[]) => received.map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
@@ -91,14 +103,14 @@ t.test('a sign-in that cannot be ended is a warning, not a failure', async (t) =
 
 t.test('a password is never sent over http to another machine, by whoever it is named', async (t) => {
   const elsewhere = await parts(t, { server: { 'GET /api/config': { body: { backendUrl: 'http://auth.locanda.example', backendKey: 'anonima' } } } })
-  t.match(await elsewhere.login(), { code: 2, stderr: /^Errore: La password non viene inviata in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/ })
+  t.match(await elsewhere.login(), { code: 1, stderr: /^Errore: La password non viene inviata in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/ })
   t.same(asked(elsewhere.api.received), ['GET /api/config'])
 
-  const { run } = user(t)
+  const { act } = user(t)
   for (const command of [LOGIN, ['key', '--email', 'anna@example.org']]) {
     // Nobody is asked: these names are not even looked up.
     for (const url of ['http://locanda.example', 'http://127.0.0.1.example', 'http://localhost.example:3000', 'http://10.0.0.1']) {
-      const { code, stderr } = await run([...command, '--url', url], { input: PASSWORD })
+      const { code, stderr } = await act([...command, '--url', url], { input: PASSWORD })
       t.equal(code, 2, url)
       t.match(stderr, 'in chiaro')
     }
@@ -110,10 +122,10 @@ t.test('a key over http to another machine is a warning, said once', async (t) =
     'GET /api/v1/prenotazioni/1': { body: { data: BOOKING } },
     'GET /api/v1/paesi': { body: { data: [] } }
   })
-  const { run, keep } = user(t)
+  const { act, keep } = user(t)
   // Loopback by a name that this program does not take for it.
   keep({ url: url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), key: 'lcd_chiave' })
-  const { code, stderr } = await run(['prenotazioni', 'show', '1'])
+  const { code, stderr } = await act(['prenotazioni', 'show', '1'])
   t.equal(code, 0)
   t.match(stderr, /^Attenzione: [^\n]*in chiaro[^\n]*\n$/)
   t.equal(received.length, 2)
@@ -122,7 +134,8 @@ t.test('a key over http to another machine is a warning, said once', async (t) =
 t.test('what is no key, and what is no server, is kept by nobody', async (t) => {
   for (const server of [
     { 'GET /api/cli/auth/key': { body: { ...KEY, apiKey: 'riga\r\nnuova' } } }, { 'GET /api/cli/auth/key': { body: { ...KEY, apiKey: 7 } } },
-    { 'GET /api/config': { body: '<html></html>' } }, { 'GET /api/config': { body: { backendUrl: 'http://127.0.0.1' } } }
+    { 'GET /api/config': { body: '<html></html>' } }, { 'GET /api/config': { body: { backendUrl: 'http://127.0.0.1' } } },
+    { 'GET /api/config': { body: { backendUrl: 'altrove', backendKey: 'anonima' } } }
   ]) {
     const { login, file } = await parts(t, { server })
     t.match(await login(), { code: 1, stdout: '', stderr: /^Errore: [^\n]+\n$/ })

@@ -9,9 +9,9 @@ const COMMANDS: readonly string[][] = [
 const ENGLISH = /usage:|options:|commands:|arguments:|display|output the|\boptions?\b|\[command\]|default:/i
 
 t.test('every command explains itself in Italian, on standard output, and the whole as well', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const command of [[], ['prenotazioni'], ['alloggiati'], ...COMMANDS]) {
-    const { code, stdout, stderr } = await run([...command, '--help'])
+    const { code, stdout, stderr } = await act([...command, '--help'])
     t.equal(code, 0, command.join(' '))
     t.equal(stderr, '')
     t.match(stdout, new RegExp(`^Uso: ${['locanda', ...command].join(' ')}\\b`))
@@ -21,11 +21,11 @@ t.test('every command explains itself in Italian, on standard output, and the wh
 })
 
 t.test('what takes arguments shows examples, and the whole names every exit code', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const command of [[], ['login'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'valida'], ['alloggiati', 'invio']]) {
-    t.match((await run([...command, '--help'])).stdout, /\nEsemp[io]+:\n {2}locanda /, command.join(' '))
+    t.match((await act([...command, '--help'])).stdout, /\nEsemp[io]+:\n {2}locanda /, command.join(' '))
   }
-  t.match((await run(['help'])).stdout, /0 {2}.*\n.*1 {2}.*\n.*2 {2}.*\n.*3 {2}.*\n.*4 {2}.*\n.*5 {2}/)
+  t.match((await act(['help'])).stdout, /0 {2}.*\n.*1 {2}.*\n.*2 {2}.*\n.*3 {2}.*\n.*4 {2}.*\n.*5 {2}/)
 })
 
 t.test('--version is the version of the package', async (t) => {
@@ -34,7 +34,7 @@ t.test('--version is the version of the package', async (t) => {
 })
 
 t.test('a wrong use ends with 2, one line on standard error that names what is wrong, and nothing on standard output', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   const cases: [args: string[], says: string | RegExp][] = [
     [['prenotazzioni'], '«prenotazzioni»: forse prenotazioni?'],
     [['login', '--emial', 'x'], '«--emial»: forse --email?'],
@@ -60,7 +60,7 @@ t.test('a wrong use ends with 2, one line on standard error that names what is w
     [['prenotazioni', 'list', '--url', 'locanda'], '--url']
   ]
   for (const [args, says] of cases) {
-    const { code, stdout, stderr } = await run(args)
+    const { code, stdout, stderr } = await act(args)
     t.equal(code, 2, args.join(' '))
     t.equal(stdout, '')
     t.match(stderr, /^Errore: [^\n]+\n$/)
@@ -70,10 +70,10 @@ t.test('a wrong use ends with 2, one line on standard error that names what is w
 })
 
 t.test('an address with a password in it is refused without repeating it, wherever it comes from', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const ended of [
-    await run(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
-    await run(['prenotazioni', 'list'], { env: { LOCANDA_URL: 'http://anna:CANARY@127.0.0.1' } })
+    await act(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
+    await act(['prenotazioni', 'list'], { env: { LOCANDA_URL: 'http://anna:CANARY@127.0.0.1' } })
   ]) {
     t.equal(ended.code, 2)
     t.match(ended.stderr, /--url|LOCANDA_URL/)
@@ -82,9 +82,9 @@ t.test('an address with a password in it is refused without repeating it, wherev
 })
 
 t.test('a command that is missing ends with 2 and shows which there are', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const [args, shows] of [[[], 'prenotazioni'], [['prenotazioni'], 'show <id>'], [['alloggiati'], 'valida']] as const) {
-    const { code, stdout, stderr } = await run(args)
+    const { code, stdout, stderr } = await act(args)
     t.equal(code, 2)
     t.equal(stdout, '')
     t.match(stderr, shows)
@@ -92,25 +92,32 @@ t.test('a command that is missing ends with 2 and shows which there are', async 
 })
 
 t.test('with --json an error is one object on standard error', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const args of [['prenotazzioni'], ['login', '--emial', 'x'], ['prenotazioni', 'show', 'x'], ['prenotazioni'], ['alloggiati', 'valida']]) {
-    const ended = await run(['--json', ...args])
+    const ended = await act(['--json', ...args])
     t.equal(ended.code, 2, args.join(' '))
     t.equal(ended.stdout, '')
     t.strictSame(Object.keys(errorOf(ended)), ['codice', 'messaggio', 'uscita'])
     t.match(errorOf(ended), { codice: 'USO_NON_VALIDO', messaggio: /./, uscita: 2 })
   }
-  t.equal(errorOf(await run(['prenotazioni', '--json', 'list'])).codice, 'NON_AUTENTICATO', 'wherever it stands')
-  t.equal(errorOf(await run(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
+  t.equal(errorOf(await act(['prenotazioni', '--json', 'list'])).codice, 'NON_AUTENTICATO', 'wherever it stands')
+  t.equal(errorOf(await act(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
 })
 
 t.test('a real Send is refused before anything else, whatever is given with it', async (t) => {
-  const { run } = user(t)
+  const { act } = user(t)
   for (const args of [['schedine.json'], ['--prenotazione', '1'], ['-']]) {
-    const { code, stdout, stderr } = await run(['alloggiati', 'invio', ...args], { input: '{"ospiti":[],"prenotazione":{},"testMode":true}' })
+    const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], { input: '{"ospiti":[],"prenotazione":{},"testMode":true}' })
     t.equal(code, 2)
     t.equal(stdout, '')
     t.match(stderr, /--test/)
     t.match(stderr, /applicazione/)
   }
+})
+
+t.test('the process itself ends with these codes, and keeps results apart from errors', async (t) => {
+  const { run } = user(t)
+  t.match(await run(['--help']), { code: 0, stdout: /^Uso: locanda/, stderr: '' })
+  t.match(await run(['prenotazzioni']), { code: 2, stdout: '', stderr: /^Errore: [^\n]+\n$/ })
+  t.match(errorOf(await run(['--json', 'prenotazioni', 'list'])), { uscita: 3 })
 })

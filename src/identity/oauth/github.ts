@@ -43,11 +43,10 @@ export function githubClient (settings: OAuthProvider, redirectUri: string, time
         const url = answerUrl(redirectUri, answer, ['state', 'code', 'error', 'error_description'])
         const tokens = await openid.authorizationCodeGrant(config, url, { expectedState: state, pkceCodeVerifier: verifier })
         const { access_token: token } = tokens
-        const user = await ask(userinfo_endpoint, token)
-        if (typeof user !== 'object' || user === null || !('id' in user) || typeof user.id !== 'number') throw unusable('user')
-        const { name, login, avatar_url: picture }: { name?: unknown, login?: unknown, avatar_url?: unknown } = user
+        const { id, name, login, avatar_url: picture } = fieldsOf(await ask(userinfo_endpoint, token))
+        if (typeof id !== 'number') throw unusable('user')
         const { email, verified } = primary(await ask(`${userinfo_endpoint}/emails`, token))
-        const profile = profileOf({ issuer, subject: String(user.id), email, emailVerified: verified, name, userName: login, picture })
+        const profile = profileOf({ issuer, subject: String(id), email, emailVerified: verified, name, userName: login, picture })
         return { profile, tokens: tokensOf(tokens) }
       } catch (err) {
         throw providerProblem(err)
@@ -69,7 +68,11 @@ export function githubClient (settings: OAuthProvider, redirectUri: string, time
 }
 
 /** The address that the person uses with GitHub. */
-function primary (emails: unknown): { email?: unknown, verified?: unknown } {
-  const entries: { email?: unknown, verified?: unknown, primary?: unknown }[] = Array.isArray(emails) ? emails : []
-  return entries.find((entry) => entry?.primary === true) ?? {}
+function primary (emails: unknown): Record<string, unknown> {
+  const entries: unknown[] = Array.isArray(emails) ? emails : []
+  return entries.map(fieldsOf).find((entry) => entry.primary === true) ?? {}
+}
+
+function fieldsOf (value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

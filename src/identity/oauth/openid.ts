@@ -52,7 +52,8 @@ export function openidClient (settings: OpenidProvider, redirectUri: string, tim
   }
 }
 
-async function discover ({ issuer, client_id, client_secret, token_endpoint_auth_method }: OpenidProvider, timeout: number): Promise<openid.Configuration> {
+async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
+  const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
   // The signature of ID tokens is checked although they come from the provider itself: loopback has no TLS to vouch for them.
   const execute = [openid.enableNonRepudiationChecks, ...(isLoopback(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {

@@ -36,7 +36,8 @@ export function profileOf ({ issuer, subject, email, emailVerified, name, userNa
   const address = typeof email === 'string' && isEmail(email.trim()) ? normalizeEmail(email) : undefined
   // Some write it as a text.
   const isVerified = address !== undefined && (emailVerified === true || emailVerified === 'true')
-  return { subject: sub, email: address, emailVerified: isVerified, metadata: metadata(sub, issuer, { address, isVerified, name, userName, picture }) }
+  const kept = metadata(sub, issuer, { address, isVerified, name, userName, picture })
+  return { subject: sub, email: address, emailVerified: isVerified, metadata: kept }
 }
 
 type Kept = Pick<Facts, 'name' | 'userName' | 'picture'> & { address: string | undefined, isVerified: boolean }
@@ -45,7 +46,8 @@ function metadata (sub: string, iss: string, { address, isVerified, name, userNa
   const fullName = text(name, LONGEST_NAME)
   const user_name = text(userName, LONGEST_NAME)
   const avatar_url = secureAddress(picture)
-  const known = { email: address, name: fullName, full_name: fullName, user_name, preferred_username: user_name, avatar_url, picture: avatar_url }
+  const names = { name: fullName, full_name: fullName, user_name, preferred_username: user_name }
+  const known = { email: address, ...names, avatar_url, picture: avatar_url }
   return {
     iss,
     sub,

@@ -27,11 +27,14 @@ export const GITHUB = 'github'
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/
 /** Identities that are no provider's. */
 const TAKEN = ['email', 'phone']
-const NEEDED = ['name', 'client_id', 'client_secret'] as const
 const OPENID_ONLY = ['issuer', 'response_mode', 'token_endpoint_auth_method'] as const
 const GITHUB_ONLY = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const
-const FIELDS: readonly Field[] = [...NEEDED, 'scopes', ...OPENID_ONLY, ...GITHUB_ONLY]
-const CHOICES = { response_mode: ['query', 'form_post'], token_endpoint_auth_method: ['client_secret_basic', 'client_secret_post'] } as const
+const FIELDS: readonly Field[] = ['name', 'client_id', 'client_secret', 'scopes', ...OPENID_ONLY, ...GITHUB_ONLY]
+const ADDRESSES = ['issuer', ...GITHUB_ONLY] as const
+const CHOICES: readonly (readonly [field: Field, choices: readonly string[]])[] = [
+  ['response_mode', ['query', 'form_post']],
+  ['token_endpoint_auth_method', ['client_secret_basic', 'client_secret_post']]
+]
 
 /**
  * The providers of `OAUTH_PROVIDERS`, a JSON list of objects.
@@ -70,21 +73,25 @@ function parse (json: string): unknown {
 
 function readProvider (item: unknown, at: string): OAuthProvider {
   const { name, client_id, client_secret, ...others } = readTexts(item, at)
-  const missing = NEEDED.find((field) => ({ name, client_id, client_secret })[field] === undefined)
-  if (name === undefined || client_id === undefined || client_secret === undefined) throw new Error(`${at}.${missing} manca`)
+  if (name === undefined) throw new Error(`${at}.name manca`)
+  if (client_id === undefined) throw new Error(`${at}.client_id manca`)
+  if (client_secret === undefined) throw new Error(`${at}.client_secret manca`)
   const provider: OAuthProvider = { name, client_id, client_secret, ...others }
-  if (!NAME.test(name) || TAKEN.includes(name)) throw new Error(`${at}.name non è ammesso`)
-  if (name !== GITHUB && provider.issuer === undefined) throw new Error(`${at}.issuer manca`)
-  const foreign = (name === GITHUB ? OPENID_ONLY : GITHUB_ONLY).find((field) => provider[field] !== undefined)
-  if (foreign !== undefined) throw new Error(`${at}.${foreign} non vale per ${name}`)
-  for (const field of ['issuer', ...GITHUB_ONLY] as const) {
-    if (provider[field] !== undefined && !isSafeAddress(provider[field])) throw new Error(`${at}.${field} deve essere https, o http su loopback`)
-  }
-  for (const field of ['response_mode', 'token_endpoint_auth_method'] as const) {
-    const choices: readonly string[] = CHOICES[field]
-    if (provider[field] !== undefined && !choices.includes(provider[field])) throw new Error(`${at}.${field} può essere ${choices.join(' o ')}`)
-  }
+  const problem = problemOf(provider)
+  if (problem !== undefined) throw new Error(`${at}.${problem}`)
   return provider
+}
+
+function problemOf (provider: OAuthProvider): string | undefined {
+  const { name, issuer } = provider
+  if (!NAME.test(name) || TAKEN.includes(name)) return 'name non è ammesso'
+  if (name !== GITHUB && issuer === undefined) return 'issuer manca'
+  const foreign = (name === GITHUB ? OPENID_ONLY : GITHUB_ONLY).find((field) => provider[field] !== undefined)
+  if (foreign !== undefined) return `${foreign} non vale per ${name}`
+  const unsafe = ADDRESSES.find((field) => provider[field] !== undefined && !isSafeAddress(provider[field]))
+  if (unsafe !== undefined) return `${unsafe} deve essere https, o http su loopback`
+  const wrong = CHOICES.find(([field, choices]) => provider[field] !== undefined && !choices.includes(provider[field]))
+  return wrong && `${wrong[0]} può essere ${wrong[1].join(' o ')}`
 }
 
 function readTexts (item: unknown, at: string): Partial<Record<Field, string>> {

@@ -100,7 +100,7 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
       ? await arrive(tx, newcomer, config.SIGNUP_ENABLED)
       : { user: await link(tx, newcomer, linkingUser, secrets.session_id), how: 'linked', tookAway: false }
     const session = flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
-    const code = session === undefined ? await grantCode(tx, flow, user.id, sealProviderTokens(keys, flow.id, tokens)) : undefined
+    const code = session === undefined ? await grant(tx, flow, user, tokens) : undefined
 
     const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
     if (how === 'created') await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
@@ -108,6 +108,12 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     // With a code the session begins, and is written down, when it is exchanged.
     if (session) await app.audit.append(tx, { ...entry, action: 'accesso', object: `session:${session.id}`, details: { method: 'oauth', provider } })
     return { user, session, code, tookAway }
+  }
+
+  /** The way stays open for the client, which exchanges the code. */
+  async function grant (tx: Transaction, flow: FlowState, { id }: User, tokens: ProviderTokens): Promise<string> {
+    await beginFlow(tx, { ...flow, provider_secrets: null })
+    return await grantCode(tx, flow.id, id, sealProviderTokens(keys, flow.id, tokens))
   }
 
   /** What the provider does wrong is its operator's to know. */

@@ -54,7 +54,7 @@ export interface MailFlows extends MailLimits {
   /** Writes down what was done with an account; the transaction's last statements. */
   note (tx: Executor, request: FastifyRequest, action: AuditAction, user: User, details?: Record<string, string | boolean | string[]>): Promise<void>
   /** Counts, does the work, sends: for requests that are answered alike whether the address is known or not. */
-  alike<T> (request: FastifyRequest, reply: FastifyReply, kind: SentKind, address: string, work: (tx: Transaction) => Promise<T>): Promise<T>
+  alike<T> (request: FastifyRequest, reply: FastifyReply, kind: MailKind, address: string, work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
 /** The one spelling of an address that can be written to. @throws AuthError validation_failed */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Keys } from '#src/keys.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
+import type { MailKind } from '../mails.ts'
 import type { ProviderOptions } from './routes.ts'
 
 const MAIL_EVERY_MS = 60_000
@@ -19,7 +20,7 @@ type Count = (request: FastifyRequest, reply: FastifyReply | undefined, what: st
  */
 export interface MailLimits {
   /** One mail of a kind a minute, and a number of requests per caller. @throws AuthError over_email_send_rate_limit, over_request_rate_limit */
-  mail (request: FastifyRequest, reply: FastifyReply | undefined, kind: string, address: string): Promise<void>
+  mail (request: FastifyRequest, reply: FastifyReply | undefined, kind: MailKind, address: string): Promise<void>
   /**
    * A number of codes an hour, whatever mails are sent meanwhile: with five for every mail, one a minute, six digits would be found.
    * Links are not counted. @throws AuthError over_request_rate_limit

@@ -2,11 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eq } from 'drizzle-orm'
 import { sessions } from '#drizzle/tables/index.ts'
 import type { UserUpdate } from '#schemas/auth/requests.ts'
-import { actorOf } from '../directory.ts'
 import { AuthError } from '../errors.ts'
+import { storableMetadata } from '../metadata.ts'
+import { forgetTokens, takeByCode } from '../one-time-tokens.ts'
 import { strongPassword } from '../strong-password.ts'
 import { endSessions } from '../sessions.ts'
-import { getUser, mergeMetadata, updateUser, type User, type UserChange } from '../users.ts'
+import { findUser, getUser, mergeMetadata, updateUser, type User, type UserChange } from '../users.ts'
 import { startEmailChange } from './email-change.ts'
 import { addressOf } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -15,46 +16,69 @@ import type { ProviderOptions } from './routes.ts'
 const FRESH_MS = 24 * 3_600_000
 
 /** Changes to one's own account. @throws AuthError */
-export function changeOwnAccount (app: FastifyInstance, options: ProviderOptions) {
+export function changeOwnAccount (app: FastifyInstance, { keys, flows }: ProviderOptions) {
   const { db, identity: { passwords, settled } } = app
-  const flows = mailFlows(app, options)
 
   return async function change (request: FastifyRequest, body: UserUpdate, redirectTo: string | undefined): Promise<User> {
     const { userId, sessionId } = request.principal!
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
     if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
-    const password_hash = body.password === undefined ? undefined : await newPassword(user, sessionId!, body)
-    const email = body.email === undefined ? undefined : flows.newAddress(user, body.email)
+    const user_metadata = body.data && storableMetadata(mergeMetadata(user.user_metadata, body.data))
+    const way = flows.way(redirectTo, body)
+    const email = body.email && await newAddress(request, user, body.email)
+    const password_hash = body.password === undefined ? undefined : await newPassword(request, user, sessionId!, body)
 
     const changed = await db.transaction(async (tx) => {
-      const values: UserChange = {
-        ...(body.data === undefined ? {} : { user_metadata: mergeMetadata(user.user_metadata, body.data) }),
-        ...(password_hash === undefined ? {} : { password_hash })
+      const values: UserChange = { ...(user_metadata && { user_metadata }), ...(password_hash && { password_hash, new_email: null }) }
+      if (password_hash) {
+        await endSessions(tx, user.id, 'others', sessionId)
+        // Mails that lie about still, and a change of address that somebody else has begun, are void as well.
+        await forgetTokens(tx, user.id)
       }
       const result = Object.keys(values).length > 0 ? await updateUser(tx, user.id, values) : user
-      if (password_hash !== undefined) await endSessions(tx, user.id, 'others', sessionId)
-      const final = email === undefined ? result : await flows.startEmailChange(tx, result, email, redirectTo, body)
-      if (password_hash !== undefined) await app.audit.append(tx, { ...actorOf(request), action: 'password_cambiata', object: `user:${user.id}` })
+      const final = email ? await startEmailChange(tx, flows, result, email, way) : result
+      if (email) await flows.note(tx, request, 'email', user, { kind: 'email_change' })
+      if (password_hash) await flows.note(tx, request, 'password_cambiata', user)
       return final
     })
-    if (email !== undefined) app.mail.deliver()
-    if (password_hash !== undefined) await settled()
+    if (email) app.mail.deliver()
+    if (password_hash) await settled()
     return changed
   }
 
-  async function newPassword (user: User, sessionId: string, { password = '', current_password: current, nonce }: UserUpdate): Promise<string> {
+  /** A new address that can be asked for; undefined when it is the present one. */
+  async function newAddress (request: FastifyRequest, user: User, email: string): Promise<string | undefined> {
+    flows.required()
+    const address = addressOf({ email })
+    if (address === user.email) return undefined
+    // Who tries one address after the other to see which are taken is counted, too.
+    await flows.mail(request, undefined, 'email_change', user.email)
+    await flows.mail(request, undefined, 'email_change', address)
+    if (await findUser(db, { email: address })) throw new AuthError('email_exists')
+    return address
+  }
+
+  async function newPassword (request: FastifyRequest, user: User, sessionId: string, { password = '', current_password: current, nonce }: UserUpdate): Promise<string> {
+    strongPassword(password, user.email)
+    // A session by recovery or invitation is as fresh as any other: it lets the password be set for a day.
     const [session] = await db.select({ created_at: sessions.created_at }).from(sessions).where(eq(sessions.id, sessionId))
     const isFresh = session !== undefined && Date.now() - session.created_at.getTime() < FRESH_MS
     if (current !== undefined) {
       if (!await passwords.verify(user.password_hash, current)) throw new AuthError('current_password_invalid')
-    } else if (nonce !== undefined) {
-      if (!await flows.takeNonce(user, nonce)) throw new AuthError('reauthentication_not_valid')
+    } else if (nonce) {
+      if (!await takeNonce(request, user, nonce)) throw new AuthError('reauthentication_not_valid')
     } else if (!isFresh) {
       throw new AuthError('reauthentication_needed')
     }
-    strongPassword(password, user.email)
     if (user.password_hash !== null && await passwords.verify(user.password_hash, password)) throw new AuthError('same_password')
     return await passwords.hash(password)
+  }
+
+  /** Whether a code that was sent for a change of password is right; it is good once. */
+  async function takeNonce (request: FastifyRequest, user: User, code: string): Promise<boolean> {
+    await flows.code(request, undefined, user.email)
+    const token = await db.transaction((tx) => takeByCode(tx, keys, { to: { userId: user.id }, code, kinds: ['reauthentication'] }))
+    return token?.sent_to === user.email
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
-import { NonAutorizzato } from '#src/errors.ts'
+import { AmbitoInsufficiente, NonAutorizzato } from '#src/errors.ts'
 import { actorOf } from '../directory.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../key-store.ts'
@@ -41,10 +41,13 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'DELETE',
     url: '/api/v1/keys/:id',
-    config: { access: 'auth' },
+    // Any key may give itself up; for another one it must be good for writing.
+    config: { access: 'auth', scope: 'lettura' },
     schema: { operationId: 'revokeChiave', tags, summary: 'Revoca una chiave API', params: KeyParams, response: { 200: KeyRevokedAnswer } },
     handler: async (request) => {
       const { principal, params: { id } } = request
+      const { keyId, scopes } = principal!
+      if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) throw new AmbitoInsufficiente('scrittura')
       // Somebody else's key is answered like one that is not there.
       const whose = await authenticator.isAdmin(principal!, request) ? undefined : principal!.userId ?? ''
       if (whose === '') throw new ChiaveNonTrovata()

@@ -31,7 +31,7 @@ export interface Audit {
 }
 
 /** Any constant will do, as long as nothing else takes it. */
-const LOCK = 168_177
+const LOCK = 168_180
 
 /** The writer of the log. */
 export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Audit {

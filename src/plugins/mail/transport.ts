@@ -58,7 +58,7 @@ export function smtpOptions (url: string): SMTPPoolOptions {
     ...(username === '' ? {} : { auth: { user: decode(username), pass: decode(password) } }),
     // One after the other: a refused login is found out once.
     maxConnections: 1,
-    // When a connection breaks off, the mail may have been taken: the queue decides when to send it again.
+    // The queue alone decides when to try again: in the break-off of a connection the mail may have been taken.
     maxRequeues: 0,
     idleTimeout: IDLE_MS,
     logger: false,

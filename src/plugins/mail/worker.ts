@@ -8,8 +8,8 @@ import type { Transport } from './transport.ts'
 
 /** One attempt, all of it: shorter than a claim. */
 const ATTEMPT_MS = 4 * 60_000
-/** How long the end of the process waits for the attempt under way. */
-const CLOSE_WITHIN_MS = 15_000
+/** How long the end of the process waits for the attempt under way, and then, once it is broken off, for the note of that. */
+const CLOSE_WITHIN_MS = 10_000
 
 export interface Worker {
   /** Sends what is due, soon. */
@@ -84,12 +84,17 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
     },
     async stop () {
       end.abort()
-      const waited = new AbortController()
-      const late = wait(closeWithinMs, undefined, { signal: waited.signal }).then(() => breakOff.abort(), () => {})
-      await underWay
-      waited.abort()
-      await late
+      await within(closeWithinMs, underWay)
+      breakOff.abort()
+      await within(closeWithinMs, underWay)
       await transport.close()
     }
   }
+}
+
+/** Waits for the end of `work`, but no longer than so many milliseconds. */
+async function within (ms: number, work: Promise<void> | undefined): Promise<void> {
+  const over = new AbortController()
+  await Promise.race([work, wait(ms, undefined, { signal: over.signal }).catch(() => {})])
+  over.abort()
 }

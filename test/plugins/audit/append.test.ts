@@ -21,10 +21,15 @@ t.test('an entry is kept as it was given, with its number and the present time',
   ])
 })
 
+/** Text with what PostgreSQL does not hold, and with what JSON marks. */
+const text = fc.string({
+  unit: fc.oneof(fc.constantFrom('\0', '\ud800', '\udc00', '\u2028', '"', '\\'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 8
+})
+const numbers = fc.oneof(fc.double(), fc.maxSafeInteger(), fc.constantFrom(5e-324, 1.7e308, -0, 1e21))
+
 t.test('whatever an entry holds, the log stays intact', async (t) => {
   const { audit, db, keys } = await bench(t)
-  const text = fc.string({ unit: fc.oneof(fc.constantFrom('\0', '\ud800', '\udc00', '\u2028', '"', '\\'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 8 })
-  const value = fc.oneof(text, fc.double(), fc.maxSafeInteger(), fc.constantFrom(5e-324, 1.7e308, -0, 1e21), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }))
+  const value = fc.oneof(text, numbers, fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }))
   const some: fc.Arbitrary<AuditEntry> = fc.record({
     actor: text,
     action: fc.constantFrom('accesso', 'sql'),

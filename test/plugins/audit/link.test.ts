@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { AZIONI } from '#schemas/audit.ts'
@@ -6,7 +7,9 @@ import { ACTIONS, describe } from '#src/plugins/audit/actions.ts'
 import { canonical, linkHash, type AuditRow } from '#src/plugins/audit/link.ts'
 
 /** Text in which the marks of JSON, and their like, are frequent. */
-const text = fc.string({ unit: fc.oneof(fc.constantFrom('"', '\\', ',', '[', ']', '{', '}', ':', '0', 'n', '\u2028', '\ud800'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 6 })
+const text = fc.string({
+  unit: fc.oneof(fc.constantFrom(...'",[]{}:0n\\\u2028', '\ud800'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 6
+})
 const value = fc.oneof(text, fc.integer({ min: -9, max: 9 }), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }))
 const row: fc.Arbitrary<AuditRow> = fc.record({
   id: fc.integer({ min: 1, max: 3 }),
@@ -18,13 +21,9 @@ const row: fc.Arbitrary<AuditRow> = fc.record({
   details: fc.dictionary(text, value, { maxKeys: 3 })
 })
 
-const own = (one: AuditRow) => [one.id, one.at.getTime(), one.actor, one.action, one.object, one.ip] as const
-const same = (one: AuditRow, other: AuditRow) => own(one).every((part, at) => part === own(other)[at]) && sameDetails(one.details, other.details)
-
-function sameDetails (one: unknown, other: unknown): boolean {
-  const [mine, theirs] = [one, other].map((details) => new Map(Object.entries(details as object)))
-  return mine!.size === theirs!.size && [...mine!].every(([key, value]) => theirs!.has(key) && JSON.stringify(value) === JSON.stringify(theirs!.get(key)))
-}
+/** The library makes objects without a prototype, too. */
+const plain = (row: AuditRow) => ({ ...row, details: { ...row.details as object } })
+const same = (one: AuditRow, other: AuditRow) => isDeepStrictEqual(plain(one), plain(other))
 
 /** A row with one of its parts taken from another, so that rows are often nearly the same. */
 const pair = fc.tuple(row, row, fc.subarray(['id', 'at', 'actor', 'action', 'object', 'ip', 'details'] as const))
@@ -39,7 +38,8 @@ t.test('parts that together read the same are kept apart', async (t) => {
   const base: AuditRow = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null, details: {} }
   const different: Partial<AuditRow>[] = [
     {}, { actor: 'ab', action: '' }, { actor: 'a","b' }, { object: 'x' }, { ip: 'x' }, { object: '' }, { object: 'null' }, { id: 12 }, { at: new Date(1) },
-    { details: { a: 1 } }, { details: { a: '1' } }, { details: { a: null } }, { details: { a: ['1'] } }, { details: { a: ['1', '2'] } }, { details: { a: ['1,2'] } },
+    { details: { a: 1 } }, { details: { a: '1' } }, { details: { a: null } }, { details: { a: ['1'] } }, { details: { a: ['1', '2'] } },
+    { details: { a: ['1,2'] } },
     { details: { 'a,b': 'c' } }, { details: { a: 'b,c' } }, { details: [] }, { details: null }, { details: '{}' }
   ]
   t.equal(new Set(different.map((changes) => canonical({ ...base, ...changes }))).size, different.length)
@@ -58,7 +58,8 @@ t.test('the hash hangs on the key, the row and the hash before', async (t) => {
   const row: AuditRow = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null, details: {} }
   const [key, other] = [randomBytes(32), randomBytes(32)]
   const hashes = [
-    linkHash(key, row, undefined), linkHash(other, row, undefined), linkHash(key, { ...row, id: 2 }, undefined), linkHash(key, row, randomBytes(32)), linkHash(key, row, randomBytes(32))
+    linkHash(key, row, undefined), linkHash(other, row, undefined), linkHash(key, { ...row, id: 2 }, undefined),
+    linkHash(key, row, randomBytes(32)), linkHash(key, row, randomBytes(32))
   ]
   t.equal(new Set(hashes.map(String)).size, hashes.length)
   t.ok(linkHash(key, { ...row }, undefined).equals(hashes[0]!))

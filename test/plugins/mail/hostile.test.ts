@@ -72,6 +72,7 @@ t.test('who a mail is for and what it says is in no log, whatever the server ans
   const answers = [smtpError(451, 'canarino@segreti.example is busy'), smtpError(550, 'canarino@segreti.example is unknown'), undefined]
   const smtp = await startSmtp(t, { onRcptTo: (_address, _session, done) => { done(answers.shift()) } })
   const { app, logs, call } = await build(t, { ...environ(smtp), LOG_LEVEL: 'trace' })
+  const printed = t.capture(console, 'log')
   const first = await post(app, secrets)
   await postponed(app, first.id)
   await comeDue(app)
@@ -90,4 +91,5 @@ t.test('who a mail is for and what it says is in no log, whatever the server ans
   t.match(written, /mail not delivered/)
   t.match(written, /the mail queue could not be worked on/)
   t.notMatch(written + body, /canarino|segreti/i)
+  t.same(printed(), [])
 })

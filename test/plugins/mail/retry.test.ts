@@ -1,10 +1,18 @@
-import { connect, createServer, type Socket } from 'node:net'
-import t from 'tap'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
 import { claim, delay, delivered, failed } from '#src/plugins/mail/queue.ts'
 import { testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
 import { smtpError, startSmtp } from '#test/smtp.ts'
 import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
+
+/** The port of loopback on which it listens until the test ends. */
+async function listen (t: Test, server: Server): Promise<number> {
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
+}
 
 t.test('while the server is down a mail waits; when its time has come again it is delivered', async (t) => {
   const down = await startSmtp(t)
@@ -103,10 +111,7 @@ t.test('a connection that breaks off before the answer leaves the mail in the qu
     for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
     socket.pipe(onward).pipe(socket)
   })
-  await new Promise<void>((resolve) => { relay.listen(0, '127.0.0.1', resolve) })
-  t.teardown(() => relay.close())
-  const address = relay.address()
-  const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }))
+  const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listen(t, relay)}` }))
   const { id, messageId } = await post(app)
   t.match(await postponed(app, id), { attempts: 1 })
   t.equal(smtp.mails.length, 1)
@@ -114,6 +119,19 @@ t.test('a connection that breaks off before the answer leaves the mail in the qu
   app.mail.deliver()
   t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
   t.same(smtp.mails.map(({ headers }) => headers['message-id']), [[messageId], [messageId]])
+})
+
+t.test('a server that hangs up at once is called once an attempt', async (t) => {
+  let calls = 0
+  const server = createServer((socket) => {
+    calls++
+    socket.destroy()
+  })
+  const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://127.0.0.1:${await listen(t, server)}` })
+  const { id } = await enqueue()
+  worker.deliver()
+  await postponed({ db }, id)
+  t.equal(calls, 1)
 })
 
 t.test('a mail whose process died is taken over when its claim has run out, and the dead one has no more say', async (t) => {
@@ -180,12 +198,25 @@ t.test('a server that never answers does not hold up the end: the mail is sent a
       return new Promise(() => {})
     }
   })
-  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
+  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 1000 })
   const { id } = await enqueue()
   worker.deliver()
   await begun.promise
   await worker.stop()
   t.match(await row({ db }, id), { stato: 'in_coda', last_error: 'EABORT', content: Buffer })
+})
+
+t.test('neither does a database on which nothing moves, and nothing is sent once the worker has stopped', async (t) => {
+  const smtp = await startSmtp(t)
+  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
+  const { id } = await enqueue()
+  await db.transaction(async (tx) => {
+    await tx.execute('lock table mails in access exclusive mode')
+    worker.deliver()
+    await worker.stop()
+  })
+  t.match(await postponed({ db }, id), { last_error: 'EABORT' })
+  t.equal(smtp.mails.length, 0)
 })
 
 t.test('at the end the mail under way is finished, and the next one is left', async (t) => {
@@ -203,6 +234,8 @@ t.test('at the end the mail under way is finished, and the next one is left', as
   const second = await post(app)
   await begun.promise
   const closed = app.close()
+  // Time enough for an end that waits for nothing.
+  await (await build(t)).app.close()
   held.resolve()
   await closed
   t.match(await row({ db }, first.id), { stato: 'inviata' })

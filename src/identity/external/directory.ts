@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AuthUser } from '#schemas/auth/user.ts'
+import { CampiNonValidi, NonAutenticato, ProviderNonRaggiungibile, ServeUnaPersona } from '#src/errors.ts'
+import type { Keys } from '#src/keys.ts'
+import type { Directory, Person } from '../directory.ts'
+import { isEmail, normalizeEmail } from '../email.ts'
+import { AmministrazioneNonDisponibile, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
+import { PASSWORD_PROBLEMS, passwordProblems } from '../passwords.ts'
+import { clientOf } from '../sessions.ts'
+import { GONE, type Accounts } from './accounts.ts'
+import { audited } from './audited.ts'
+import { tokenOf } from './authenticator.ts'
+import type { Answer, ProviderClient } from './client.ts'
+import { ScollegamentoNonAmmesso } from './errors.ts'
+import type { SeenSessions } from './seen-sessions.ts'
+import type { ExternalSettings } from './settings.ts'
+import { readUser, readUsers } from './users.ts'
+
+export interface ExternalDirectoryOptions {
+  app: Pick<FastifyInstance, 'db' | 'audit' | 'log'>
+  keys: Keys
+  settings: ExternalSettings
+  client: ProviderClient
+  accounts: Accounts
+  seen: SeenSessions
+}
+
+const PER_PAGE = 1000
+/** A list that does not end is a fault of the provider. */
+const MOST_PAGES = 100
+
+/** The people of the external provider. What is done there is written down before it is asked for, and after. */
+export function externalDirectory ({ app, keys, settings, client, accounts, seen }: ExternalDirectoryOptions): Directory {
+  return {
+    entrance: { backendUrl: settings.url, backendKey: settings.anonKey },
+
+    async createOperator ({ email, password, name, surname }, by) {
+      const serviceKey = administration()
+      if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      const [problem] = passwordProblems(password, email)
+      if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
+      const account = keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)
+      return await audited(app, { ...by, action: 'utente_creato', object: `account:${account}`, details: { role: 'operator' } }, async () => {
+        const answer = await client.asService(serviceKey, 'POST', '/admin/users', {
+          email: normalizeEmail(email), password, email_confirm: true, app_metadata: { role: 'operator' }, user_metadata: { name, surname }
+        })
+        const user = isSuccess(answer) ? readUser(answer.body) : undefined
+        if (user === undefined) throw notCreated(answer)
+        return user
+      }, ({ id }) => ({ user: id }))
+    },
+
+    async users () {
+      const serviceKey = administration()
+      const found = new Map<string, AuthUser>()
+      for (let page = 1; page <= MOST_PAGES; page++) {
+        const { status, body, total } = await client.asService(serviceKey, 'GET', `/admin/users?page=${page}&per_page=${PER_PAGE}`)
+        const users = status === 200 ? readUsers(body) : undefined
+        if (users === undefined) throw new ProviderNonRaggiungibile()
+        // By id: whoever is new at the head of the list moves others on to the next page.
+        for (const user of users) found.set(user.id, user)
+        if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) return [...found.values()]
+      }
+      app.log.warn({ pages: MOST_PAGES }, 'the identity provider has more users than are listed')
+      return [...found.values()]
+    },
+
+    async unlink (request, caller, provider) {
+      const { token, session } = signedIn(request, caller)
+      const user = await accounts.own(token, session)
+      if (user === undefined) throw new NonAutenticato()
+      const identity = user.identities.find((each) => each.provider === provider)
+      if (identity === undefined) throw new ProviderNonCollegato(provider)
+      if (user.identities.length === 1) throw new UnicaIdentita()
+      const entry = { actor: caller.id, ip: request.ip, action: 'identita_scollegata', object: `user:${caller.userId}`, details: { provider } } as const
+      await audited(app, entry, async () => {
+        const answer = await client.asPerson(token, 'DELETE', `/user/identities/${identity.identity_id}`)
+        if (!isSuccess(answer)) throw notUnlinked(answer, provider)
+      })
+    },
+
+    async sessions ({ userId, sessionId }) {
+      return (await seen.list(userId)).map(({ id, created_at, updated_at, user_agent, ip }) => (
+        { id, created_at: created_at.toISOString(), updated_at: updated_at.toISOString(), user_agent, ip, current: id === sessionId }
+      ))
+    },
+
+    async revokeAll (request, caller) {
+      const { token, session } = signedIn(request, caller)
+      await seen.written()
+      const entry = { actor: caller.id, ip: request.ip, action: 'sessioni_revocate', object: `user:${caller.userId}` } as const
+      return await audited(app, entry, async () => {
+        const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
+        // Over already: then it is only here that they go on.
+        if (!isSuccess(answer) && !GONE.has(answer.code)) throw refusal(answer)
+        return await app.db.transaction((tx) => seen.endAll(tx, session, clientOf(request)))
+      }, (revoked) => ({ revoked }))
+    }
+  }
+
+  /** The key to the provider's administration. @throws AmministrazioneNonDisponibile */
+  function administration (): string {
+    if (settings.serviceKey === undefined) throw new AmministrazioneNonDisponibile()
+    return settings.serviceKey
+  }
+}
+
+/** The provider does such things only for whoever brings their own token. @throws ServeUnaPersona */
+function signedIn (request: FastifyRequest, caller: Person) {
+  const token = tokenOf(caller, request)
+  if (token === undefined) throw new ServeUnaPersona()
+  return { token, session: { userId: caller.userId, sessionId: caller.sessionId! } }
+}
+
+function isSuccess ({ status }: Answer): boolean {
+  return status >= 200 && status < 300
+}
+
+function refusal ({ status }: Answer): Error {
+  return status === 401 || status === 403 ? new NonAutenticato() : new ProviderNonRaggiungibile()
+}
+
+function notCreated (answer: Answer): Error {
+  const { status, code } = answer
+  if (code === 'email_exists' || code === 'user_already_exists') return new EmailGiaRegistrata()
+  if (code === 'weak_password') return new CampiNonValidi({ campo: 'password', messaggio: 'non è abbastanza forte per il provider di identità' })
+  if (status === 400 || status === 422) return new CampiNonValidi({ campo: 'email', messaggio: 'o password non accettata dal provider di identità' })
+  return refusal(answer)
+}
+
+function notUnlinked (answer: Answer, provider: string): Error {
+  switch (answer.code) {
+    case 'single_identity_not_deletable': return new UnicaIdentita()
+    case 'identity_not_found': return new ProviderNonCollegato(provider)
+    case 'email_conflict_identity_not_deletable': return new EmailGiaRegistrata()
+    case 'manual_linking_disabled': return new ScollegamentoNonAmmesso()
+    default: return refusal(answer)
+  }
+}

@@ -1,0 +1,130 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import type { Metadata } from '#drizzle/tables/index.ts'
+import { GenerateLinkBody, InviteBody, RedirectQuery } from '#schemas/auth/requests.ts'
+import { AuthUser, AuthUserLink } from '#schemas/auth/user.ts'
+import { Ref } from '#schemas/common.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import { AuthError } from '../errors.ts'
+import { storableMetadata } from '../metadata.ts'
+import { forgetTokens } from '../one-time-tokens.ts'
+import { presentUser } from '../present.ts'
+import { strongPassword } from '../strong-password.ts'
+import { createUser, findUser, mergeMetadata, updateUser, type User } from '../users.ts'
+import { CHANGE_KINDS } from './email-change.ts'
+import { addressOf, type SentKind } from './mail-flows.ts'
+import type { ProviderOptions } from './routes.ts'
+
+const tags = ['Provider di identità']
+
+type LinkType = Static<typeof GenerateLinkBody>['type']
+
+/** Somebody for whom an administrator wants a link. */
+interface Wanted { email: string, user: User | undefined, password_hash: string | undefined, user_metadata: Metadata, new_email: string | undefined }
+
+/** Administrators let people in: by mail, or with a link that they hand over themselves. */
+const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { flows }) => {
+  const { db, identity: { passwords } } = app
+
+  app.route({
+    method: 'POST',
+    url: '/invite',
+    config: { access: 'admin' },
+    schema: { operationId: 'authInvite', tags, summary: 'Invita una persona', querystring: RedirectQuery, body: InviteBody, response: { 200: Ref(AuthUser) } },
+    handler: async (request) => {
+      const { body, query: { redirect_to } } = request
+      flows.required()
+      const email = addressOf(body)
+      const user_metadata = storableMetadata(body.data ?? {})
+      const invited = await db.transaction(async (tx) => {
+        const user = await invite(tx, { email, user: await findUser(tx, { email }), user_metadata })
+        const sent = await flows.send(tx, user, 'invite', flows.way(redirect_to, {}))
+        await flows.note(tx, request, 'invito', user)
+        await flows.note(tx, request, 'email', user, { kind: 'invite' })
+        return sent
+      })
+      app.mail.deliver()
+      return presentUser(invited)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/admin/generate_link',
+    config: { access: 'admin' },
+    schema: { operationId: 'authGenerateLink', tags, summary: 'Crea un collegamento senza spedirlo', querystring: RedirectQuery, body: GenerateLinkBody, response: { 200: Ref(AuthUserLink) } },
+    handler: async (request) => {
+      const { body, query } = request
+      const { type } = body
+      const email = addressOf(body)
+      const new_email = type.startsWith('email_change') ? addressOf({ email: body.new_email }) : undefined
+      const password_hash = type === 'signup' ? await newPassword(body.password, email) : undefined
+      const user_metadata = storableMetadata(body.data ?? {})
+      const way = flows.way(query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
+      const issued = await db.transaction(async (tx) => {
+        const known = await findUser(tx, { email })
+        const user = await MAKERS[type](tx, { email, user: known, password_hash, user_metadata, new_email })
+        const issued = await flows.issue(tx, user, type, way, type === 'email_change_new' ? new_email : undefined)
+        if (!known) await flows.note(tx, request, 'utente_creato', user, { role: '' })
+        await flows.note(tx, request, type === 'invite' ? 'invito' : 'email', user, { kind: type, sent: false })
+        return issued
+      })
+      return {
+        ...presentUser(issued.user),
+        action_link: issued.url,
+        email_otp: issued.code,
+        hashed_token: issued.link,
+        verification_type: type,
+        redirect_to: way.redirectTo
+      }
+    }
+  })
+
+  async function newPassword (password: string | undefined, email: string): Promise<string> {
+    if (!password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })
+    strongPassword(password, email)
+    return await passwords.hash(password)
+  }
+}
+export default inviteRoutes
+
+/** Whom a link of each type is for: who that is, or has been made to be. @throws AuthError user_not_found, email_exists */
+const MAKERS: Readonly<Record<LinkType & SentKind, (tx: Transaction, wanted: Wanted) => Promise<User>>> = {
+  invite,
+  async signup (tx, { email, user, password_hash, user_metadata }) {
+    if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
+    if (user.email_confirmed_at !== null) throw new AuthError('email_exists')
+    return await updateUser(tx, user.id, { password_hash, user_metadata: mergeMetadata(user.user_metadata, user_metadata) })
+  },
+  magiclink: async (tx, { email, user, user_metadata }) => user ?? await createUser(tx, { email, user_metadata, confirmed: false }),
+  recovery: async (_tx, { user }) => existing(user),
+  email_change_current: changing,
+  email_change_new: changing
+}
+
+/**
+ * An administrator vouches for whom they invite: that somebody has signed up with the address before gives them nothing, neither
+ * their password nor what they were sent.
+ */
+async function invite (tx: Transaction, { email, user, user_metadata }: Pick<Wanted, 'email' | 'user' | 'user_metadata'>): Promise<User> {
+  if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
+  if (user.email_confirmed_at !== null) throw new AuthError('email_exists')
+  await forgetTokens(tx, user.id)
+  const { role, ...app_metadata } = user.app_metadata
+  return await updateUser(tx, user.id, {
+    app_metadata: role === 'pending' ? app_metadata : user.app_metadata, user_metadata, password_hash: null, invited_at: new Date()
+  })
+}
+
+/** Somebody who is to get another address; a change to yet another one that had begun is given up. */
+async function changing (tx: Transaction, { user, new_email = '' }: Wanted): Promise<User> {
+  const { id, email, new_email: pending } = existing(user)
+  if (new_email === email || await findUser(tx, { email: new_email })) throw new AuthError('email_exists')
+  if (new_email !== pending) await forgetTokens(tx, id, CHANGE_KINDS)
+  return await updateUser(tx, id, { new_email })
+}
+
+function existing (user: User | undefined): User {
+  if (!user) throw new AuthError('user_not_found')
+  return user
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { testDatabase } from '#test/database.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { serverProcess, type ServerProcess } from '#test/server-process.ts'
+
+/** A server of ours, with its embedded provider, in a process and on a database of its own. */
+export interface Provider {
+  url: string
+  anonKey: string
+  serviceKey: string
+  master: Buffer
+  /** Another instance of the same provider, in this process: people sign in here without a password. */
+  twin: TestApp
+  /** What its settings are to a server that uses it. */
+  environ: Record<string, string>
+  /** A call with its service key. */
+  admin (method: string, path: string, body?: object): Promise<unknown>
+  signIn (email: string, password: string): Promise<{ access_token: string }>
+  /** It is gone at once. */
+  stop (): Promise<void>
+  start (): Promise<void>
+}
+
+export async function provider (t: Test): Promise<Provider> {
+  const { url: DATABASE_URL } = await testDatabase(t)
+  const master = randomBytes(32)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const environ = { DATABASE_URL, MASTER_KEY: master.toString('base64'), PUBLIC_URL: url, RATE_LIMIT_MAX: '100000', RATE_LIMIT_LOGIN_MAX: '1000' }
+  let server: ServerProcess | undefined
+  const start = async () => {
+    server = serverProcess(t, { ...environ, PORT: String(port) })
+    await server.ready
+  }
+  const [twin] = await Promise.all([build(t, environ), start()])
+  const serviceKey = await twin.token({ service: true })
+  const { backendKey: anonKey } = twin.app.identity.directory.entrance
+
+  const post = async (method: string, path: string, key: string, body?: object) => {
+    const headers = { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/auth/v1${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
+    return await answer.json() as unknown
+  }
+
+  return {
+    url,
+    anonKey,
+    serviceKey,
+    master,
+    twin,
+    environ: { IDP_URL: url, IDP_ANON_KEY: anonKey, IDP_SERVICE_KEY: serviceKey },
+    admin: (method, path, body) => post(method, path, serviceKey, body),
+    signIn: async (email, password) => await post('POST', '/token?grant_type=password', anonKey, { email, password }) as { access_token: string },
+    async stop () {
+      server!.signal('SIGKILL')
+      await server!.exit
+    },
+    start
+  }
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** What a token says. */
+export function claimsOf (token: string): Record<string, unknown> & { sub: string, session_id: string } {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+}
+
+/** Its issuer has to be known before it runs. */
+async function freePort (): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

@@ -1,0 +1,128 @@
+import { createPublicKey, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { Closed } from '#schemas/common.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
+import { ecdsa, hmac, workshop, type Workshop } from '#test/identity/guards/forge.ts'
+import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
+import { bearer, claimsOf, provider } from './provider.ts'
+
+const SOMEWHERE = '/api/v1/paesi'
+const ADMINS = '/prova/admin'
+const SECRET = 'un-segreto-condiviso-di-almeno-32-byte'
+const now = Math.floor(Date.now() / 1000)
+
+t.test('tokens of an external provider', async (t) => {
+  const idp = await provider(t)
+  const shop = await workshop(idp.twin.app, idp.master)
+  const started = async (environ: Record<string, string | undefined> = {}) => {
+    const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
+      app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
+    }))
+    const status = async (token: string, url = SOMEWHERE, extra = {}) => (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
+    return { app, status }
+  }
+  const bare = await started()
+  const { app, status } = bare
+  const withSecret = await started({ IDP_JWT_SECRET: SECRET })
+
+  t.test('who signs in there is let in here, in the name of the same person', async (t) => {
+    const { id } = await idp.admin('POST', '/admin/users', { email: 'anna@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true }) as { id: string }
+    const { access_token: token } = await idp.signIn('anna@example.org', 'una-frase-lunga-e-mia')
+    t.equal(await status(token), 200)
+    t.equal(await status(token), 200, 'remembered')
+    const { apiKey } = (await app.inject({ url: '/api/cli/auth/key', headers: bearer(token) })).json()
+    t.match((await app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json(), { data: [{ user_id: id }] })
+    t.equal((await app.inject({ url: '/api/v1/keys', headers: { ...bearer(token), 'x-api-key': apiKey } })).statusCode, 200, 'with a key of the same person')
+    t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, 'and one of somebody else')
+  })
+
+  t.test('there is no provider here then', async (t) => {
+    for (const [method, url] of [['GET', '/auth/v1/.well-known/jwks.json'], ['GET', '/auth/v1/user'], ['POST', '/auth/v1/token?grant_type=password']] as const) {
+      t.equal((await app.inject({ method, url, headers: bearer(idp.serviceKey) })).statusCode, 404, url)
+    }
+    t.throws(() => app.identity.signer)
+  })
+
+  t.test('forged tokens are refused, with the public keys alone and with a shared secret', async (t) => {
+    // Which sessions there are, only the provider knows.
+    const forged = (from: Workshop) => Object.entries(forgedTokens(from, idp.master)).filter(([name]) => name !== 'a session that never was')
+    const secret = Buffer.from(SECRET)
+    const withOurs: Workshop = { ...shop, secret, machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer) }
+    for (const [server, tokens] of [[bare, forged(shop)], [withSecret, forged(shop)], [withSecret, forged(withOurs)]] as const) {
+      t.ok(tokens.length > 80)
+      for (const token of [shop.victim.access_token, shop.other.access_token, shop.person()]) t.equal(await server.status(token), 200)
+      for (const [name, token] of tokens) {
+        t.equal(await server.status(token), 401, name)
+        t.equal(await server.status(token, ADMINS), 401, `${name}, to an administrator's route`)
+        t.equal(await server.status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, `${name}, beside the API key`)
+      }
+    }
+  })
+
+  t.test('no public key, however it is written, is a secret', async (t) => {
+    const jwk = createPublicKey(shop.publicPem).export({ format: 'jwk' })
+    const der = createPublicKey(shop.publicPem).export({ type: 'spki', format: 'der' })
+    for (const key of [shop.publicPem, shop.publicPem.trim(), `${shop.publicPem}\n`, JSON.stringify(jwk), der, String(jwk.x), Buffer.from(String(jwk.x), 'base64url')]) {
+      for (const kid of [shop.kid, undefined]) {
+        const person = shop.person({ header: { alg: 'HS256', kid } }, hmac(key as Buffer))
+        const machine = shop.machine({ header: { kid } }, hmac(key as Buffer))
+        for (const token of [person, machine]) for (const each of [status, withSecret.status]) t.equal(await each(token), 401)
+      }
+    }
+  })
+
+  t.test('no token is taken that was issued more than a day ago, or is yet to be', async (t) => {
+    const issued = async (seconds: number) => await status(shop.person({ claims: { iat: now + seconds, exp: now + 7 * 86_400 } }))
+    t.equal(await issued(-24 * 3600 - 1), 401)
+    t.equal(await issued(-24 * 3600 + 60), 200)
+    t.equal(await issued(30), 200, 'another clock')
+    t.equal(await issued(300), 401)
+    t.equal(await status(shop.person({ claims: { iat: 4e9, exp: 5e9 } })), 401)
+    t.equal(await status(shop.person({ claims: { exp: 9e99 } })), 200, 'for a day at most')
+  })
+
+  t.test('HS256 is taken with the shared secret only, and only where one is set', async (t) => {
+    const person = (key: string, claims = {}) => shop.person({ header: { alg: 'HS256', kid: undefined }, claims: { session_id: randomUUID(), ...claims } }, hmac(Buffer.from(key)))
+    t.equal(await withSecret.status(person(SECRET)), 200)
+    t.equal(await withSecret.status(person(SECRET, { iss: 'https://altrove.example/auth/v1' })), 401)
+    t.equal(await withSecret.status(person(SECRET, { aud: 'anon' })), 401)
+    t.equal(await withSecret.status(person(SECRET, { exp: now - 1 })), 401)
+    t.equal(await withSecret.status(person(`${SECRET}x`)), 401)
+    t.equal(await withSecret.status(person('')), 401)
+    t.equal(await status(person(SECRET)), 401)
+    t.equal(await status(person('undefined')), 401)
+    t.equal(await withSecret.status(shop.person({ header: { alg: 'ES256' } }, hmac(Buffer.from(SECRET)))), 401)
+    t.equal(await withSecret.status(shop.victim.access_token), 200, 'beside ES256')
+  })
+
+  t.test('the service key, to the letter or signed with the secret, is an administrator; the anonymous key is nobody', async (t) => {
+    const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
+    t.equal(await status(idp.serviceKey, ADMINS), 200)
+    t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
+    t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
+    t.equal(await status(idp.anonKey), 401)
+    t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
+    for (const role of ['service_role', 'supabase_admin']) t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
+    t.equal(await withSecret.status(signed({ iss: 'supabase', iat: undefined }), ADMINS), 200, 'as Supabase hands them out')
+    for (const claims of [{ role: 'anon' }, { role: 'authenticated' }, { role: ['service_role'] }, { sub: randomUUID() }, { exp: now - 1 }, { exp: undefined }, { iss: 'altrove' }]) {
+      t.equal(await withSecret.status(signed(claims), ADMINS), 401, JSON.stringify(claims))
+    }
+    const opaque = await started({ IDP_SERVICE_KEY: 'sb_secret_0123456789', IDP_ANON_KEY: 'sb_publishable_0123456789' })
+    t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
+    t.equal(await opaque.status('sb_publishable_0123456789'), 401)
+    const without = await started({ IDP_SERVICE_KEY: undefined })
+    t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
+  })
+
+  t.test('the algorithm belongs to the key', async (t) => {
+    for (const alg of ['RS256', 'ES384', 'PS256', 'EdDSA', 'none', 'es256', '']) t.equal(await status(shop.person({ header: { alg } })), 401, alg)
+    t.equal(await status(shop.person({}, ecdsa(shop.privatePem))), 200)
+  })
+
+  t.test('a session belongs to one person', async (t) => {
+    const { sub, session_id } = claimsOf(shop.victim.access_token)
+    t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
+    await app.identity.settled()
+    t.equal(await status(shop.person({ claims: { sub: randomUUID(), session_id } })), 401)
+  })
+})

@@ -1,0 +1,84 @@
+import { createClient, type SupabaseClient } from '@supabase/supabase-js'
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { readConfig } from '#src/config.ts'
+import { anonKey } from '#src/identity/machine-tokens.ts'
+import { createKeys } from '#src/keys.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { startSmtp, type Received, type Smtp } from '#test/smtp.ts'
+
+export const HOME = 'https://app.example'
+const PUBLIC_URL = 'https://locanda.example'
+const MASTER_KEY = Buffer.alloc(32, 9).toString('base64')
+export const PASSWORD = 'una-frase-lunga-e-mia'
+
+/** What a mail holds. */
+export interface Letter { to: string, code: string, link: string, token: string }
+
+export interface Site extends TestApp {
+  smtp: Smtp
+  /** The official client, of a browser that nobody has signed in with; with `key` another key than the public one. */
+  client (options?: { flowType?: 'implicit' | 'pkce', key?: string }): SupabaseClient
+  /** The official client with the service key. */
+  administrator (): Promise<SupabaseClient>
+  /** The next mail. */
+  letter (): Promise<Letter>
+  /** Follows the link of a mail as a browser does, up to where it is led. */
+  follow (link: string): Promise<{ status: number, target: URL, fragment: URLSearchParams }>
+  /** A confirmed person with `PASSWORD`, as an administrator makes one. */
+  person (email: string, changes?: object): Promise<string>
+}
+
+/** The whole service on a port of its own, mail and sign-up included; one caller may try often. */
+export async function site (t: Test, environ: Record<string, string> = {}, prepare?: (app: FastifyInstance) => void): Promise<Site> {
+  const smtp = await startSmtp(t)
+  const settings = {
+    SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example', SIGNUP_ENABLED: 'true', PUBLIC_URL, CORS_ORIGINS: HOME, MASTER_KEY, RATE_LIMIT_LOGIN_MAX: '1000', ...environ
+  }
+  const test = await build(t, settings, prepare)
+  const address = await test.app.listen({ host: '127.0.0.1', port: 0 })
+  const config = readConfig({ ...settings, DATA_DIR: test.dataDir })
+  const publicKey = anonKey(config, createKeys(config.MASTER_KEY))
+  const client: Site['client'] = ({ flowType = 'implicit', key = publicKey } = {}) => (
+    createClient(address, key, { auth: { flowType, persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storage: memory() } })
+  )
+  const administrator = async () => client({ key: await test.token({ service: true }) })
+
+  return {
+    ...test,
+    smtp,
+    client,
+    administrator,
+    letter: async () => read(await smtp.next()),
+    async follow (link) {
+      const { status, headers } = await fetch(link.replace(PUBLIC_URL, address), { redirect: 'manual' })
+      const target = new URL(headers.get('location') ?? 'about:blank')
+      return { status, target, fragment: new URLSearchParams(target.hash.slice(1)) }
+    },
+    async person (email, changes = {}) {
+      const { data, error } = await (await administrator()).auth.admin.createUser({ email, password: PASSWORD, email_confirm: true, ...changes })
+      if (error) throw error
+      return data.user.id
+    }
+  }
+}
+
+/** The secrets of a mail, as a reader finds them. */
+export function read ({ envelope, text }: Received): Letter {
+  const link = /https?:\S+/.exec(text)?.[0] ?? ''
+  return { to: envelope.to.join(), code: /^\d{6}$/m.exec(text)?.[0] ?? '', link, token: link === '' ? '' : new URL(link).searchParams.get('token') ?? '' }
+}
+
+/** Any other code. */
+export function wrong (code: string): string {
+  return String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+}
+
+function memory () {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => { items.set(key, value) },
+    removeItem: (key: string) => { items.delete(key) }
+  }
+}

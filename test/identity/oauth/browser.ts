@@ -1,0 +1,68 @@
+/** Follows redirects by hand, keeps cookies for each host, and sends forms that pages would send by script. */
+export interface Browser {
+  /** Goes there, and on until it leaves the machine or stands on a page. Every address on the way is in `visited`. */
+  go (address: string, init?: RequestInit): Promise<Stop>
+  visited: string[]
+}
+
+/** Where a browser stands: at an address that is not fetched any more, or on a page. */
+export interface Stop { url: URL, status?: number, body?: string }
+
+const MOST = 20
+
+/** @param frontEnd the origin at which it stops: where the front end would be */
+export function browser (frontEnd: string): Browser {
+  const cookies = new Map<string, Map<string, string>>()
+  const visited: string[] = []
+
+  function remember (host: string, response: Response): void {
+    const jar = cookies.get(host) ?? new Map<string, string>()
+    cookies.set(host, jar)
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (name !== undefined && value !== undefined) jar.set(name, value)
+    }
+  }
+
+  async function fetchPage (url: URL, init: RequestInit): Promise<Response> {
+    const cookie = [...cookies.get(url.host) ?? []].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, { ...init, redirect: 'manual', headers: { ...init.headers, ...(cookie && { cookie }) } })
+    remember(url.host, response)
+    return response
+  }
+
+  return {
+    visited,
+    async go (address, init = {}) {
+      let url = new URL(address)
+      let next: RequestInit = init
+      for (let step = 0; step < MOST; step++) {
+        visited.push(url.href)
+        if (url.origin === frontEnd || !['127.0.0.1', 'localhost'].includes(url.hostname)) return { url }
+        const response = await fetchPage(url, next)
+        const body = await response.text()
+        const location = response.headers.get('location')
+        const form = formIn(body)
+        if (location !== null) {
+          url = new URL(location, url)
+          next = {}
+        } else if (response.status === 200 && form !== undefined) {
+          url = new URL(form.action, url)
+          next = { method: 'POST', body: form.fields, headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+        } else {
+          return { url, status: response.status, body }
+        }
+      }
+      throw new Error('a ring of redirects')
+    }
+  }
+}
+
+/** The form of an OAuth 2 Form Post Response Mode page. */
+function formIn (html: string): { action: string, fields: URLSearchParams } | undefined {
+  const action = /<form[^>]* action="([^"]*)"/.exec(html)?.[1]
+  if (action === undefined) return undefined
+  const fields = new URLSearchParams()
+  for (const [, name = '', value = ''] of html.matchAll(/<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"/g)) fields.append(name, value)
+  return { action, fields }
+}

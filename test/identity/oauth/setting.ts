@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify'
+import { createClient, type SupabaseClient, type SupabaseClientOptions } from '@supabase/supabase-js'
+import type { Test } from 'tap'
+import { build, type TestApp } from '#test/helper.ts'
+import { browser, type Browser, type Stop } from './browser.ts'
+import { CLIENT, startOpenidProvider, type OpenidProvider } from './openid-provider.ts'
+import { freePort } from './listen.ts'
+
+export const FRONT_END = 'https://app.example'
+export const LANDING = `${FRONT_END}/arrivo?pagina=1`
+
+/** The application where it says that it is, and an OpenID provider that it knows as `google`. */
+export interface Setting extends TestApp {
+  base: string
+  provider: OpenidProvider
+  browser (): Browser
+  /** The official client, as an application on a device of its own would have it. */
+  client (flowType?: 'pkce' | 'implicit', options?: SupabaseClientOptions<'public'>['auth']): SupabaseClient
+  /** Through the provider and back, without the client. */
+  visit (path: string): Promise<Stop>
+}
+
+/** For `SIGNUP_ENABLED`, which wants to be able to write; nobody is written to. */
+export const SIGNUP = { SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>' }
+
+/** @param more further providers, or other fields of `google` by its name */
+export async function setting (
+  t: Test, environ: Record<string, string> = {}, more: Record<string, string>[] = [], options: Parameters<typeof startOpenidProvider>[2] = {}
+): Promise<Setting> {
+  const port = await freePort()
+  const base = `http://127.0.0.1:${port}`
+  const provider = await startOpenidProvider(t, `${base}/auth/v1/callback`, options)
+  const own = { name: 'google', issuer: provider.issuer, ...CLIENT, ...more.find(({ name }) => name === 'google') }
+  const providers = [own, ...more.filter(({ name }) => name !== 'google')]
+  const built = await build(t, { PUBLIC_URL: base, CORS_ORIGINS: FRONT_END, OAUTH_PROVIDERS: JSON.stringify(providers), ...environ })
+  await built.app.listen({ port })
+  const { backendKey } = (await built.app.inject('/api/config')).json<{ backendKey: string }>()
+  const client: Setting['client'] = (flowType = 'pkce', options = {}) => createClient(base, backendKey, {
+    auth: { flowType, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false, storage: memory(), ...options }
+  })
+  return { ...built, base, provider, client, browser: () => browser(FRONT_END), visit: async (path) => await browser(FRONT_END).go(`${base}${path}`) }
+}
+
+/** Parameters of a fragment. */
+export function fragment ({ hash }: URL): URLSearchParams {
+  return new URLSearchParams(hash.slice(1))
+}
+
+/** The actions that were written down, oldest first. */
+export async function acts (app: FastifyInstance): Promise<{ action: string, actor: string, details: unknown }[]> {
+  return await app.db.query.audit_log.findMany({ columns: { action: true, actor: true, details: true }, orderBy: ({ id }, { asc }) => asc(id) })
+}
+
+function memory () {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => { items.set(key, value) },
+    removeItem: (key: string) => { items.delete(key) }
+  }
+}

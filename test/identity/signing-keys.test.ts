@@ -1,0 +1,220 @@
+import { createPublicKey, randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { createSigningKeys } from '#src/identity/signing-keys.ts'
+import { createKeys } from '#src/keys.ts'
+import { testDatabase } from '#test/database.ts'
+import { API_KEY, build, signIn } from '#test/helper.ts'
+import { as, bearer, claimsOf, isLetIn, twins } from './twins.ts'
+
+const ROTATE = '/api/v1/signing-keys/rotate'
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+const kidOf = (token: string) => String(claimsOf(token).header.kid)
+const published = async (app: FastifyInstance) => (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
+
+/** Key pairs on a database of their own, and the clock that they go by. */
+async function pairs (t: Test) {
+  const { db, sql } = await testDatabase(t)
+  const secrets = createKeys(randomBytes(32))
+  const clock = { now: Date.now() }
+  const another = (ahead = 0) => createSigningKeys(db, secrets, () => clock.now + ahead)
+  return { sql, clock, another, keys: another() }
+}
+
+t.test('the key pairs', async (t) => {
+  t.test('the first one is made when it is needed, is published and signs', async (t) => {
+    const { keys, sql } = await pairs(t)
+    const { kid, privatePem } = await keys.current()
+    t.match(await keys.jwks(), [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', key_ops: ['verify'], kid }])
+    t.equal(await keys.find(kid), createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }))
+    t.equal((await keys.current()).kid, kid)
+    t.equal(await keys.find('unknown'), undefined)
+    const [row] = await sql`select * from signing_keys`
+    t.notMatch(JSON.stringify(row), /PRIVATE/, 'the private half is sealed')
+    t.notOk((row!.private_key as Buffer).includes('PRIVATE'))
+  })
+
+  t.test('processes that need the first one at the same moment make one', async (t) => {
+    const { another } = await pairs(t)
+    const kids = await Promise.all(Array.from({ length: 6 }, async () => (await another().current()).kid))
+    t.equal(new Set(kids).size, 1)
+  })
+
+  t.test('a new one is published for a quarter of an hour before it signs, and the old one is good for as long as its tokens', async (t) => {
+    const { keys, another, clock } = await pairs(t)
+    const kids = async () => (await keys.jwks()).map(({ kid }) => kid).sort()
+    const { kid: old } = await keys.current()
+    const { kid: next, signsFrom } = await keys.rotate()
+    t.equal(signsFrom.getTime(), clock.now + 15 * MINUTE)
+    t.same(await kids(), [old, next].sort())
+    t.equal((await keys.current()).kid, old)
+    const elsewhere = another()
+    t.same([(await elsewhere.current()).kid, typeof await elsewhere.find(next)], [old, 'string'], 'another process agrees')
+
+    clock.now = signsFrom.getTime() - 1
+    t.equal((await keys.current()).kid, old)
+    clock.now += 1
+    t.equal((await keys.current()).kid, next)
+    t.equal((await elsewhere.current()).kid, next)
+    t.same(await kids(), [old, next].sort())
+    clock.now += 60 * MINUTE
+    t.ok(await keys.find(old), 'its last token has just expired')
+    t.ok(keys.isLive(old))
+    clock.now += 5 * MINUTE
+    t.equal(await keys.find(old), undefined)
+    t.notOk(keys.isLive(old))
+    t.same(await kids(), [next])
+  })
+
+  t.test('rotated twice in a row, each is still published before it signs', async (t) => {
+    const { keys, clock } = await pairs(t)
+    const { kid: first } = await keys.current()
+    const { kid: second } = await keys.rotate()
+    clock.now += MINUTE
+    const { kid: third } = await keys.rotate()
+    t.same((await keys.jwks()).map(({ kid }) => kid).sort(), [first, second, third].sort())
+    for (const [minutes, signs] of [[0, first], [14, second], [1, third]] as const) {
+      clock.now += minutes * MINUTE
+      t.equal((await keys.current()).kid, signs)
+    }
+    t.ok(await keys.find(first))
+  })
+
+  t.test('dropped at once, the old ones are good for nothing, and the new one signs', async (t) => {
+    const { keys, another } = await pairs(t)
+    const { kid: old } = await keys.current()
+    const { kid: announced } = await keys.rotate()
+    const { kid } = await keys.rotate(true)
+    for (const each of [keys, another()]) {
+      t.same((await each.jwks()).map(({ kid }) => kid), [kid])
+      t.same([await each.find(old), await each.find(announced)], [undefined, undefined])
+      t.same([each.isLive(old), each.isLive(announced), each.isLive(kid)], [false, false, true])
+      t.equal((await each.current()).kid, kid)
+    }
+    t.equal((await another(-MINUTE).current()).kid, kid, 'for a process whose clock is behind, too')
+  })
+
+  t.test('what is known is not believed any more once it is forgotten', async (t) => {
+    const { keys } = await pairs(t)
+    const { kid } = await keys.current()
+    t.ok(keys.isLive(kid))
+    keys.forget()
+    t.notOk(keys.isLive(kid))
+    t.ok(await keys.find(kid))
+    t.ok(keys.isLive(kid))
+  })
+
+  t.test('one that is 90 days old is replaced, by one process of several', async (t) => {
+    const { keys, another, clock } = await pairs(t)
+    const { kid: old } = await keys.current()
+    clock.now += 90 * DAY - 1
+    t.equal(await keys.rotateWhenOld(), undefined)
+    t.equal((await keys.jwks()).length, 1)
+    clock.now += 1
+    const written: string[] = []
+    const made = await Promise.all([keys, another(), another()].map((each) => each.rotateWhenOld(async (_tx, { kid }) => { written.push(kid) })))
+    const rotations = made.filter((rotation) => rotation !== undefined)
+    t.equal(rotations.length, 1)
+    t.same(written, [rotations[0]!.kid])
+    t.same((await keys.jwks()).map(({ kid }) => kid).sort(), [old, rotations[0]!.kid].sort())
+    t.equal((await keys.current()).kid, old, 'it is announced, like any other')
+    t.equal(await keys.rotateWhenOld(), undefined, 'once')
+    clock.now += 15 * MINUTE + 90 * DAY - 1
+    t.equal(await keys.rotateWhenOld(), undefined, 'its age counts from when it signs')
+    clock.now += 1
+    t.ok(await keys.rotateWhenOld())
+  })
+})
+
+t.test('rotation by an administrator', async (t) => {
+  const [first, second] = await twins(t)
+  const { app, token } = first
+  const apps = [app, second.app]
+  const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
+  const admin = await token({ name: 'anna', role: 'admin' })
+
+  t.test('is for administrators', async (t) => {
+    t.equal((await app.inject({ method: 'POST', url: ROTATE })).statusCode, 401)
+    t.equal((await app.inject({ method: 'POST', url: ROTATE, headers: { 'x-api-key': API_KEY } })).statusCode, 403)
+    t.equal((await as(app, await token(), 'POST', ROTATE, {})).statusCode, 403)
+    for (const body of [{ immediate: 'true' }, { immediate: 1 }, { immediate: null }, { subito: true }]) t.equal((await as(app, admin, 'POST', ROTATE, body)).statusCode, 400, JSON.stringify(body))
+    t.same(await published(app), [kidOf(admin)])
+  })
+
+  t.test('announces the next key, which comes into use later; nobody is put out', async (t) => {
+    const { access_token: old } = await signIn(app, 'piero', 'operator')
+    t.same(await both(bearer(old)), [200, 200])
+    const answer = await as(app, admin, 'POST', ROTATE, { immediate: false })
+    const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
+    t.equal(answer.statusCode, 200)
+    t.match(answer.json(), { message: String, status: 200 })
+    const wait = Date.parse(signs_from) - Date.now()
+    t.ok(wait > 14 * MINUTE && wait <= 15 * MINUTE)
+    for (const each of apps) {
+      t.same((await published(each)).sort(), [kid, kidOf(old)].sort(), 'it is published')
+      t.equal(kidOf((await signIn(each, 'piero', 'operator')).access_token), kidOf(old), 'and does not sign yet')
+    }
+
+    // A quarter of an hour later.
+    await app.sql`update signing_keys set signs_from = now() where kid = ${kid}`
+    for (const each of apps) each.identity.signer.signingKeys.forget()
+    for (const each of apps) {
+      const { access_token: fresh } = await signIn(each, 'piero', 'operator')
+      t.equal(kidOf(fresh), kid)
+      t.same(await both(bearer(fresh)), [200, 200])
+    }
+    t.same(await both(bearer(old)), [200, 200], 'tokens of before go on')
+    const [entry] = await app.sql`select actor, object, details from audit_log where action = 'chiave_di_firma_ruotata'`
+    t.same({ ...entry }, { actor: `user:${claimsOf(admin).claims.sub}`, object: `signing_key:${kid}`, details: { immediate: false } })
+  })
+
+  t.test('at once, refuses every token of before on every server, and sessions go on', async (t) => {
+    const sessions = [await signIn(app, 'piero', 'operator'), await signIn(second.app, 'ada', 'operator')]
+    const minted = (await as(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
+    // Remembered by both.
+    for (const { access_token } of sessions) t.same(await both(bearer(access_token)), [200, 200])
+    t.same(await both(bearer(admin)), [200, 200])
+
+    const { access_token: service } = { access_token: await token({ service: true }) }
+    const answer = await as(app, service, 'POST', ROTATE, { immediate: true })
+    t.equal(answer.statusCode, 200)
+    const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
+    t.ok(Date.parse(signs_from) <= Date.now())
+
+    for (const old of [...sessions.map(({ access_token }) => access_token), admin]) t.same(await both(bearer(old)), [401, 401])
+    for (const each of apps) t.same(await published(each), [kid])
+    for (const [n, { refresh_token }] of sessions.entries()) {
+      const refreshed = await apps[1 - n]!.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token } })
+      t.equal(refreshed.statusCode, 200)
+      t.equal(kidOf(refreshed.json().access_token), kid)
+      t.same(await both(bearer(refreshed.json().access_token)), [200, 200])
+    }
+    t.same(await both(bearer(service)), [200, 200], 'the service key is signed otherwise')
+    t.same(await both({ 'x-api-key': minted }), [200, 200], 'keys are not signed by these')
+    t.match((await app.sql`select details from audit_log where action = 'chiave_di_firma_ruotata' order by id desc limit 1`)[0], { details: { immediate: true } })
+  })
+
+  t.test('without a body is the gentle one', async (t) => {
+    const { access_token } = await signIn(app, 'anna', 'admin')
+    t.ok(Date.parse((await as(app, access_token, 'POST', ROTATE)).json().signs_from) > Date.now())
+    t.same(await both(bearer(access_token)), [200, 200])
+  })
+
+  t.test('that cannot be written down is not done', async (t) => {
+    const { access_token } = await signIn(app, 'anna', 'admin')
+    const before = (await published(app)).sort()
+    await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
+    const answer = await as(app, access_token, 'POST', ROTATE, { immediate: true })
+    await app.sql`alter table audit_log drop constraint full_disk`
+    t.match([answer.statusCode, answer.json()], [503, { codice: 'REGISTRO_NON_DISPONIBILE' }])
+    t.same((await published(app)).sort(), before)
+    t.same(await both(bearer(access_token)), [200, 200])
+  })
+})
+
+t.test('with an external provider there are no keys to rotate', async (t) => {
+  const { call } = await build(t, { IDP_URL: 'http://127.0.0.1:1', IDP_ANON_KEY: 'x', IDP_JWT_SECRET: 'x'.repeat(32) })
+  t.equal((await call('POST', ROTATE, {})).statusCode, 404)
+})
