@@ -24,3 +24,4 @@ export const UserList = Type.Array(Ref(UserItem))
 export const Entrance = Closed({ backendUrl: Type.String(), backendKey: Type.String() }, {
   examples: [{ backendUrl: 'https://locanda.example', backendKey: 'eyJhbGciOiJIUzI1NiJ9…' }]
 })
+export type Entrance = Static<typeof Entrance>

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
@@ -24,9 +25,22 @@ export async function testDatabase (t: Test): Promise<TestDatabase> {
   const connection = connect(own, 4)
   t.teardown(async () => {
     await connection.close()
-    await administer(url, (sql) => sql.unsafe(`drop database ${name} with (force)`))
+    await drop(url, name)
   })
   return { ...connection, url: own }
+}
+
+/** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */
+async function drop (url: string, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await administer(url, (sql) => sql.unsafe(`drop database ${name} with (force)`))
+      return
+    } catch (err) {
+      if (attempt === 20) throw err
+      await sleep(250)
+    }
+  }
 }
 
 async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {

@@ -29,8 +29,8 @@ export const SERVICE: Principal = { id: 'service', kind: 'service', admin: true 
 
 const SERVICE_ROLES = new Set(['service_role', 'supabase_admin'])
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Beyond this nothing is a token. */
-const LONGEST_TOKEN = 8192
+/** Beyond this nothing is a token: a request's headers have 16 KiB. */
+const LONGEST_TOKEN = 16_384
 const REMEMBERED_TOKENS = 5000
 /** How far another clock may be ahead. */
 const AHEAD_MS = 60_000

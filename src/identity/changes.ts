@@ -12,25 +12,41 @@ export type Change = 'user' | 'session' | 'key' | 'signing'
 export interface Changes {
   /** Listening: what is remembered from now on will be contradicted when it changes. */
   ready (): Promise<boolean>
-  /** Resolves when every change committed so far has come round, to this process as to the others. */
+  /** Resolves when every process that listens has heard of every change committed so far; one that does not answer is not waited for long. */
   settled (): Promise<void>
 }
+
+/** A question to all that listen, and how many of them have answered; how many there are is known a little later. */
+interface Round { heard: number, expected: number, done: () => void }
 
 /**
  * Listens to the changes of users, sessions and keys, from the first question on.
  * @param onChange one of them changed
  * @param onGap some may have been missed
+ * @param patienceMs how long `settled` waits for processes that do not answer
  */
 export function listenToChanges (
-  sql: postgres.Sql, log: FastifyBaseLogger, onChange: (change: Change, id: string) => void, onGap: () => void
+  sql: postgres.Sql, log: Pick<FastifyBaseLogger, 'warn' | 'error'>, onChange: (change: Change, id: string) => void, onGap: () => void, patienceMs = PATIENCE_MS
 ): Changes {
-  const waiting = new Map<string, () => void>()
+  const rounds = new Map<string, Round>()
   let listening: Promise<boolean> | undefined
 
   function heard (payload: string) {
     const [change = '', id = ''] = payload.split(':')
-    if (change === 'sync') waiting.get(id)?.()
+    // What came before this has been heard: notifications come in the order of their commits.
+    if (change === 'sync') acknowledge(id)
+    else if (change === 'ack') count(rounds.get(id))
     else onChange(change as Change, id)
+  }
+
+  function acknowledge (id: string) {
+    const own = rounds.get(id)
+    if (own) count(own)
+    else sql`select pg_notify(${CHANNEL}, ${`ack:${id}`})`.catch((err: unknown) => log.warn({ err }, 'a change of identity was heard and not acknowledged'))
+  }
+
+  function count (round: Round | undefined) {
+    if (round && ++round.heard >= round.expected) round.done()
   }
 
   const ready = () => {
@@ -47,17 +63,24 @@ export function listenToChanges (
     ready,
     async settled () {
       onGap()
-      if (listening === undefined || !await listening) return
+      if (!await ready()) return
       const id = randomUUID()
       const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.set(id, resolve)
-      const deadline = setTimeout(resolve, PATIENCE_MS)
+      const round: Round = { heard: 0, expected: Infinity, done: resolve }
+      rounds.set(id, round)
+      const deadline = setTimeout(resolve, patienceMs)
       try {
-        await sql`select pg_notify(${CHANNEL}, ${`sync:${id}`})`
-        await promise
+        const [row] = await sql<[{ listeners: number }]>`
+          select pg_notify(${CHANNEL}, ${`sync:${id}`}),
+            (select count(*)::int from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}) as listeners`
+        round.expected = Math.max(1, row.listeners)
+        if (round.heard < round.expected) await promise
+      } catch (err) {
+        // The change itself is committed.
+        log.warn({ err }, 'a change of identity was not waited for')
       } finally {
         clearTimeout(deadline)
-        waiting.delete(id)
+        rounds.delete(id)
       }
     }
   }

@@ -53,7 +53,10 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
           await app.audit.append(tx, { actor, ip: request.ip, action: 'identita_scollegata', object: `user:${userId}`, details: { provider } })
         })
       } catch (err) {
-        throw err instanceof AuthError && err.code === 'single_identity_not_deletable' ? new UnicaIdentita() : err
+        if (!(err instanceof AuthError)) throw err
+        // Somebody else has just unlinked it.
+        if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
+        throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
       }
     },
 

@@ -1,27 +1,27 @@
 import type { Metadata } from '#drizzle/tables/index.ts'
 import { AuthError } from './errors.ts'
 
-/** They travel in every access token, and a request's headers have 16 KiB. */
-const LONGEST = 8192
+/** They travel in every access token, a third longer in base64, and a request's headers have 16 KiB. */
+const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * What people write about themselves, if it can be kept: as JSON at most 8 KiB, without NUL and halves of surrogate pairs, which
- * PostgreSQL does not hold.
+ * Metadata, if they can be kept: as JSON at most 8 KiB of what people write about themselves and 1 KiB of what administrators do, without
+ * NUL and halves of surrogate pairs, which PostgreSQL does not hold.
  * @throws AuthError validation_failed
  */
-export function storableMetadata (metadata: Metadata): Metadata {
-  if (!isStorable(metadata)) throw new AuthError('validation_failed', { message: 'User metadata are too large, or not valid text' })
+export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
+  if (!isStorable(metadata, LONGEST[whose])) throw new AuthError('validation_failed', { message: `Metadata (${whose}) are too large, or not valid text` })
   return metadata
 }
 
-function isStorable (metadata: Metadata): boolean {
+function isStorable (metadata: Metadata, longest: number): boolean {
   let holds = true
   try {
     const json = JSON.stringify(metadata, (key, value: unknown) => {
       for (const text of [key, value]) holds &&= typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))
       return value
     })
-    return holds && Buffer.byteLength(json) <= LONGEST
+    return holds && Buffer.byteLength(json) <= longest
   } catch {
     // Nested more deeply than the stack goes.
     return false

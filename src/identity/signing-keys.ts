@@ -47,7 +47,7 @@ const REREAD_MS = MINUTE
 /** An unknown `kid` may be a new key of another process, or anybody's invention. */
 const UNKNOWN_REREAD_MS = 1000
 /** Any constant will do that nobody else takes. */
-const LOCK = 168_175
+const LOCK = 168_181
 
 export function createSigningKeys (db: Database, secrets: Keys, now = Date.now): SigningKeys {
   let known = new Map<string, SigningKey>()

@@ -27,7 +27,7 @@ export type UserChange = Partial<Pick<UserRow,
   'recovery_sent_at' | 'email_change_sent_at' | 'reauthentication_sent_at' | 'last_sign_in_at' | 'invited_at'>>
 
 /** Any constant will do that nobody else takes. */
-const ADMINS_LOCK = 168_176
+const RIGHTS_LOCK = 168_176
 
 const alive = isNull(users.deleted_at)
 
@@ -42,6 +42,12 @@ export async function getUser (db: Executor, id: string): Promise<User> {
   const user = await findUser(db, { id })
   if (!user) throw new AuthError('user_not_found')
   return user
+}
+
+/** A person as they are while nobody else changes anybody's rights, until the transaction ends. @throws AuthError user_not_found */
+export async function getUserToChange (tx: Transaction, id: string): Promise<User> {
+  await lockRights(tx)
+  return await getUser(tx, id)
 }
 
 /** A page of everybody, newest first; all of them without `limit`. */
@@ -154,11 +160,15 @@ export function isBanned (until: Date | null): boolean {
 
 /** There is always an administrator who can come in. Changes queue, so that of two at once the second one sees what the first did. */
 async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserRow) => boolean): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${ADMINS_LOCK})`)
+  await lockRights(tx)
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive))
   if (!row || !isAdmin(row.app_metadata) || isBanned(row.banned_until) || staysAdmin(row)) return
   const [others] = await tx.select({ n: count() }).from(users).where(and(alive, ne(users.id, id), adminRows, notBanned))
   if (others!.n === 0) throw new AuthError('last_admin')
+}
+
+async function lockRights (tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${RIGHTS_LOCK})`)
 }
 
 /** The administrators, as `isAdmin` knows them. */

@@ -48,7 +48,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
   const masterKey = randomBytes(32)
   const cluster = await crashableCluster(join(folder, 'cluster'))
   const police = await moodyPolice(folder, random)
-  const { sql, close } = connect(cluster.url, 2)
+  const { sql, db, close } = connect(cluster.url, 2)
   const environ = {
     ...productionEnviron(police),
     DATABASE_URL: cluster.url,
@@ -93,7 +93,7 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     await Promise.all([...working, harassing])
     police.on = {}
     await settleAll(environ, sql)
-    return { ...done, ...await judge(sql, createKeys(masterKey), people.told, police.acquired()) }
+    return { ...done, ...await judge({ sql, db }, createKeys(masterKey), people.told, police.acquired()) }
   } finally {
     over.abort()
     await police.stop()

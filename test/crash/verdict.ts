@@ -1,5 +1,6 @@
 import { openRow } from '#src/alloggiati/ledger/rows.ts'
 import type { Keys } from '#src/keys.ts'
+import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
@@ -12,7 +13,7 @@ export interface Verdict {
   double: string[]
   lost: string[]
   forgotten: string[]
-  /** The record itself: its chain, its stops. */
+  /** The records themselves: their chains, the ledger's stops, what the audit log should tell of and does not. */
   broken: string[]
   /** How many submissions ended in each state. */
   states: Record<string, number>
@@ -33,7 +34,7 @@ interface Books {
 }
 
 /** Holds what the clients were told and what the ledger says against what the police has acquired. */
-export async function judge (sql: Connection['sql'], keys: Keys, told: readonly Told[], acquired: readonly string[]): Promise<Verdict> {
+export async function judge ({ sql, db }: Pick<Connection, 'sql' | 'db'>, keys: Keys, told: readonly Told[], acquired: readonly string[]): Promise<Verdict> {
   const found = await sql<Omit<Entry, 'line'>[]>`
     select i.id, i.ricevuta, i.stato, s.indice, s.esito, s.riga from invii i join invii_schedine s on s.invio_id = i.id order by i.id, s.indice`
   const entries = found.map((row): Entry => ({ ...row, line: openRow(keys, row.id, row.indice, row.riga) }))
@@ -49,7 +50,7 @@ export async function judge (sql: Connection['sql'], keys: Keys, told: readonly 
     double: twice(acquired.map(nameOf)),
     lost: [...told.flatMap((one) => toldAcquired(one, books)), ...writtenAcquired(books)],
     forgotten: [...told.flatMap((one) => [...toldNotSent(one, books), ...goneReference(one, books)]), ...unsettled(books), ...unknownToLedger(books)],
-    broken: await brokenRecord(sql),
+    broken: await brokenRecord({ sql, db }, keys),
     states: Object.fromEntries(states.map(({ stato, n }) => [stato, n]))
   }
 }
@@ -83,10 +84,15 @@ function unknownToLedger ({ atPolice, byName }: Books): string[] {
   return [...atPolice].filter((name) => !byName.get(name)?.some(isKnown)).map((name) => `${name}: acquired, and the ledger does not know`)
 }
 
-async function brokenRecord (sql: Connection['sql']): Promise<string[]> {
+async function brokenRecord ({ sql, db }: Pick<Connection, 'sql' | 'db'>, keys: Keys): Promise<string[]> {
   const links = await brokenLinks(sql)
+  const { prima_riga_errata: row } = await verifyChain(db, keys, undefined)
+  const unmatched = await sql<{ name: string }[]>`
+    select coalesce('invio:' || i.ricevuta, a.object) as name from invii i
+    full join (select object from audit_log where action = 'invio') a on a.object = 'invio:' || i.ricevuta where i.id is null or a.object is null`
   const stops = await sql<{ motivo: string }[]>`select motivo from invii_sospensioni`
-  return [...links.map((id) => `link ${id}`), ...stops.map(({ motivo }) => `stopped itself: ${motivo}`)]
+  const audit = [...(row === null ? [] : [`audit row ${row}`]), ...unmatched.map(({ name }) => `${name}: not in the ledger and in the audit log`)]
+  return [...audit, ...links.map((id) => `link ${id}`), ...stops.map(({ motivo }) => `stopped itself: ${motivo}`)]
 }
 
 function isKnown ({ esito }: Entry): boolean {

@@ -35,7 +35,7 @@ interface Known extends Verified { admin: boolean, pending: boolean, verifiedAt:
 
 /** Whatever the provider's settings, no token is believed for longer. */
 const MAX_AGE_SECONDS = 24 * 3600
-/** A key that the provider withdraws is not believed for longer than its published set is. */
+/** A signature is believed for so long; then its key has to be among the published ones still. */
 const BELIEVED_MS = 600_000
 /** Issuers of the keys that Supabase's hosting and its local environment hand out. */
 const KEY_ISSUERS = ['supabase', 'supabase-demo']

@@ -9,6 +9,7 @@ import { remembered } from './remembered.ts'
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
 type OpenidProvider = OAuthProvider & { issuer: string }
 
@@ -19,7 +20,7 @@ export function openidClient (settings: OpenidProvider, redirectUri: string, tim
   return {
     async authorizationUrl ({ state, nonce, verifier }, { scopes, parameters }) {
       try {
-        const url = openid.buildAuthorizationUrl(await configuration(), {
+        return openid.buildAuthorizationUrl(await configuration(), {
           ...parameters,
           redirect_uri: redirectUri,
           scope: joinScopes(`openid ${settings.scopes ?? SCOPES}`, scopes),
@@ -29,8 +30,6 @@ export function openidClient (settings: OpenidProvider, redirectUri: string, tim
           code_challenge_method: 'S256',
           ...(settings.response_mode === undefined ? {} : { response_mode: settings.response_mode })
         })
-        if (!isSafeAddress(url.href)) throw unusable('authorization_endpoint')
-        return url
       } catch (err) {
         throw providerProblem(err)
       }
@@ -62,7 +61,12 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
     const show = method === 'client_secret_basic' ? openid.ClientSecretBasic : openid.ClientSecretPost
     show(client_secret)(server, client, body, headers)
   }
-  return await openid.discovery(new URL(issuer), client_id, undefined, authenticate, { execute, timeout, [openid.customFetch]: contact })
+  const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, { execute, timeout, [openid.customFetch]: contact })
+  // Before it is kept: what is no use now would be none for as long as it is remembered.
+  const metadata = config.serverMetadata()
+  const useless = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
+  if (useless !== undefined) throw unusable(useless)
+  return config
 }
 
 /** From the ID token, and where that does not say which address is proven, from the userinfo endpoint. */

@@ -10,7 +10,7 @@ import { actorOf } from '../directory.ts'
 import { AuthError } from '../errors.ts'
 import { presentUser } from '../present.ts'
 import { endSessions } from '../sessions.ts'
-import { createUser, deleteUser, getUser, listUsers, updateUser } from '../users.ts'
+import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser } from '../users.ts'
 import { accountOf, changesOf } from './admin-user.ts'
 import { pageLinks, pageOf } from './pages.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -73,7 +73,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       const { body } = request
       const { password_hash } = await accountOf({ ...body, email: body.email ?? (await getUser(db, id)).email }, passwords, false)
       const changed = await db.transaction(async (tx) => {
-        const changes = changesOf(body, await getUser(tx, id))
+        const changes = changesOf(body, await getUserToChange(tx, id))
         const user = await updateUser(tx, id, { ...changes, ...(password_hash === undefined ? {} : { password_hash }) })
         // Whoever knew the old one is out.
         if (password_hash !== undefined) await endSessions(tx, id, 'global')

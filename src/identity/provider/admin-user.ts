@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AdminUserBody } from '#schemas/auth/requests.ts'
 import { isEmail } from '../email.ts'
 import { AuthError } from '../errors.ts'
+import { storableMetadata } from '../metadata.ts'
 import { isKnownHash, type Passwords } from '../passwords.ts'
 import { strongPassword } from '../strong-password.ts'
 import { mergeMetadata, type NewUser, type User, type UserChange } from '../users.ts'
@@ -19,14 +20,18 @@ export async function accountOf (body: AdminUserBody, passwords: Passwords, with
   if (imported !== undefined && !isKnownHash(imported)) throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
   if (password !== undefined && imported !== undefined) throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })
   if (password !== undefined) strongPassword(password, email)
+  const metadata = metadataOf(body)
   const chosen = password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
   return {
     email,
     password_hash: chosen === undefined ? imported : await passwords.hash(chosen),
     confirmed: body.email_confirm === true,
-    app_metadata: body.app_metadata,
-    user_metadata: body.user_metadata
+    ...metadata
   }
+}
+
+function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUser, 'app_metadata' | 'user_metadata'> {
+  return { app_metadata: app_metadata && storableMetadata(app_metadata, 'app'), user_metadata: user_metadata && storableMetadata(user_metadata) }
 }
 
 /** What an administrator changes of a user; metadata are merged, and null takes a key away. */
@@ -36,8 +41,8 @@ export function changesOf (body: AdminUserBody, user: User): UserChange {
     ...(email === undefined ? {} : { email }),
     // An administrator's change of address is believed.
     ...(confirm === true || email !== undefined ? { email_confirmed_at: user.email_confirmed_at ?? new Date() } : {}),
-    ...(app_metadata === undefined ? {} : { app_metadata: mergeMetadata(user.app_metadata, app_metadata) }),
-    ...(user_metadata === undefined ? {} : { user_metadata: mergeMetadata(user.user_metadata, user_metadata) }),
+    ...(app_metadata === undefined ? {} : { app_metadata: storableMetadata(mergeMetadata(user.app_metadata, app_metadata), 'app') }),
+    ...(user_metadata === undefined ? {} : { user_metadata: storableMetadata(mergeMetadata(user.user_metadata, user_metadata)) }),
     ...(ban === undefined ? {} : { banned_until: ban === 'none' ? null : new Date(Date.now() + durationMs(ban)) })
   }
 }

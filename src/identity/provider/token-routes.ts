@@ -1,5 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { eq } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { users } from '#drizzle/tables/index.ts'
 import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
@@ -51,6 +53,9 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     if (user.email_confirmed_at === null) throw new AuthError('email_not_confirmed')
     const better = needsRehash(user.password_hash!) ? await passwords.hash(password) : undefined
     const session = await db.transaction(async (tx) => {
+      // A password that was changed while this one was being checked has ended all sessions: none begins after it.
+      const [present] = await tx.select({ password_hash: users.password_hash }).from(users).where(eq(users.id, user.id)).for('update')
+      if (present?.password_hash !== user.password_hash) throw new AuthError('invalid_credentials')
       if (better !== undefined) await updateUser(tx, user.id, { password_hash: better })
       const session = await beginSession(tx, user, 'password', clientOf(request))
       await app.audit.append(tx, { actor: `user:${user.id}`, ip: request.ip, action: 'accesso', object: `session:${session.id}`, details: { method: 'password' } })

@@ -1,9 +1,11 @@
-import { createPublicKey, randomUUID } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
-import { ecdsa, hmac, workshop, type Workshop } from '#test/identity/guards/forge.ts'
+import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } from '#test/identity/guards/forge.ts'
 import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
+import { fakeProvider, json } from './fake.ts'
+import { ec, jwk, rsa as rsaPair } from './jwks-provider.ts'
 import { bearer, claimsOf, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
@@ -18,7 +20,7 @@ t.test('tokens of an external provider', async (t) => {
     const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
       app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
     }))
-    const status = async (token: string, url = SOMEWHERE, extra = {}) => (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
+    const status = async (token: string, url = SOMEWHERE, more = {}) => (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
     return { app, status }
   }
   const bare = await started()
@@ -124,5 +126,42 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
     await app.identity.settled()
     t.equal(await status(shop.person({ claims: { sub: randomUUID(), session_id } })), 401)
+  })
+})
+
+t.test('tokens of a provider with several keys', async (t) => {
+  const keys = (...kids: string[]) => json(200, { keys: [jwk(rsaPair.publicKey, { kid: 'erre', alg: 'RS256' }), jwk(ec.publicKey, { kid: 'e' })].filter(({ kid }) => kids.includes(String(kid))) })
+  const fake = await fakeProvider(t, keys('erre', 'e'))
+  const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET })
+  const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const token = (alg: string, kid: string, signer: Signer, iat = now) => compactText(JSON.stringify({ alg, kid }), JSON.stringify({
+    iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub: randomUUID(), session_id: randomUUID(), iat, exp: now + 7200
+  }), signer)
+  const status = async (token: string) => (await app.inject({ url: SOMEWHERE, headers: bearer(token) })).statusCode
+
+  t.test('each key is good for its own algorithm', async (t) => {
+    t.equal(await status(token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))), 200)
+    t.equal(await status(token('ES256', 'e', ecdsa(pem(ec.privateKey)))), 200)
+    t.equal(await status(token('ES256', 'erre', ecdsa(pem(ec.privateKey)))), 401)
+    t.equal(await status(token('RS256', 'e', rsa(pem(rsaPair.privateKey)))), 401)
+    t.equal(await status(token('RS256', 'erre', rsa(pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)))), 401)
+    t.equal(await status(token('HS256', 'erre', hmac(rsaPair.publicKey.export({ type: 'spki', format: 'pem' })))), 401)
+    t.same(fake.requests.map(({ url }) => url), ['/auth/v1/.well-known/jwks.json'])
+  })
+
+  t.test('a token is refused soon after its key has been withdrawn, though it was taken before', async (t) => {
+    const [withdrawn, other] = [token('ES256', 'e', ecdsa(pem(ec.privateKey))), token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))]
+    const later = (minutes: number) => {
+      const [date, clock] = [Date.now(), performance.now()]
+      t.intercept(Date, 'now', { value: () => date + minutes * 60_000 })
+      t.intercept(performance, 'now', { value: () => clock + minutes * 60_000 })
+    }
+    t.equal(await status(withdrawn), 200)
+    fake.answer(keys('erre'))
+    later(10)
+    t.equal(await status(withdrawn), 200, 'the set is fetched anew in the background')
+    later(10)
+    t.equal(await status(other), 200)
+    t.equal(await status(withdrawn), 401)
   })
 })

@@ -143,7 +143,7 @@ t.test('signing up', async (t) => {
       [{ phone: '+391234567' }, 'validation_failed'],
       [{ code_challenge: 'x'.repeat(43) }, 'validation_failed'],
       [{ data: { name: '\0' } }, 'validation_failed'],
-      [{ data: { ['\ud800']: 1 } }, 'validation_failed'],
+      [{ data: { '\ud800': 1 } }, 'validation_failed'],
       [{ data: { name: 'x'.repeat(9000) } }, 'validation_failed']
     ]
     for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {

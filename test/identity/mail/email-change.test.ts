@@ -1,0 +1,147 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import t from 'tap'
+import { HOME, PASSWORD, site, wrong, type Letter } from './mailbox.ts'
+
+const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
+
+t.test('changing one’s address', async (t) => {
+  const place = await site(t)
+  const { app, client, letter, follow, person, administrator, smtp } = place
+
+  async function begin (name: string, flowType: 'implicit' | 'pkce' = 'implicit'): Promise<{ auth: SupabaseClient['auth'], id: string, old: Letter, fresh: Letter }> {
+    const id = await person(`${name}@ospiti.example`)
+    const auth = client({ flowType }).auth
+    await auth.signInWithPassword({ email: `${name}@ospiti.example`, password: PASSWORD })
+    const { data, error } = await auth.updateUser({ email: `${name}@altrove.example` }, { emailRedirectTo: `${HOME}/profilo` })
+    t.equal(error, null)
+    t.match(data.user, { email: `${name}@ospiti.example`, new_email: `${name}@altrove.example` }, 'the account keeps the old one')
+    return { auth, id, old: await letter(), fresh: await letter() }
+  }
+
+  t.test('both addresses are written to, and it takes both to change, in either order', async (t) => {
+    for (const [name, newFirst] of [['ada', false], ['bea', true]] as const) {
+      const { auth, old, fresh } = await begin(name)
+      t.same([old.to, fresh.to], [`${name}@ospiti.example`, `${name}@altrove.example`])
+      const [first, second] = newFirst ? [fresh, old] : [old, fresh]
+      const half = await follow(first.link)
+      t.match(half, { status: 303, target: { origin: HOME, pathname: '/profilo' } })
+      t.same(Object.fromEntries(half.fragment), { message: HALF_WAY })
+      t.equal((await auth.getUser()).data.user?.email, `${name}@ospiti.example`)
+      t.equal((await follow(first.link)).fragment.get('error_code'), 'otp_expired', 'one address does not count twice')
+
+      const whole = await follow(second.link)
+      t.equal(whole.fragment.get('type'), 'email_change')
+      const { data: { user } } = await client().auth.getUser(whole.fragment.get('access_token')!)
+      t.match(user, { email: `${name}@altrove.example`, new_email: undefined, identities: [{ identity_data: { email: `${name}@altrove.example`, email_verified: true } }] })
+      t.equal((await client().auth.signInWithPassword({ email: `${name}@altrove.example`, password: PASSWORD })).error, null)
+      t.equal((await client().auth.signInWithPassword({ email: `${name}@ospiti.example`, password: PASSWORD })).error?.code, 'invalid_credentials')
+    }
+  })
+
+  t.test('the codes do the same, each with the address it went to; with PKCE the last link brings a code', async (t) => {
+    const { auth, old, fresh } = await begin('carla', 'pkce')
+    t.equal((await auth.verifyOtp({ email: old.to, token: fresh.code, type: 'email_change' })).error?.code, 'otp_expired')
+    const answer = await app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'email_change', email: fresh.to, token: fresh.code } })
+    t.same(answer.json(), { msg: HALF_WAY, code: '200' })
+    const { target } = await follow(old.link)
+    const { data } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
+    t.equal(data.user?.email, 'carla@altrove.example')
+
+    const dora = await begin('dora')
+    t.equal((await dora.auth.verifyOtp({ email: dora.old.to, token: dora.old.code, type: 'email_change' })).error, null)
+    const whole = await dora.auth.verifyOtp({ email: dora.fresh.to, token: dora.fresh.code, type: 'email_change' })
+    t.equal(whole.data.user?.email, 'dora@altrove.example')
+    t.ok(whole.data.session)
+  })
+
+  t.test('both at once are one change', async (t) => {
+    const { old, fresh } = await begin('elena')
+    const answers = await Promise.all([old, fresh].map(({ link }) => follow(link)))
+    t.same(answers.map(({ fragment }) => fragment.has('access_token')).sort(), [false, true])
+    t.equal(answers.filter(({ fragment }) => fragment.get('message') === HALF_WAY).length, 1)
+  })
+
+  t.test('an address that somebody has is refused, also when they got it meanwhile', async (t) => {
+    for (const name of ['gina', 'rosa']) await person(`${name}@ospiti.example`)
+    const { auth, id, old, fresh } = await begin('fina')
+    await follow(old.link)
+    await person('fina@altrove.example')
+    const late = await follow(fresh.link)
+    t.equal(late.fragment.get('error_code'), 'email_exists')
+    t.match((await auth.getUser()).data.user, { email: 'fina@ospiti.example', new_email: undefined })
+    t.same([...await app.sql`select kind from one_time_tokens where user_id = ${id}`], [])
+
+    const other = client().auth
+    await other.signInWithPassword({ email: 'gina@ospiti.example', password: PASSWORD })
+    t.equal((await other.updateUser({ email: 'Rosa@ospiti.example' })).error?.code, 'email_exists')
+    t.equal((await other.updateUser({ email: 'ada@altrove.example' })).error?.code, 'over_email_send_rate_limit', 'and trying is counted')
+  })
+
+  t.test('the present address, and one that is none, change nothing', async (t) => {
+    await person('ilda@ospiti.example')
+    const auth = client().auth
+    await auth.signInWithPassword({ email: 'ilda@ospiti.example', password: PASSWORD })
+    const sent = smtp.mails.length
+    t.match((await auth.updateUser({ email: 'Ilda@Ospiti.example' })).data.user, { email: 'ilda@ospiti.example', new_email: undefined })
+    t.equal((await auth.updateUser({ email: 'nessun indirizzo' })).error?.code, 'validation_failed')
+    t.equal(smtp.mails.length, sent)
+  })
+
+  t.test('another change makes the first one void, and so do a new password and an administrator', async (t) => {
+    const { auth, old, fresh } = await begin('lina')
+    await follow(old.link)
+    // Another process has counters of its own.
+    const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
+    const session = (await auth.getSession()).data.session!
+    const elsewhere = other.client().auth
+    await elsewhere.setSession(session)
+    t.equal((await elsewhere.updateUser({ email: 'lina@terza.example' })).error, null)
+    const [, third] = [await letter(), await letter()]
+    t.equal((await follow(fresh.link)).fragment.get('error_code'), 'otp_expired')
+    t.equal((await follow(third.link)).fragment.get('message'), HALF_WAY, 'what the first change had proven does not count')
+
+    const mara = await begin('mara')
+    await follow(mara.old.link)
+    t.equal((await mara.auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
+    t.equal((await follow(mara.fresh.link)).fragment.get('error_code'), 'otp_expired')
+    t.equal((await mara.auth.getUser()).data.user?.new_email, undefined)
+
+    const nora = await begin('nora')
+    await follow(nora.fresh.link)
+    await (await administrator()).auth.admin.updateUserById(nora.id, { email: 'nora@terza.example' })
+    t.equal((await follow(nora.old.link)).fragment.get('error_code'), 'otp_expired')
+    t.equal((await nora.auth.getUser()).data.user?.email, 'nora@terza.example')
+  })
+
+  t.test('asked for once more, only the address that has not answered is written to', async (t) => {
+    const { old, fresh } = await begin('olga')
+    await follow(old.link)
+    const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
+    t.equal((await other.client().auth.resend({ type: 'email_change', email: 'olga@ospiti.example' })).error, null)
+    const again = await letter()
+    t.equal(again.to, 'olga@altrove.example')
+    t.equal((await follow(fresh.link)).fragment.get('error_code'), 'otp_expired')
+    t.ok((await follow(again.link)).fragment.get('access_token'))
+  })
+
+  t.test('an administrator’s links are two halves as well', async (t) => {
+    await person('pia@ospiti.example')
+    const { auth: { admin } } = await administrator()
+    const make = async (type: 'email_change_current' | 'email_change_new') => {
+      const { data, error } = await admin.generateLink({ type, email: 'pia@ospiti.example', newEmail: 'pia@altrove.example' })
+      t.equal(error, null)
+      return data.properties!
+    }
+    const [current, fresh] = [await make('email_change_current'), await make('email_change_new')]
+    t.equal((await client().auth.verifyOtp({ email: 'pia@ospiti.example', token: wrong(current.email_otp), type: 'email_change' })).error?.code, 'otp_expired')
+    t.equal((await client().auth.verifyOtp({ token_hash: current.hashed_token, type: 'email_change' })).error, null)
+    const { data } = await client().auth.verifyOtp({ email: 'pia@altrove.example', token: fresh.email_otp, type: 'email_change' })
+    t.equal(data.user?.email, 'pia@altrove.example')
+    t.equal((await admin.generateLink({ type: 'email_change_new', email: 'pia@altrove.example', newEmail: 'ada@altrove.example' })).error?.code, 'email_exists')
+  })
+
+  t.test('what has changed is written down', async (t) => {
+    const rows = [...await app.sql`select details from audit_log where action = 'utente_modificato' and details @> '{"fields":["email"]}'`]
+    t.ok(rows.length >= 5)
+  })
+})

@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto'
+import { eq } from 'drizzle-orm'
+import t, { type Test } from 'tap'
+import { flow_states, users } from '#drizzle/tables/index.ts'
+import { startCrookedProvider, type CrookedProvider } from './crooked-provider.ts'
+import { CLIENT } from './openid-provider.ts'
+import { acts, fragment, LANDING, setting, SIGNUP, type Setting } from './setting.ts'
+
+interface Crooked extends Setting {
+  crooked: CrookedProvider
+  /** Sets out for the provider; returns what it is asked. */
+  depart (more?: Record<string, string>): Promise<URLSearchParams>
+  /** Comes back from it; returns where the browser is led. */
+  comeBack (parameters: Record<string, string>): Promise<URL>
+}
+
+async function crookedSetting (t: Test): Promise<Crooked> {
+  const crooked = await startCrookedProvider(t)
+  const all = await setting(t, SIGNUP, [{ name: 'torto', issuer: crooked.issuer, ...CLIENT }])
+  const leave = async (path: string) => new URL((await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual' })).headers.get('location')!)
+  return {
+    ...all,
+    crooked,
+    async depart (more = {}) {
+      const { searchParams } = await leave(`/authorize?${new URLSearchParams({ provider: 'torto', redirect_to: LANDING, ...more }).toString()}`)
+      crooked.nonce = searchParams.get('nonce') ?? ''
+      return searchParams
+    },
+    comeBack: async (parameters) => await leave(`/callback?${new URLSearchParams(parameters).toString()}`)
+  }
+}
+
+/** What a landing address says that went wrong: the same in the query and in the fragment. */
+function problemAt (t: Test, url: URL): Record<string, string> {
+  const told = Object.fromEntries(['error', 'error_code', 'error_description'].flatMap((name) => {
+    const value = url.searchParams.get(name)
+    return value === null ? [] : [[name, value]]
+  }))
+  t.strictSame(Object.fromEntries(fragment(url)), told, 'in the fragment as in the query')
+  t.notOk(url.searchParams.has('code'))
+  return told
+}
+
+const UNUSABLE = { error: 'server_error', error_code: 'unexpected_failure', error_description: 'Unable to exchange external code' }
+const UNREACHABLE = { error: 'temporarily_unavailable', error_code: 'unexpected_failure', error_description: 'The external provider cannot be reached' }
+const NO_STATE = { error: 'invalid_request', error_code: 'bad_oauth_state', error_description: 'OAuth callback with invalid state' }
+
+t.test('a state is good once, for five minutes, and only for its own code', async (t) => {
+  const { app, base, crooked, depart, comeBack } = await crookedSetting(t)
+
+  t.test('the request carries state, nonce and PKCE, and the secret of none of them', async (t) => {
+    const foreign = { state: 'mio', redirect_uri: 'https://evil.example', client_id: 'x', nonce: 'n', response_type: 'token' }
+    const asked = await depart({ scopes: 'calendar openid', prompt: 'consent', ...foreign })
+    t.match(Object.fromEntries(asked), {
+      client_id: CLIENT.client_id,
+      redirect_uri: `${base}/auth/v1/callback`,
+      response_type: 'code',
+      scope: 'openid email profile calendar',
+      code_challenge_method: 'S256',
+      prompt: 'consent'
+    })
+    t.match(asked.get('state'), /^[0-9a-f-]{36}$/)
+    t.not(asked.get('nonce'), 'n')
+    t.strictSame(asked.getAll('state').length + asked.getAll('redirect_uri').length + asked.getAll('client_id').length, 3)
+    const [flow] = await app.db.select().from(flow_states).where(eq(flow_states.id, asked.get('state')!))
+    t.notOk(flow!.provider_secrets!.toString('latin1').includes(asked.get('nonce')!), 'sealed')
+    await comeBack({ state: asked.get('state')!, code: 'abc' })
+    const { code_verifier: verifier, ...form } = Object.fromEntries(crooked.forms.at(-1)!)
+    t.equal(createHash('sha256').update(verifier!).digest('base64url'), asked.get('code_challenge'))
+    t.strictSame(form, { grant_type: 'authorization_code', code: 'abc', redirect_uri: `${base}/auth/v1/callback` })
+  })
+
+  t.test('replayed, unknown, malformed and missing', async (t) => {
+    const state = (await depart()).get('state')!
+    t.ok(fragment(await comeBack({ state, code: 'abc' })).get('access_token'))
+    const asked = crooked.asked.length
+    for (const other of [state, '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', 'x', `${state}'`, `{${state}}`]) {
+      const url = await comeBack({ state: other, code: 'abc' })
+      t.equal(url.origin + url.pathname, 'https://app.example/', 'home')
+      t.strictSame(problemAt(t, url), NO_STATE)
+    }
+    t.strictSame(problemAt(t, await comeBack({ code: 'abc' })), {
+      error: 'invalid_request', error_code: 'bad_oauth_callback', error_description: 'OAuth state parameter missing'
+    })
+    t.equal(crooked.asked.length, asked, 'the provider is not asked')
+  })
+
+  t.test('two at once with the same state are one', async (t) => {
+    const state = (await depart()).get('state')!
+    const landed = await Promise.all([1, 2, 3, 4].map(async () => await comeBack({ state, code: 'abc' })))
+    t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)
+  })
+
+  t.test('too late', async (t) => {
+    const state = (await depart()).get('state')!
+    await app.db.update(flow_states).set({ created_at: new Date(Date.now() - 300_000) }).where(eq(flow_states.id, state))
+    const asked = crooked.asked.length
+    const url = await comeBack({ state, code: 'abc' })
+    t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
+    t.strictSame(problemAt(t, url), { error: 'server_error', error_code: 'flow_state_expired', error_description: 'Flow state has expired' })
+    t.equal(crooked.asked.length, asked, 'the provider is not asked')
+    t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
+  })
+
+  t.test('of another way: the nonce of its ID token is not ours', async (t) => {
+    const mine = (await depart()).get('state')!
+    await depart()
+    // The provider's answer is now for the second one.
+    t.strictSame(problemAt(t, await comeBack({ state: mine, code: 'abc' })), UNUSABLE)
+  })
+
+  t.test('of a mail, or of a way that waits for its code to be exchanged: it leads nowhere', async (t) => {
+    const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 's256' }
+    const state = (await depart(challenge)).get('state')!
+    const url = await comeBack({ state, code: 'abc' })
+    t.ok(url.searchParams.get('code'))
+    t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
+    const exchange = async (verifier: string) => await app.inject({
+      method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code: url.searchParams.get('code'), code_verifier: verifier }
+    })
+    const wrong = await exchange('b'.repeat(43))
+    t.equal(wrong.statusCode, 400)
+    t.equal(wrong.json().error_code, 'bad_code_verifier')
+    t.equal((await exchange('a'.repeat(43))).json().error_code, 'flow_state_not_found', 'and the code is gone')
+  })
+
+  t.test('all of them were one person', async (t) => {
+    t.equal(await app.db.$count(users), 1)
+  })
+})
+
+t.test('an ID token that is not for us, not now, or not from the provider lets nobody in', async (t) => {
+  const { app, crooked, depart, comeBack, logs } = await crookedSetting(t)
+  const now = Math.floor(Date.now() / 1000)
+  const cases: Record<string, Partial<CrookedProvider>> = {
+    'another nonce': { claims: { nonce: 'un-altro' } },
+    'no nonce': { claims: { nonce: undefined } },
+    'another audience': { claims: { aud: 'altri' } },
+    'us among others, for somebody else': { claims: { aud: [CLIENT.client_id, 'altri'], azp: 'altri' } },
+    'another issuer': { claims: { iss: 'https://evil.example' } },
+    expired: { claims: { exp: now - 60 } },
+    'without an end': { claims: { exp: undefined } },
+    'not yet': { claims: { nbf: now + 600 } },
+    'without a subject': { claims: { sub: undefined } },
+    'an endless subject': { claims: { sub: 'x'.repeat(300) } },
+    'a subject that the database cannot hold': { claims: { sub: 'a\u0000b' } },
+    'an unpublished key': { foreignKey: true },
+    'an unknown key': { header: { kid: 'due' } },
+    unsigned: { header: { alg: 'none' } },
+    'no ID token': { tokens: { id_token: undefined } },
+    'no access token': { tokens: { access_token: undefined } },
+    'not a token': { tokens: { id_token: 'x.y.z' } },
+    'userinfo of somebody else': { claims: { email: undefined }, userinfo: { sub: 'un-altro', email: 'rosa@example.org', email_verified: true } }
+  }
+  const good = { claims: {}, header: {}, foreignKey: false, tokens: {}, userinfo: {} }
+  for (const [name, change] of Object.entries(cases)) {
+    const state = (await depart()).get('state')!
+    Object.assign(crooked, good, change)
+    const url = await comeBack({ state, code: 'codice-segreto-1234' })
+    t.strictSame(problemAt(t, url), UNUSABLE, name)
+  }
+  t.equal(await app.db.$count(users), 0)
+  t.equal(await app.db.$count(flow_states), 0, 'nothing is left')
+  t.strictSame(await acts(app), [])
+  const written = logs.filter(({ msg }) => msg === 'a sign-in through a provider failed')
+  t.equal(written.length, Object.keys(cases).length)
+  t.ok(written.every(({ provider, reason, level }) => provider === 'torto' && typeof reason === 'string' && level === 40))
+
+  Object.assign(crooked, good)
+  const state = (await depart()).get('state')!
+  t.ok(fragment(await comeBack({ state, code: 'abc' })).get('access_token'), 'as it should be, it does')
+})
+
+t.test('the provider’s own refusal is passed on', async (t) => {
+  const { crooked, depart, comeBack, browser, provider, base } = await crookedSetting(t)
+  const state = (await depart()).get('state')!
+  t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })), { error: 'login_required', error_description: 'Chi è?' })
+  t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and ends the way')
+  const empty = (await depart()).get('state')!
+  t.match(problemAt(t, await comeBack({ state: empty })), { error_code: 'bad_oauth_callback' })
+  const denied = (await depart()).get('state')!
+  crooked.replies['/token'] = (_request, response) => {
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: 'invalid_grant', error_description: 'codice sbagliato' }))
+  }
+  t.strictSame(problemAt(t, await comeBack({ state: denied, code: 'inventato' })), UNUSABLE, 'a code that is not the provider’s')
+  provider.refuses = true
+  const { url } = await browser().go(`${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`)
+  t.strictSame(problemAt(t, url), { error: 'access_denied', error_description: 'La persona non vuole' }, 'a real provider’s')
+})
+
+t.test('a provider that cannot be asked leads to an answer, and never to a 500', async (t) => {
+  const { app, base, crooked, depart, comeBack, token } = await crookedSetting(t)
+  const broken: Record<string, CrookedProvider['replies'][string]> = {
+    'a 500': (_request, response) => { response.writeHead(500).end('<h1>guasto</h1>') },
+    'a 503': (_request, response) => { response.writeHead(503).end() },
+    'a hang-up': (request) => { request.socket.destroy() },
+    'half an answer': (request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"access_token":', () => request.socket.destroy())
+    },
+    'an endless answer': (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const pour = () => { while (response.writable && response.write('a'.repeat(64 * 1024))); }
+      response.on('drain', pour)
+      pour()
+    }
+  }
+  const useless: typeof broken = {
+    'a page': (_request, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>ciao</h1>') },
+    'no JSON': (_request, response) => { response.writeHead(200, { 'content-type': 'application/json' }).end('{') },
+    'a list': (_request, response) => { response.writeHead(200, { 'content-type': 'application/json' }).end('[]') },
+    nothing: (_request, response) => { response.writeHead(200).end() },
+    'a redirect': (_request, response) => { response.writeHead(307, { location: `${crooked.issuer}/altrove` }).end() },
+    'a 404': (_request, response) => { response.writeHead(404).end() }
+  }
+  const told = (replies: typeof broken, problem: Record<string, string>) => (
+    Object.entries(replies).map(([name, reply]) => [name, reply, problem] as const))
+  const all = [...told(broken, UNREACHABLE), ...told(useless, UNUSABLE)]
+
+  t.test('when its metadata are needed', async (t) => {
+    const session = await token({ name: 'piero' })
+    for (const [name, reply, told] of all) {
+      crooked.replies = { '/.well-known/openid-configuration': reply }
+      const response = await fetch(`${base}/auth/v1/authorize?provider=torto&redirect_to=${encodeURIComponent(LANDING)}`, { redirect: 'manual' })
+      t.equal(response.status, 302, name)
+      const url = new URL(response.headers.get('location')!)
+      t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
+      t.strictSame(problemAt(t, url), told)
+      const headers = { authorization: `Bearer ${session}` }
+      const linking = await fetch(`${base}/auth/v1/user/identities/authorize?provider=torto&skip_http_redirect=true`, { headers })
+      t.equal(linking.status, 503)
+      t.match(await linking.json(), { error_code: 'unexpected_failure', msg: told.error_description })
+    }
+    t.equal(await app.db.$count(flow_states), 0, 'nothing was begun')
+    t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
+  })
+
+  t.test('when its metadata lead elsewhere', async (t) => {
+    crooked.replies = {}
+    const elsewhere = ['http://evil.example/auth', 'javascript:alert(1)', 'ftp://127.0.0.1/', 'https://a:b@evil.example/', '', 7, undefined]
+    const all = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].flatMap((name) => elsewhere.map((address) => ({ [name]: address })))
+    for (const metadata of [{ issuer: 'https://evil.example' }, ...all]) {
+      crooked.metadata = metadata
+      const response = await fetch(`${base}/auth/v1/authorize?provider=torto`, { redirect: 'manual' })
+      t.strictSame(problemAt(t, new URL(response.headers.get('location')!)), UNUSABLE, JSON.stringify(metadata))
+    }
+    crooked.metadata = {}
+  })
+
+  t.test('when the code is exchanged, the keys are fetched, or somebody is asked after', async (t) => {
+    // The keys first: once fetched they are known.
+    for (const path of ['/jwks', '/token', '/userinfo']) {
+      crooked.claims = path === '/userinfo' ? { email: undefined } : {}
+      for (const [name, reply, told] of all) {
+        crooked.replies = {}
+        const state = (await depart()).get('state')!
+        crooked.replies = { [path]: reply }
+        t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), told, `${path}: ${name}`)
+      }
+    }
+    t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
+    t.equal(await app.db.$count(users), 1, 'nobody has come in but the one who was there')
+  })
+})
+
+t.test('a form that the provider posts is a callback like another', async (t) => {
+  const { app, base, depart } = await crookedSetting(t)
+  const post = async (body: string, type = 'application/x-www-form-urlencoded') => (
+    await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual', body, headers: { 'content-type': type } }))
+  const state = (await depart()).get('state')!
+  t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'twice the same field')
+  t.equal((await post(JSON.stringify({ state, code: 'abc' }), 'application/json')).status, 415, 'only a form is a form')
+  t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'and no endless one')
+  t.equal((await post(`state=${state}&code=${'a'.repeat(3000)}`)).status, 400)
+  const done = await post(`state=${state}&code=abc&__proto__=x&user=%7B%7D`)
+  t.equal(done.status, 302, 'nothing of this has used the state up')
+  t.ok(fragment(new URL(done.headers.get('location')!)).get('access_token'))
+  t.equal((await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status, 302, 'an empty one leads home')
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode, 415, 'nowhere else')
+  t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode, 405, 'whoever only looks uses nothing up')
+})

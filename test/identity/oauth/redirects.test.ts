@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { safeRedirect } from '#src/identity/flow-states.ts'
+import { FRONT_END, setting, SIGNUP } from './setting.ts'
+
+const CONFIG = { PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'] }
+
+/** Spellings that seem to be the front end's, or that browsers and servers read in two ways. */
+const TRAPS = [
+  'https://evil.example/',
+  '//evil.example',
+  '\\\\evil.example',
+  '/\\evil.example',
+  'https:evil.example',
+  'https:/\\evil.example',
+  'https://app.example.evil.example/',
+  'https://app.example@evil.example/',
+  'https://app.example:443@evil.example/',
+  'https://evil.example\\@app.example/',
+  'https://evil.example#@app.example/',
+  'https://evil.example?https://app.example/',
+  'https://app.example%2eevil.example/',
+  'https://app.example%00.evil.example/',
+  'https://evil@app.example/',
+  'https://app.example:8443/',
+  'http://app.example/',
+  'https://app.example./',
+  'https://APP.example.evil/',
+  'https://аpp.example/',
+  'blob:https://app.example/6f0f4c5e',
+  'filesystem:https://app.example/x',
+  'javascript:alert(document.domain)//https://app.example',
+  'javascript://app.example/%0aalert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'view-source:https://app.example/',
+  'com.example.app://arrivo',
+  'https://app.example\nhttps://evil.example',
+  ' https://evil.example',
+  'https://[::ffff:7f00:1]/',
+  'null',
+  '/arrivo',
+  'arrivo',
+  'http://127.0.0.1/',
+  'https://locanda.example/auth/v1/authorize?provider=google',
+  'https://locanda.example/AUTH/V1/callback',
+  'https://locanda.example/x/../auth/v1/verify',
+  'https://locanda.example/auth\\v1\\verify'
+]
+
+t.test('whatever is not one of our front ends leads home', async (t) => {
+  for (const trap of TRAPS) t.equal(safeRedirect(CONFIG, trap), FRONT_END, trap)
+  for (const nothing of [undefined, '']) t.equal(safeRedirect(CONFIG, nothing), FRONT_END)
+  t.equal(safeRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
+
+  const { base, browser, provider } = await setting(t, SIGNUP)
+  provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
+  for (const trap of TRAPS.slice(0, 24)) {
+    const { url } = await browser().go(`${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`)
+    t.equal(url.origin + url.pathname, `${FRONT_END}/`, trap)
+    t.ok(url.hash.includes('access_token='), 'with the session')
+  }
+})
+
+t.test('one of our front ends is led to as it was asked for', (t) => {
+  const asked = {
+    'https://app.example': 'https://app.example/',
+    'https://app.example/arrivo?a=1&b=%20#x': 'https://app.example/arrivo?a=1&b=%20#x',
+    'https://APP.example:443/arrivo': 'https://app.example/arrivo',
+    'https://app.example\\arrivo': 'https://app.example/arrivo',
+    'https://app.example/arri\nvo\r\nset-cookie:x': 'https://app.example/arrivoset-cookie:x',
+    'https://app.example/città': 'https://app.example/citt%C3%A0',
+    'http://localhost:5173/': 'http://localhost:5173/',
+    'https://locanda.example/ad/': 'https://locanda.example/ad/',
+    'https://locanda.example/authors': 'https://locanda.example/authors'
+  }
+  for (const [address, led] of Object.entries(asked)) t.equal(safeRedirect(CONFIG, address), led)
+  t.end()
+})
+
+t.test('no spelling leads to an origin that is not ours', (t) => {
+  const origins = [...CONFIG.CORS_ORIGINS, CONFIG.PUBLIC_URL]
+  const part = fc.constantFrom('https:', 'http:', 'javascript:', 'blob:', '//', '/', '\\', '@', '#', '?', ':', '.', '%2f', '%40', '\t', '\n', ' ', 'app.example', 'evil.example', 'locanda.example', '\u3002', '\uff0f', 'auth', 'v1')
+  fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
+    const led = safeRedirect(CONFIG, address)
+    // Read anew, as a browser reads the header.
+    return origins.includes(new URL(led).origin) && /^https?:\/\/[^@\\\s]*$/.test(led.split(/[?#]/)[0]!)
+  }), { numRuns: 3000 })
+  t.end()
+})

@@ -1,0 +1,154 @@
+import t from 'tap'
+import { createUser } from '#src/identity/users.ts'
+import { API_KEY, build, signIn } from '#test/helper.ts'
+import { as, bearer, claimsOf, isLetIn } from './twins.ts'
+
+const PIERO = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
+
+t.test('operators', async (t) => {
+  const { app, token, logs } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+  const admin = await token({ name: 'anna', role: 'admin' })
+  const create = async (body: object) => await as(app, admin, 'POST', '/api/operators', { ...PIERO, ...body })
+  const people = async () => Number((await app.sql`select count(*) from users`)[0]?.count)
+
+  t.test('a new one is answered as the provider writes a user, and can sign in at once', async (t) => {
+    const { statusCode, body, json, headers } = await create({})
+    t.equal(statusCode, 200)
+    t.equal(headers['cache-control'], 'no-store')
+    const user = json()
+    t.match(user, {
+      id: /^[0-9a-f-]{36}$/,
+      aud: 'authenticated',
+      role: 'authenticated',
+      email: 'piero@example.org',
+      email_confirmed_at: String,
+      app_metadata: { role: 'operator', provider: 'email', providers: ['email'] },
+      user_metadata: { name: 'Piero', surname: 'Neri' },
+      identities: [{ provider: 'email', id: user.id, user_id: user.id, identity_data: { email: 'piero@example.org', email_verified: true } }]
+    })
+    t.notMatch(body, /password|argon2/)
+    const entrance = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: PIERO.email, password: PIERO.password } })
+    t.equal(entrance.statusCode, 200)
+    const { access_token: his } = entrance.json()
+    t.equal(await isLetIn(app, bearer(his)), 200)
+    t.equal((await as(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
+  })
+
+  t.test('a new one is written down by ids alone, and the log knows nothing of them', async (t) => {
+    const [entry] = await app.sql`select actor, action, object, details from audit_log order by id limit 1`
+    const [{ id }] = await app.sql`select id from users where email = 'piero@example.org'` as [{ id: string }]
+    t.same({ ...entry }, { actor: `user:${claimsOf(admin).claims.sub}`, action: 'utente_creato', object: `user:${id}`, details: { role: 'operator' } })
+    t.notMatch(JSON.stringify(logs), /piero@|una-frase|Neri|argon2/)
+    const [{ password_hash }] = await app.sql`select password_hash from users where id = ${id}` as [{ password_hash: string }]
+    t.match(password_hash, /^\$argon2id\$v=19\$/)
+  })
+
+  t.test('an address that is taken, in any case of its letters, is a 409', async (t) => {
+    const before = await people()
+    for (const email of ['piero@example.org', 'PIERO@Example.ORG', 'anna@example.org']) {
+      const { statusCode, json } = await create({ email })
+      t.equal(statusCode, 409, email)
+      t.match(json(), { error: 'Esiste già un account con questo indirizzo e-mail', status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
+    }
+    t.equal(await people(), before)
+  })
+
+  t.test('of two that are created at once with one address, one is', async (t) => {
+    const answers = await Promise.all(['bis@example.org', 'Bis@example.org'].map((email) => create({ email })))
+    t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 409])
+  })
+
+  t.test('what is wrong is a 400 that names the field, and nobody is created', async (t) => {
+    const before = await people()
+    const wrong: [field: string, body: object][] = [
+      ['password', { password: 'password' }],
+      ['password', { password: 'corta' }],
+      ['password', { password: 'x'.repeat(129) }],
+      ['password', { password: 'x'.repeat(201) }],
+      ['password', { password: '' }],
+      ['password', { password: 'nuova@example.org', email: 'nuova@example.org' }],
+      ['password', { password: 'una-frase\u0000-lunga' }],
+      ['password', { password: 12345678 }],
+      ['password', { password: undefined }],
+      ['email', { email: 'piero' }],
+      ['email', { email: 'piero@' }],
+      ['email', { email: '@example.org' }],
+      ['email', { email: 'a b@example.org' }],
+      ['email', { email: 'piero@example.org\r\nBcc: x@example.org' }],
+      ['email', { email: `${'x'.repeat(250)}@example.org` }],
+      ['email', { email: '' }],
+      ['email', { email: null }],
+      ['email', { email: undefined }],
+      ['name', { name: '' }],
+      ['name', { name: 'x'.repeat(101) }],
+      ['name', { name: 'a\u0000b' }],
+      ['name', { name: undefined }],
+      ['surname', { surname: undefined }],
+      ['role', { role: 'admin' }],
+      ['app_metadata', { app_metadata: { role: 'admin' } }]
+    ]
+    for (const [campo, body] of wrong) {
+      const { statusCode, json } = await create({ email: 'nuova@example.org', ...body })
+      t.equal(statusCode, 400, `${campo}: ${JSON.stringify(body).slice(0, 60)}`)
+      t.match(json(), { status: 400, codice: 'RICHIESTA_NON_VALIDA', dettagli: [{ campo, messaggio: String }] })
+    }
+    t.equal(await people(), before)
+  })
+
+  t.test('are for administrators', async (t) => {
+    const operator = await token()
+    for (const [method, url] of [['POST', '/api/operators'], ['GET', '/api/operators'], ['GET', '/api/users']] as const) {
+      const payload = method === 'POST' ? { ...PIERO, email: 'intruso@example.org' } : undefined
+      t.equal((await app.inject({ method, url, payload })).statusCode, 401)
+      t.equal((await app.inject({ method, url, payload, headers: { 'x-api-key': API_KEY } })).statusCode, 403, 'the server key')
+      t.equal((await as(app, operator, method, url, payload)).statusCode, 403, 'an operator')
+    }
+    t.equal((await as(app, await token({ service: true }), 'GET', '/api/users')).statusCode, 200, 'the service key')
+  })
+})
+
+t.test('the lists', async (t) => {
+  const { app, token } = await build(t)
+  const admin = await token({ name: 'anna', role: 'admin' })
+  const account = async (name: string, app_metadata: Record<string, unknown>, user_metadata = {}) => await app.db.transaction(async (tx) => (
+    await createUser(tx, { email: `${name}@example.org`, confirmed: true, app_metadata, user_metadata })
+  ))
+  await account('operatrice', { role: 'operator' })
+  await account('seconda', { roles: ['admin'] })
+  await account('in.attesa', { role: 'pending' })
+  await account('senza.ruolo', {})
+  await account('furbo', {}, { role: 'admin', roles: ['admin'] })
+  await account('contabile', { role: 'accountant' })
+  const { id: gone } = await account('andata', { role: 'operator' })
+  t.equal((await as(app, admin, 'DELETE', `/auth/v1/admin/users/${gone}`, { should_soft_delete: true })).statusCode, 200)
+
+  t.test('that of operators holds administrators and operators, newest first, as the provider writes them', async (t) => {
+    const { statusCode, json } = await as(app, admin, 'GET', '/api/operators')
+    t.equal(statusCode, 200)
+    t.same(json().map(({ email }: { email: string }) => email), ['seconda@example.org', 'operatrice@example.org', 'anna@example.org'])
+    for (const user of json()) t.match(user, { id: String, aud: 'authenticated', app_metadata: Object, user_metadata: Object, identities: [{ provider: 'email' }], created_at: String })
+  })
+
+  t.test('that of users holds everybody, with four fields', async (t) => {
+    const { statusCode, json } = await as(app, admin, 'GET', '/api/users')
+    t.equal(statusCode, 200)
+    t.same(json().map(({ email }: { email: string }) => email.split('@')[0]), ['contabile', 'furbo', 'senza.ruolo', 'in.attesa', 'seconda', 'operatrice', 'anna'])
+    for (const user of json()) t.same(Object.keys(user).sort(), ['created_at', 'email', 'id', 'user_metadata'])
+    t.same(json()[1].user_metadata, { role: 'admin', roles: ['admin'] })
+    t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+  })
+})
+
+t.test('where a client of the provider begins is public, and its key opens nothing', async (t) => {
+  const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example/' })
+  const { statusCode, json } = await app.inject('/api/config')
+  t.equal(statusCode, 200)
+  const { backendUrl, backendKey } = json()
+  t.same(Object.keys(json()).sort(), ['backendKey', 'backendUrl'])
+  t.equal(backendUrl, 'https://locanda.example')
+  t.match(claimsOf(backendKey), { header: { alg: 'HS256' }, claims: { role: 'anon', iss: 'https://locanda.example/auth/v1' } })
+  t.equal((await app.inject('/api/config')).json().backendKey, backendKey, 'it is always the same')
+  for (const headers of [bearer(backendKey), { 'x-api-key': backendKey }, { apikey: backendKey }]) t.equal(await isLetIn(app, headers as Record<string, string>), 401)
+  const { access_token: person } = await signIn(app, 'anna', 'operator')
+  t.equal((await app.inject({ url: '/auth/v1/user', headers: { ...bearer(person), apikey: backendKey } })).statusCode, 200, 'clients send it beside the person\'s token')
+})

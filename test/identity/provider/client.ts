@@ -1,0 +1,134 @@
+import { createClient, type AuthChangeEvent, type SupabaseClient } from '@supabase/supabase-js'
+import type { Test } from 'tap'
+import type { Directory } from '#src/identity/directory.ts'
+import { site } from '#test/cli/site.ts'
+import type { TestApp } from '#test/helper.ts'
+
+type Entrance = Directory['entrance']
+
+export const PASSWORD = 'una-frase-lunga-e-mia'
+
+/** A request that the official client has made, and its answer. */
+export interface Exchange {
+  /** Method and path with its query, without `/auth/v1`. */
+  request: string
+  headers: Headers
+  sent: string
+  status: number
+  answer: string
+}
+
+/** The official client as it is, with a memory of its own and a record of what it has said and heard. */
+export interface Client {
+  auth: SupabaseClient['auth']
+  exchanges: Exchange[]
+  events: AuthChangeEvent[]
+  /** Where it keeps its session. */
+  storage: Map<string, string>
+}
+
+export interface ClientOptions {
+  /** In place of the anonymous key. */
+  key?: string
+  /** In place of the key's own `Authorization`. */
+  authorization?: string
+}
+
+export interface Person { id: string, email: string }
+
+export interface Provider extends TestApp {
+  url: string
+  open (options?: ClientOptions): Client
+  /** Somebody who can sign in with `PASSWORD`, as an administrator's client makes them. */
+  person (changes?: object): Promise<Person>
+  /** A client of theirs. */
+  signedIn (person: Person): Promise<Client>
+}
+
+/** A client of whoever answers at an address. */
+export function openClient (t: Test, { backendUrl, backendKey }: Entrance, { key = backendKey, authorization }: ClientOptions = {}): Client {
+  const exchanges: Exchange[] = []
+  const events: AuthChangeEvent[] = []
+  const storage = new Map<string, string>()
+  const { auth } = createClient(backendUrl, key, {
+    auth: {
+      autoRefreshToken: false,
+      storageKey: 'session',
+      storage: {
+        getItem: (name) => storage.get(name) ?? null,
+        setItem: (name, value) => { storage.set(name, value) },
+        removeItem: (name) => { storage.delete(name) }
+      }
+    },
+    global: {
+      ...(authorization === undefined ? {} : { headers: { Authorization: authorization } }),
+      async fetch (input, init) {
+        const url = input instanceof Request ? input.url : String(input)
+        const response = await fetch(input, init)
+        const answer = await response.clone().text()
+        const request = `${init?.method ?? 'GET'} ${url.replace(`${backendUrl}/auth/v1`, '')}`
+        exchanges.push({ request, headers: new Headers(init?.headers), sent: typeof init?.body === 'string' ? init.body : '', status: response.status, answer })
+        // To this client anything else is a failure of the network; of a logout it reads nothing.
+        if (response.ok && !request.startsWith('POST /logout') && !isJson(answer)) t.fail(`${request} ${response.status}: not JSON`, { answer })
+        return response
+      }
+    }
+  })
+  const { data: { subscription } } = auth.onAuthStateChange((event) => { events.push(event) })
+  t.teardown(() => subscription.unsubscribe())
+  return { auth, exchanges, events, storage }
+}
+
+/** The embedded provider, listening where it says that it does. */
+export async function provider (t: Test, environ: Record<string, string> = {}): Promise<Provider> {
+  const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
+  const { app, url } = server
+  const entrance = await (await fetch(`${url}/api/config`)).json() as Entrance
+  let people = 0
+  const open = (options?: ClientOptions) => openClient(t, entrance, options)
+  return {
+    ...server,
+    open,
+
+    async person (changes = {}) {
+      const email = `persona${++people}@example.org`
+      const created = await app.inject({
+        method: 'POST',
+        url: '/auth/v1/admin/users',
+        headers: { authorization: `Bearer ${await server.token({ service: true })}` },
+        payload: { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+      })
+      if (created.statusCode !== 200) throw new Error(created.body)
+      return created.json<Person>()
+    },
+
+    async signedIn ({ email }) {
+      const client = open()
+      const { error } = await client.auth.signInWithPassword({ email, password: PASSWORD })
+      if (error) throw error
+      client.exchanges.length = 0
+      return client
+    }
+  }
+}
+
+/** The tokens that a client holds. */
+export async function tokensOf ({ auth }: Client): Promise<{ access: string, refresh: string }> {
+  const { data: { session } } = await auth.getSession()
+  if (!session) throw new Error('the client is signed out')
+  return { access: session.access_token, refresh: session.refresh_token }
+}
+
+/** What a client says that it has asked for. */
+export function requests ({ exchanges }: Client): string[] {
+  return exchanges.map(({ request }) => request)
+}
+
+function isJson (text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
