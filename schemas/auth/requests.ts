@@ -69,7 +69,7 @@ export const AuthorizeQuery = Open({
   skip_http_redirect: text(10),
   prompt: text(40)
 })
-export const CallbackQuery = Open({ state: text(100), code: text(2000), error: text(200), error_description: text(500), iss: text(500) })
+export const CallbackQuery = Open({ state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) })
 
 /* The administration. */
 

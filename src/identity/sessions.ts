@@ -8,7 +8,7 @@ import { AuthError } from './errors.ts'
 import { presentUser } from './present.ts'
 import { decodeRefreshToken, encodeRefreshToken, judgeRefresh } from './refresh-token.ts'
 import type { SigningKeys } from './signing-keys.ts'
-import { getUser, isBanned, liveSession, type User } from './users.ts'
+import { getUser, IDLE_DAYS, isBanned, liveSession, type User } from './users.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
 
@@ -23,10 +23,9 @@ export interface TokenSigner {
 }
 
 const DAY_MS = 86_400_000
-/** A session ends after this, however often it is refreshed … */
+/** A session ends after this, however often it is refreshed. */
 const ABSOLUTE_MS = 90 * DAY_MS
-/** … and after this when it is not (OWASP ASVS 7.3). */
-const IDLE_MS = 14 * DAY_MS
+const IDLE_MS = IDLE_DAYS * DAY_MS
 const LONGEST_AGENT = 300
 
 export function clientOf ({ ip, headers }: FastifyRequest): Client {

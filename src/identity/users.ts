@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
 import { identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
@@ -181,8 +181,11 @@ export async function countAdmins (db: Executor): Promise<number> {
   return found!.n
 }
 
+/** A session that is not refreshed for so long has ended (OWASP ASVS 7.3). */
+export const IDLE_DAYS = 14
+
 /** Sessions that go on. */
-export const liveSession = gt(sessions.not_after, sql`now()`)
+export const liveSession = sql`${sessions.not_after} > now() and coalesce(${sessions.refreshed_at}, ${sessions.created_at}) > now() - make_interval(days => ${IDLE_DAYS})`
 
 /** The e-mail identity says what the account says. */
 async function followEmail (tx: Transaction, { id, email, email_confirmed_at }: UserRow): Promise<void> {

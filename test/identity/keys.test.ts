@@ -224,7 +224,8 @@ t.test('a key carries its person\'s rights, as they are at the moment', async (t
   const { user, access_token } = await signIn(app, 'anna', 'operator')
   const { apiKey } = await mint(app, access_token)
   const change = async (body: object) => t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
-  const status = async (url: string) => await Promise.all([app, other].map(async (each) => (await each.inject({ url, headers: withKey(apiKey) })).statusCode))
+  const headers = withKey(apiKey)
+  const status = async (url: string) => await Promise.all([app, other].map(async (each) => (await each.inject({ url, headers })).statusCode))
   const users = () => status('/api/users')
   const countries = () => status('/api/v1/paesi')
 

@@ -47,12 +47,12 @@ function metadata (sub: string, iss: string, { address, isVerified, name, userNa
   const user_name = text(userName, LONGEST_NAME)
   const avatar_url = secureAddress(picture)
   const names = { name: fullName, full_name: fullName, user_name, preferred_username: user_name }
-  const known = { email: address, ...names, avatar_url, picture: avatar_url }
+  const proof = address === undefined ? {} : { email: address, email_verified: isVerified }
+  const known = { ...proof, ...names, avatar_url, picture: avatar_url }
   return {
     iss,
     sub,
     provider_id: sub,
-    email_verified: isVerified,
     phone_verified: false,
     ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined))
   }

@@ -22,7 +22,7 @@ export interface OAuthProvider {
 
 type Field = keyof OAuthProvider
 
-export const GITHUB = 'github'
+const GITHUB = 'github'
 
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/
 /** Identities that are no provider's. */

@@ -1,3 +1,6 @@
+/** How long the last one serves on before it is tried again. */
+const AGAIN_MS = 60_000
+
 /**
  * What is costly to get, got once for all who ask at the same time and kept for a while. When it cannot be had anew, the last one
  * serves on; a failure is not kept.
@@ -13,6 +16,7 @@ export function remembered<T> (load: () => Promise<T>, freshMs: number, now: () 
       return value
     } catch (err) {
       if (kept === undefined) throw err
+      kept.until = now() + AGAIN_MS
       return kept.value
     } finally {
       loading = undefined

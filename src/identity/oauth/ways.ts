@@ -82,7 +82,7 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     if (isOver(flow.created_at)) throw new AuthError('flow_state_expired')
     const client = clients.get(flow.provider)
     if (!client) throw new AuthError('provider_disabled')
-    if (!answer.error && !answer.code) throw bad('bad_oauth_callback', 'OAuth callback with missing authorization code missing')
+    if (!answer.error && !answer.code) throw bad('bad_oauth_callback', 'OAuth callback with missing authorization code')
     const secrets = openFlowSecrets(keys, flow.id, flow.provider_secrets!)
     const { profile, tokens } = await reporting(flow.provider, () => client.complete({ state: flow.id, ...secrets }, answer))
     const { user, session, code, tookAway } = await db.transaction(async (tx) => await end(tx, { request, flow, secrets, profile, tokens }))
@@ -105,6 +105,7 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
     if (how === 'created') await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
     if (how === 'linked') await app.audit.append(tx, { ...entry, action: 'identita_collegata', details: { provider, automatic: linkingUser === null } })
+    if (tookAway) await app.audit.append(tx, { ...entry, action: 'sessioni_revocate', details: { reason: 'address_proven', provider } })
     // With a code the session begins, and is written down, when it is exchanged.
     if (session) await app.audit.append(tx, { ...entry, action: 'accesso', object: `session:${session.id}`, details: { method: 'oauth', provider } })
     return { user, session, code, tookAway }

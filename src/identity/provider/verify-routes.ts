@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
 import { Verified } from '#schemas/auth/verify.ts'
 import type { Keys } from '#src/keys.ts'
+import type { Author } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { grantCode, safeRedirect } from '../flow-states.ts'
@@ -29,8 +30,8 @@ const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonl
 
 const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-/** What has come of a proof: a session, a code for the client that began (PKCE), or the first half of a change of address. */
-type Outcome = { user: User, session: SessionRow } | { code: string } | 'half'
+type Take = (tx: Transaction) => Promise<TokenRow | undefined>
+type SignedIn = { user: User, session: SessionRow }
 
 /** Where mails lead: the person has the address, and comes in. */
 const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, keys, flows }) => {
@@ -47,11 +48,12 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
       const { type, token: code, token_hash: link, ...whose } = request.body
       await flows.proof(request, reply)
       const kinds = kindsOf(type)
-      const outcome = link ? await byLink(request, link, kinds, false) : await byCode(request, reply, code, whose, kinds)
-      if (outcome === 'half') return { msg: HALF_WAY, code: '200' }
-      // The code of PKCE is for browsers that come by a link.
-      if ('code' in outcome) throw new AuthError('unexpected_failure')
-      return await sessionAnswer(signer, outcome.user, outcome.session)
+      if (link) return await answer(await prove((tx) => takeByLink(tx, keys, link, kinds), (tx, user, token) => signIn(tx, request, user, token)))
+      if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
+      const address = addressOf(whose)
+      await flows.code(request, reply, address)
+      const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
+      return await answer(await unhurried(() => prove(take, (tx, user, token) => signIn(tx, request, user, token))))
     }
   })
 
@@ -64,11 +66,15 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     config: { access: 'public' },
     schema: { operationId: 'authVerifyLink', tags, summary: 'Il collegamento di una e-mail', querystring: VerifyQuery, response: { 303: Type.Null() } },
     handler: async (request, reply) => {
-      const { type = '', token, token_hash: link = token, redirect_to } = request.query
+      const { type = '', token = '', token_hash: link = token, redirect_to } = request.query
       const target = new URL(safeRedirect(config, redirect_to))
       try {
         await flows.proof(request, reply)
-        await lead(target, await byLink(request, link ?? '', kindsOf(type), true), type)
+        const kinds = kindsOf(type)
+        const outcome = await prove<SignedIn | { code: string }>((tx) => takeByLink(tx, keys, link, kinds), async (tx, user, token) => (
+          token.flow_state_id === null ? await signIn(tx, request, user, token) : { code: await grant(tx, request, user, token, token.flow_state_id) }
+        ))
+        await lead(target, outcome, type)
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
         const error = { error: 'access_denied', error_code: err.code, error_description: err.message }
@@ -79,46 +85,45 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     }
   })
 
-  async function byLink (request: FastifyRequest, link: string, kinds: readonly TokenKind[], isBrowser: boolean): Promise<Outcome> {
-    return unlessRefused(await db.transaction(async (tx) => await enter(tx, request, await takeByLink(tx, keys, link, kinds), isBrowser)))
+  /** Takes a token, and goes on with who has proven it. What is refused is committed, too: a token is used up, a wrong code counted. */
+  async function prove<T> (take: Take, goOn: (tx: Transaction, user: User, token: TokenRow) => Promise<T>): Promise<T | 'half'> {
+    const outcome = await db.transaction(async (tx) => {
+      const token = await take(tx)
+      const user = token && await proven(tx, keys, token)
+      if (!token || !user) return new AuthError('otp_expired')
+      return user === 'half' || user instanceof AuthError ? user : await goOn(tx, user, token)
+    })
+    if (outcome instanceof AuthError) throw outcome
+    return outcome
   }
 
-  async function byCode (
-    request: FastifyRequest, reply: FastifyReply, code: string | undefined, whose: { email?: string, phone?: string }, kinds: readonly TokenKind[]
-  ): Promise<Outcome> {
-    if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
-    const address = addressOf(whose)
-    await flows.code(request, reply, address)
-    return unlessRefused(await unhurried(() => db.transaction(async (tx) => {
-      return await enter(tx, request, await takeByCode(tx, keys, { to: { address }, code, kinds }), false)
-    })))
-  }
-
-  /** Where a proof leads. An error is returned, not thrown: that a token was used up, or a wrong code counted, is to be kept. */
-  async function enter (tx: Transaction, request: FastifyRequest, token: TokenRow | undefined, isBrowser: boolean): Promise<Outcome | AuthError> {
-    const user = token && await proven(tx, keys, token)
-    if (!token || !user) return new AuthError('otp_expired')
-    if (user === 'half' || user instanceof AuthError) return user
-    const author = { actor: `user:${user.id}`, ip: request.ip }
-    const isChange = token.kind.startsWith('email_change')
-    const change = async () => {
-      if (isChange) await app.audit.append(tx, { ...author, action: 'utente_modificato', object: `user:${user.id}`, details: { fields: ['email'] } })
-    }
-    if (isBrowser && token.flow_state_id !== null) {
-      const code = await grantCode(tx, token.flow_state_id, user.id)
-      await change()
-      return { code }
-    }
+  async function signIn (tx: Transaction, request: FastifyRequest, user: User, token: TokenRow): Promise<SignedIn> {
     const method = methodOf(token.kind)
     const session = await beginSession(tx, user, method, clientOf(request))
     const signedIn = await getUser(tx, user.id)
-    await change()
-    await app.audit.append(tx, { ...author, action: 'accesso', object: `session:${session.id}`, details: { method } })
+    await noteChange(tx, request, user, token)
+    await app.audit.append(tx, { ...authorOf(request, user), action: 'accesso', object: `session:${session.id}`, details: { method } })
     return { user: signedIn, session }
   }
 
+  /** The code with which the client that began (PKCE) gets the session. */
+  async function grant (tx: Transaction, request: FastifyRequest, user: User, token: TokenRow, flowId: string): Promise<string> {
+    const code = await grantCode(tx, flowId, user.id)
+    await noteChange(tx, request, user, token)
+    return code
+  }
+
+  async function noteChange (tx: Transaction, request: FastifyRequest, user: User, { kind }: TokenRow): Promise<void> {
+    if (!isChange(kind)) return
+    await app.audit.append(tx, { ...authorOf(request, user), action: 'utente_modificato', object: `user:${user.id}`, details: { fields: ['email'] } })
+  }
+
+  async function answer (outcome: SignedIn | 'half') {
+    return outcome === 'half' ? { msg: HALF_WAY, code: '200' } : await sessionAnswer(signer, outcome.user, outcome.session)
+  }
+
   /** Writes into an address what a browser brings there: the session in the fragment, which no server sees, or a code. */
-  async function lead (target: URL, outcome: Outcome, type: string): Promise<void> {
+  async function lead (target: URL, outcome: SignedIn | { code: string } | 'half', type: string): Promise<void> {
     if (outcome === 'half') {
       target.hash = new URLSearchParams({ message: HALF_WAY }).toString()
     } else if ('code' in outcome) {
@@ -132,20 +137,23 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
 }
 export default verifyRoutes
 
+function authorOf ({ ip }: FastifyRequest, { id }: User): Author {
+  return { actor: `user:${id}`, ip }
+}
+
+function isChange (kind: TokenKind): boolean {
+  return kind === 'email_change_current' || kind === 'email_change_new'
+}
+
 /** Who has proven that an address is theirs; undefined when the address is not the account's any more. */
 async function proven (tx: Transaction, keys: Keys, token: TokenRow): Promise<User | 'half' | AuthError | undefined> {
   const user = await findUser(tx, { id: token.user_id })
   if (user && isBanned(user.banned_until)) return new AuthError('user_banned')
-  if (user && token.kind.startsWith('email_change')) return await proveHalf(tx, keys, token)
+  if (user && isChange(token.kind)) return await proveHalf(tx, keys, token)
   if (!user || token.sent_to !== user.email) return undefined
   if (user.email_confirmed_at !== null) return user
   // Only the mail that follows upon a password proves, with the address, that the password is the same person's.
   return await updateUser(tx, user.id, { email_confirmed_at: new Date(), ...(token.kind === 'signup' ? {} : { password_hash: null }) })
-}
-
-function unlessRefused (outcome: Outcome | AuthError): Outcome {
-  if (outcome instanceof AuthError) throw outcome
-  return outcome
 }
 
 /** @throws AuthError validation_failed */

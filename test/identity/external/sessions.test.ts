@@ -20,6 +20,11 @@ t.test('sessions of an external provider', async (t) => {
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
     (await app.inject({ url: SOMEWHERE, headers: { ...bearer(token), 'user-agent': agent } })).statusCode)
   const status = async (token: string, at = first) => await statusOf(at, token)
+  /** As soon as the second process has heard of it: a notification is on its way for a moment. */
+  const isRefused = async (token: string, at = first) => {
+    for (let asked = 0; asked < 200; asked++) if (await status(token, at) === 401) return true
+    return false
+  }
   const listed = async (token: string, { app } = first) => (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
   const revokeAll = async (token: string, { app } = first) => await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers: bearer(token) })
   const isOver = async (token: string) => (await fetch(`${idp.url}/auth/v1/user`, { headers: bearer(token) })).status === 403
@@ -69,9 +74,10 @@ t.test('sessions of an external provider', async (t) => {
     const [one, other, unseen, stranger] = [await token('elena'), await token('elena'), await token('elena'), await token('fabio')]
     for (const app of [first, second]) for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
     const answer = await revokeAll(one)
+    t.equal(await status(one), 401, 'before anything is answered')
     t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
     for (const app of [first, second]) {
-      for (const [name, each] of Object.entries({ one, other, unseen })) t.equal(await status(each, app), 401, name)
+      for (const [name, each] of Object.entries({ one, other, unseen })) t.ok(await isRefused(each, app), name)
       t.equal(await status(stranger, app), 200)
     }
     for (const each of [one, other, unseen]) t.ok(await isOver(each))
@@ -80,20 +86,20 @@ t.test('sessions of an external provider', async (t) => {
     t.equal((await listed(again, second)).length, 1)
     t.equal(await status(one), 401)
     t.match((await revokeAll(again)).json(), { revoked: 1 })
-    t.equal(await status(again, second), 401)
+    t.ok(await isRefused(again, second))
   })
 
   t.test('revoke-all as the very first thing that is seen of a person', async (t) => {
     const [one, unseen] = [await token('gina'), await token('gina')]
     t.match((await revokeAll(one, second)).json(), { message: '1 sessione chiusa', revoked: 1 })
-    for (const app of [first, second]) for (const each of [one, unseen]) t.equal(await status(each, app), 401)
+    for (const app of [first, second]) for (const each of [one, unseen]) t.ok(await isRefused(each, app))
   })
 
   t.test('a session that is first seen in the moment of a revocation does not slip through', async (t) => {
     const [one, other] = [await token('ivo'), await token('ivo')]
     t.equal(await status(one), 200)
     await Promise.all([revokeAll(one), ...Array.from({ length: 10 }, (_, n) => status(other, n % 2 === 0 ? first : second))])
-    for (const app of [first, second]) t.equal(await status(other, app), 401)
+    for (const app of [first, second]) t.ok(await isRefused(other, app))
   })
 
   t.test('what cannot be written down is not done: the sessions go on, there and here', async (t) => {

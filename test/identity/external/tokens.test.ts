@@ -1,5 +1,7 @@
 import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto'
+import { eq } from 'drizzle-orm'
 import t from 'tap'
+import { seen_sessions } from '#drizzle/tables/index.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } from '#test/identity/guards/forge.ts'
@@ -80,7 +82,11 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await issued(30), 200, 'another clock')
     t.equal(await issued(300), 401)
     t.equal(await status(shop.person({ claims: { iat: 4e9, exp: 5e9 } })), 401)
-    t.equal(await status(shop.person({ claims: { exp: 9e99 } })), 200, 'for a day at most')
+    const endless = shop.person({ claims: { exp: 9e99, session_id: randomUUID() } })
+    t.equal(await status(endless), 200)
+    t.equal((await app.inject({ url: '/api/sessions', headers: bearer(endless) })).statusCode, 200)
+    const [row] = await app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(endless).session_id))
+    t.equal(row?.expires_at.getTime(), (Number(claimsOf(endless).iat) + 24 * 3600) * 1000, 'but for a day')
   })
 
   t.test('HS256 is taken with the shared secret only, and only where one is set', async (t) => {
@@ -160,8 +166,10 @@ t.test('tokens of a provider with several keys', async (t) => {
     fake.answer(keys('erre'))
     later(10)
     t.equal(await status(withdrawn), 200, 'the set is fetched anew in the background')
+    // Whoever asks for what is unknown waits for that.
+    t.equal(await status(token('ES256', 'ignoto', ecdsa(pem(ec.privateKey)))), 401)
     later(10)
-    t.equal(await status(other), 200)
     t.equal(await status(withdrawn), 401)
+    t.equal(await status(other), 200)
   })
 })

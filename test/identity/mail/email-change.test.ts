@@ -55,10 +55,17 @@ t.test('changing one’s address', async (t) => {
   })
 
   t.test('both at once are one change', async (t) => {
-    const { old, fresh } = await begin('elena')
-    const answers = await Promise.all([old, fresh].map(({ link }) => follow(link)))
-    t.same(answers.map(({ fragment }) => fragment.has('access_token')).sort(), [false, true])
-    t.equal(answers.filter(({ fragment }) => fragment.get('message') === HALF_WAY).length, 1)
+    const { auth: { admin } } = await administrator()
+    for (const name of ['elena', 'emma', 'elsa', 'edda', 'elisa', 'egle']) {
+      await person(`${name}@ospiti.example`)
+      const links: string[] = []
+      for (const type of ['email_change_current', 'email_change_new'] as const) {
+        links.push((await admin.generateLink({ type, email: `${name}@ospiti.example`, newEmail: `${name}@altrove.example` })).data.properties!.action_link)
+      }
+      const answers = await Promise.all(links.map(follow))
+      t.equal(answers.filter(({ fragment }) => fragment.has('access_token')).length, 1)
+      t.equal(answers.filter(({ fragment }) => fragment.get('message') === HALF_WAY).length, 1)
+    }
   })
 
   t.test('an address that somebody has is refused, also when they got it meanwhile', async (t) => {
@@ -134,7 +141,10 @@ t.test('changing one’s address', async (t) => {
     }
     const [current, fresh] = [await make('email_change_current'), await make('email_change_new')]
     t.equal((await client().auth.verifyOtp({ email: 'pia@ospiti.example', token: wrong(current.email_otp), type: 'email_change' })).error?.code, 'otp_expired')
-    t.equal((await client().auth.verifyOtp({ token_hash: current.hashed_token, type: 'email_change' })).error, null)
+    for (const link of [async () => current, () => make('email_change_current')]) {
+      const { data, error } = await client().auth.verifyOtp({ token_hash: (await link()).hashed_token, type: 'email_change' })
+      t.same({ session: data.session, error }, { session: null, error: null }, 'one address does not count twice')
+    }
     const { data } = await client().auth.verifyOtp({ email: 'pia@altrove.example', token: fresh.email_otp, type: 'email_change' })
     t.equal(data.user?.email, 'pia@altrove.example')
     t.equal((await admin.generateLink({ type: 'email_change_new', email: 'pia@altrove.example', newEmail: 'ada@altrove.example' })).error?.code, 'email_exists')

@@ -16,7 +16,7 @@ interface Crooked extends Setting {
 
 async function crookedSetting (t: Test): Promise<Crooked> {
   const crooked = await startCrookedProvider(t)
-  const all = await setting(t, SIGNUP, [{ name: 'torto', issuer: crooked.issuer, ...CLIENT }])
+  const all = await setting(t, SIGNUP, { providers: [{ name: 'torto', issuer: crooked.issuer, ...CLIENT }] })
   const leave = async (path: string) => new URL((await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual' })).headers.get('location')!)
   return {
     ...all,

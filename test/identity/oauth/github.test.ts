@@ -7,7 +7,7 @@ const WAY = `/auth/v1/authorize?provider=github&redirect_to=${encodeURIComponent
 
 t.test('GitHub: the person and their primary, proven address are asked of its API', async (t) => {
   const github = await startGitHub(t)
-  const { app, base, client, browser, visit } = await setting(t, SIGNUP, [github.settings])
+  const { app, base, client, browser, visit } = await setting(t, SIGNUP, { providers: [github.settings] })
   github.emails = [
     { email: 'vecchia@example.org', primary: false, verified: true },
     { email: 'Rosa@example.org', primary: true, verified: true },
@@ -39,7 +39,7 @@ t.test('GitHub: the person and their primary, proven address are asked of its AP
 
 t.test('GitHub: without a proven primary address nobody new comes in', async (t) => {
   const github = await startGitHub(t)
-  const { visit } = await setting(t, SIGNUP, [github.settings])
+  const { visit } = await setting(t, SIGNUP, { providers: [github.settings] })
   const told = async () => Object.fromEntries(fragment((await visit(WAY)).url))
   github.emails = [{ email: 'rosa@example.org', primary: true, verified: false }, { email: 'b@example.org', primary: false, verified: true }]
   t.match(await told(), { error: 'access_denied', error_code: 'provider_email_needs_verification' })
@@ -56,7 +56,7 @@ t.test('GitHub: without a proven primary address nobody new comes in', async (t)
 
 t.test('GitHub: a wrong code is an error although its status is 200', async (t) => {
   const github = await startGitHub(t)
-  const { base } = await setting(t, SIGNUP, [github.settings])
+  const { base } = await setting(t, SIGNUP, { providers: [github.settings] })
   const leave = async (path: string) => new URL((await fetch(`${base}${path}`, { redirect: 'manual' })).headers.get('location')!)
   const state = (await leave(WAY)).searchParams.get('state')!
   t.match(Object.fromEntries((await leave(`/auth/v1/callback?state=${state}&code=inventato`)).searchParams), { error: 'server_error', error_code: 'unexpected_failure' })

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { createClient, type SupabaseClient, type SupabaseClientOptions } from '@supabase/supabase-js'
+import type { Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { browser, type Browser, type Stop } from './browser.ts'
@@ -23,20 +24,26 @@ export interface Setting extends TestApp {
 /** For `SIGNUP_ENABLED`, which wants to be able to write; nobody is written to. */
 export const SIGNUP = { SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>' }
 
-/** @param more further providers, or other fields of `google` by its name */
-export async function setting (
-  t: Test, environ: Record<string, string> = {}, more: Record<string, string>[] = [], options: Parameters<typeof startOpenidProvider>[2] = {}
-): Promise<Setting> {
+export interface SettingOptions {
+  /** Further providers, or other fields of `google` by its name. */
+  providers?: Record<string, string>[]
+  openid?: Configuration
+  prepare?: (app: FastifyInstance) => void
+}
+
+export async function setting (t: Test, environ: Record<string, string> = {}, options: SettingOptions = {}): Promise<Setting> {
+  const { providers: more = [], openid, prepare } = options
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
-  const provider = await startOpenidProvider(t, `${base}/auth/v1/callback`, options)
+  const provider = await startOpenidProvider(t, `${base}/auth/v1/callback`, openid)
   const own = { name: 'google', issuer: provider.issuer, ...CLIENT, ...more.find(({ name }) => name === 'google') }
   const providers = [own, ...more.filter(({ name }) => name !== 'google')]
-  const built = await build(t, { PUBLIC_URL: base, CORS_ORIGINS: FRONT_END, OAUTH_PROVIDERS: JSON.stringify(providers), ...environ })
+  const whole = { PUBLIC_URL: base, CORS_ORIGINS: FRONT_END, OAUTH_PROVIDERS: JSON.stringify(providers), ...environ }
+  const built = await build(t, whole, prepare)
   await built.app.listen({ port })
   const { backendKey } = (await built.app.inject('/api/config')).json<{ backendKey: string }>()
-  const client: Setting['client'] = (flowType = 'pkce', options = {}) => createClient(base, backendKey, {
-    auth: { flowType, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false, storage: memory(), ...options }
+  const client: Setting['client'] = (flowType = 'pkce', more = {}) => createClient(base, backendKey, {
+    auth: { flowType, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false, storage: memory(), ...more }
   })
   return { ...built, base, provider, client, browser: () => browser(FRONT_END), visit: async (path) => await browser(FRONT_END).go(`${base}${path}`) }
 }

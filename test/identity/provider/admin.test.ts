@@ -64,7 +64,8 @@ t.test('an account is found by its id; one that is not there is not found', asyn
   const anna = await person()
   t.match((await admin.getUserById(anna.id)).data.user, { id: anna.id, email: anna.email, identities: [{ provider: 'email' }] })
   const nobody = '00000000-0000-4000-8000-000000000000'
-  for (const result of [await admin.getUserById(nobody), await admin.updateUserById(nobody, { password: PASSWORD }), await admin.deleteUser(nobody)]) {
+  const results = [await admin.getUserById(nobody), await admin.updateUserById(nobody, { password: PASSWORD }), await admin.deleteUser(nobody)]
+  for (const result of results) {
     t.match(result.error, { status: 404, code: 'user_not_found' })
   }
 })

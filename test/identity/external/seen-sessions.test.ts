@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { eq, sql } from 'drizzle-orm'
+import pino from 'pino'
+import t from 'tap'
+import { seen_sessions } from '#drizzle/tables/index.ts'
+import { listenToChanges, type Changes } from '#src/identity/changes.ts'
+import { seenSessions } from '#src/identity/external/seen-sessions.ts'
+import { testDatabase, type TestDatabase } from '#test/database.ts'
+
+const CLIENT = { ip: '192.0.2.7', user_agent: 'prova' }
+const log = pino({ level: 'silent' })
+
+/** The record of one process; it hears what others do. */
+async function record ({ db, sql }: TestDatabase) {
+  const heard: { id: string, tell: () => void }[] = []
+  const changes: Changes = listenToChanges(sql, log, (change, id) => {
+    if (change === 'session') seen.changed(id)
+    for (const each of heard) if (each.id === id) each.tell()
+  }, () => {})
+  const seen = seenSessions(db, log, () => changes)
+  await changes.ready()
+  return { seen, hears: (id: string) => new Promise<void>((resolve) => { heard.push({ id, tell: resolve }) }) }
+}
+
+function session (userId: string = randomUUID()) {
+  return { userId, sessionId: randomUUID(), expiresAt: Date.now() + 3_600_000 }
+}
+
+t.test('the record of sessions that were seen', async (t) => {
+  const database = await testDatabase(t)
+  const { db } = database
+  const [here, elsewhere] = [await record(database), await record(database)]
+  const rows = async (id: string) => await db.select().from(seen_sessions).where(eq(seen_sessions.id, id))
+  const never = async () => {
+    t.fail('nobody is asked')
+    return false
+  }
+
+  t.test('a session that is let in while all of its person are being revoked is asked about, and not remembered anywhere', async (t) => {
+    const [late, other] = [session(), session()]
+    other.userId = late.userId
+    const told = [here, elsewhere].map(({ hears }) => hears(late.userId))
+    await db.transaction(async (tx) => {
+      // Whoever revokes is first in the queue; the session is looked up before the end, and would be noted after it.
+      await tx.execute(sql`select pg_advisory_xact_lock(168179, hashtext(${late.userId}))`)
+      for (const { seen } of [here, elsewhere]) {
+        t.same(await seen.look(late, CLIENT, async () => true), { userId: late.userId, isRevoked: false })
+        t.ok(seen.remembered(late.sessionId))
+      }
+      t.equal(await here.seen.endAll(tx, other, CLIENT), 1)
+    })
+    await Promise.all(told)
+    for (const { seen } of [here, elsewhere]) {
+      await seen.written()
+      t.equal(seen.remembered(late.sessionId), undefined)
+      t.same(await rows(late.sessionId), [])
+      let asked = 0
+      const isOver = async () => { asked++; return false }
+      t.same(await seen.look(late, CLIENT, isOver), { userId: late.userId, isRevoked: true })
+      t.equal(asked, 1)
+      t.same(await rows(late.sessionId), [])
+    }
+  })
+
+  t.test('a session that is noted while all of its person are being revoked is revoked with them', async (t) => {
+    const [early, other] = [session(), session()]
+    other.userId = early.userId
+    await here.seen.look(early, CLIENT, async () => true)
+    await here.seen.written()
+    t.equal(await db.transaction((tx) => elsewhere.seen.endAll(tx, other, CLIENT)), 2)
+    t.match(await rows(early.sessionId), [{ revoked_at: Date }])
+    t.equal(await here.seen.isRevoked(early.sessionId), true)
+    t.equal(await here.seen.isRevoked(randomUUID()), false)
+  })
+
+  t.test('the provider is asked once about a session after a revocation, and never before one, nor when that is older than any token', async (t) => {
+    const first = session()
+    await here.seen.look(first, CLIENT, never)
+    await here.seen.written()
+    await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT))
+    const next = session(first.userId)
+    let asked = 0
+    const isAlive = async () => { asked++; return true }
+    t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
+    await here.seen.written()
+    t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
+    t.equal(asked, 1)
+    t.match(await here.seen.list(first.userId), [{ id: next.sessionId, user_agent: 'prova', ip: '192.0.2.7' }])
+    await db.update(seen_sessions).set({ revoked_at: sql`now() - interval '26 hours'` }).where(eq(seen_sessions.id, first.userId))
+    t.match(await here.seen.look(session(first.userId), CLIENT, isAlive), { isRevoked: false })
+    t.equal(asked, 1)
+  })
+
+  t.test('no answer is no permission', async (t) => {
+    const first = session()
+    await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT))
+    const next = session(first.userId)
+    await t.rejects(here.seen.look(next, CLIENT, async () => { throw new Error('giù') }), { message: 'giù' })
+    t.equal(here.seen.remembered(next.sessionId), undefined)
+    t.same(await rows(next.sessionId), [])
+  })
+
+  t.test('a second revocation counts what has come since', async (t) => {
+    const [first, second] = [session(), session()]
+    second.userId = first.userId
+    t.equal(await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT)), 1)
+    const [{ revoked_at: before } = { revoked_at: null }] = await rows(first.userId)
+    await here.seen.look(second, CLIENT, async () => true)
+    await here.seen.written()
+    t.equal(await db.transaction((tx) => here.seen.endAll(tx, second, CLIENT)), 1)
+    const [{ revoked_at: after } = { revoked_at: null }] = await rows(first.userId)
+    t.ok(after! > before!)
+  })
+
+  t.test('a session that the provider has ended is ended here and elsewhere, on record or not', async (t) => {
+    const [known, unknown] = [session(), session()]
+    await elsewhere.seen.look(known, CLIENT, async () => true)
+    await elsewhere.seen.written()
+    const told = elsewhere.hears(known.sessionId)
+    for (const each of [known, unknown]) {
+      await here.seen.end(each)
+      t.match(await here.seen.look(each, CLIENT, async () => true), { isRevoked: true })
+    }
+    await told
+    t.equal(elsewhere.seen.remembered(known.sessionId), undefined)
+    t.same(await here.seen.list(known.userId), [])
+  })
+})

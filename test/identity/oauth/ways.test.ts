@@ -1,0 +1,196 @@
+import { eq } from 'drizzle-orm'
+import t from 'tap'
+import { flow_states, sessions, users } from '#drizzle/tables/index.ts'
+import { forgetOldFlows } from '#src/identity/flow-states.ts'
+import { createUser } from '#src/identity/users.ts'
+import { extraRoutes, signIn } from '#test/helper.ts'
+import { testDatabase } from '#test/database.ts'
+import { acts, fragment, LANDING, setting, SIGNUP } from './setting.ts'
+
+const WAY = `/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
+const ANNA = { sub: 'anna-1', email: 'anna@example.org', email_verified: true, name: 'Anna Bianchi' }
+
+t.test('what a client asks amiss is told at once', async (t) => {
+  const { app, base, token } = await setting(t)
+  const authorization = `Bearer ${await token()}`
+  const verifier = 'a'.repeat(43)
+  for (const path of ['/authorize', '/user/identities/authorize']) {
+    const ask = async (query: string) => await fetch(`${base}/auth/v1${path}?${query}`, { redirect: 'manual', headers: { authorization } })
+    for (const provider of ['', 'provider=', 'provider=github', 'provider=Google', 'provider=__proto__', 'provider=constructor', 'provider=email']) {
+      const response = await ask(provider)
+      t.equal(response.status, 400, provider)
+      const { error_code: code, msg } = await response.json() as { error_code: string, msg: string }
+      t.equal(code, 'validation_failed')
+      t.match(msg, /^Unsupported provider: /)
+    }
+    for (const pkce of [`code_challenge=${verifier}`, 'code_challenge_method=s256', `code_challenge=${verifier}&code_challenge_method=md5`, 'code_challenge=corto&code_challenge_method=s256']) {
+      t.equal((await ask(`provider=google&${pkce}`)).status, 400, pkce)
+    }
+    for (const twice of ['provider=google&provider=github', 'provider=google&redirect_to=a&redirect_to=b', `provider=google&redirect_to=${'x'.repeat(2001)}`]) {
+      t.equal((await ask(twice)).status, 400)
+    }
+    t.equal((await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status, 302, 'what is not understood is left out')
+  }
+  t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a look begins nothing')
+  t.equal(await app.db.$count(flow_states), 2)
+})
+
+t.test('with sign-up off only who has an account comes in', async (t) => {
+  const { app, provider, visit } = await setting(t)
+  provider.person = ANNA
+  const refused = fragment((await visit(WAY)).url)
+  t.strictSame(Object.fromEntries(refused), { error: 'access_denied', error_code: 'signup_disabled', error_description: 'Signups not allowed for this instance' })
+  t.equal(await app.db.$count(users), 0)
+  await app.db.transaction(async (tx) => await createUser(tx, { email: ANNA.email, confirmed: true, app_metadata: { role: 'operator' } }))
+  t.ok(fragment((await visit(WAY)).url).get('access_token'))
+  await app.db.update(users).set({ banned_until: new Date(Date.now() + 60_000) })
+  t.match(Object.fromEntries(fragment((await visit(WAY)).url)), { error: 'access_denied', error_code: 'user_banned' })
+  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
+    ['identita_collegata', { provider: 'google', automatic: true }], ['accesso', { method: 'oauth', provider: 'google' }]
+  ])
+})
+
+t.test('nothing that the provider says of somebody gives them rights', async (t) => {
+  const { app, provider, visit } = await setting(t, SIGNUP)
+  const greedy = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin', roles: ['admin'] } }
+  provider.person = { ...ANNA, ...greedy }
+  for (const time of ['made', 'known']) {
+    const bearer = { authorization: `Bearer ${fragment((await visit(WAY)).url).get('access_token')}` }
+    const { app_metadata, user_metadata } = (await app.inject({ url: '/auth/v1/user', headers: bearer })).json()
+    t.strictSame(app_metadata, { role: 'pending', provider: 'google', providers: ['google'] }, time)
+    for (const key of Object.keys(greedy)) t.notOk(key in user_metadata, key)
+    t.equal((await app.inject({ url: '/api/operators', headers: bearer })).statusCode, 403)
+    t.equal((await app.inject({ url: '/auth/v1/admin/users', headers: bearer })).statusCode, 403)
+  }
+})
+
+t.test('who was in an unconfirmed account is out when the answer is there', async (t) => {
+  let waits = 0
+  const prepare = extraRoutes(({ identity }) => {
+    const { settled } = identity
+    identity.settled = async () => {
+      waits++
+      await settled()
+    }
+  })
+  const { app, provider, visit } = await setting(t, {}, { prepare })
+  const { access_token: planted, user } = await signIn(app, 'anna', 'operator')
+  await app.db.update(users).set({ email_confirmed_at: null }).where(eq(users.id, user.id))
+  const bearer = { authorization: `Bearer ${planted}` }
+  t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 200, 'remembered')
+  provider.person = ANNA
+  const tokens = fragment((await visit(WAY)).url)
+  t.equal(waits, 1, 'no process is behind')
+  t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 403)
+  t.equal((await app.inject({ url: '/api/sessions', headers: bearer })).statusCode, 401)
+  const mine = (await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })).json()
+  t.equal(mine.id, user.id)
+  t.strictSame(mine.identities.map(({ provider }: { provider: string }) => provider), ['google'])
+  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
+    ['identita_collegata', { provider: 'google', automatic: true }],
+    ['sessioni_revocate', { provider: 'google', reason: 'address_proven' }],
+    ['accesso', { method: 'oauth', provider: 'google' }]
+  ])
+})
+
+t.test('linking ends where the login that began it has ended, and at what is somebody else’s', async (t) => {
+  const { app, base, provider, browser } = await setting(t, SIGNUP)
+  const { access_token: token, user } = await signIn(app, 'piero', 'operator')
+  const headers = { authorization: `Bearer ${token}` }
+  const begin = async (flags = 'skip_http_redirect=true') => await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}&${flags}`, { headers, redirect: 'manual' })
+  const address = async () => (await (await begin()).json() as { url: string }).url
+
+  provider.person = ANNA
+  await browser().go(`${base}${WAY}`)
+  const taken = fragment((await browser().go(await address())).url)
+  t.match(Object.fromEntries(taken), { error_code: 'identity_already_exists', error_description: 'Identity is already linked to another user' })
+
+  provider.person = { ...ANNA, sub: 'piero-1', email: 'piero@example.org' }
+  const redirect = await begin('')
+  t.equal(redirect.status, 302)
+  t.ok(redirect.headers.get('location')!.startsWith(`${provider.issuer}/auth?`))
+  const url = await address()
+  await app.db.delete(sessions).where(eq(sessions.user_id, user.id))
+  const ended = fragment((await browser().go(url)).url)
+  t.match(Object.fromEntries(ended), { error: 'access_denied', error_code: 'session_not_found' })
+  t.equal(await app.db.$count(sessions, eq(sessions.user_id, user.id)), 0)
+  const { url: landed } = await browser().go(redirect.headers.get('location')!)
+  t.notOk(fragment(landed).has('access_token'), 'so does the other way')
+})
+
+t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
+  const { app, base, provider, browser } = await setting(t)
+  const { access_token: token, user } = await signIn(app, 'piero', 'operator')
+  const response = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, { headers: { authorization: `Bearer ${token}` } })
+  provider.person = ANNA
+  const tokens = fragment((await browser().go((await response.json() as { url: string }).url)).url)
+  const mine = (await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })).json()
+  t.equal(mine.id, user.id)
+  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
+    ['identita_collegata', { provider: 'google', automatic: false }], ['accesso', { method: 'oauth', provider: 'google' }]
+  ])
+})
+
+t.test('a provider may come back with a form, and want the secret in the body', async (t) => {
+  const redirect = { name: 'google', response_mode: 'form_post', token_endpoint_auth_method: 'client_secret_post' }
+  const { base, provider, browser } = await setting(t, SIGNUP, {
+    providers: [redirect], openid: { clientDefaults: { token_endpoint_auth_method: 'client_secret_post' } }
+  })
+  provider.person = ANNA
+  const visitor = browser()
+  const { url } = await visitor.go(`${base}${WAY}`)
+  t.ok(fragment(url).get('access_token'))
+  t.equal(new URL(visitor.visited[1]!).searchParams.get('response_mode'), 'form_post')
+  t.equal(visitor.visited.at(-2), `${base}/auth/v1/callback`, 'without code and state in the address')
+})
+
+t.test('a provider’s refresh token is handed on, and no token, code or address is ever logged', async (t) => {
+  const { app, base, provider, browser, logs } = await setting(t, { ...SIGNUP, LOG_LEVEL: 'trace' }, {
+    providers: [{ name: 'google', scopes: 'openid email profile offline_access' }]
+  })
+  provider.person = ANNA
+  const visitor = browser()
+  const tokens = fragment((await visitor.go(`${base}${WAY}&prompt=consent`)).url)
+  t.ok(tokens.get('provider_refresh_token'))
+  provider.refuses = true
+  await visitor.go(`${base}${WAY}`)
+  await visitor.go(`${base}/auth/v1/callback?state=inventato-123456&code=codice-123456`)
+  const values = visitor.visited.flatMap((address) => [...new URL(address).searchParams]).filter(([name]) => ['state', 'code', 'nonce', 'code_challenge'].includes(name))
+  const secrets = [...values.map(([, value]) => value), ...[...tokens].filter(([name]) => name.endsWith('token')).map(([, value]) => value), 'anna@example.org', 'app.example/arrivo']
+  t.ok(secrets.length >= 10)
+  const written = JSON.stringify(logs)
+  t.ok(written.includes('/auth/v1/callback'))
+  t.strictSame(secrets.filter((secret) => written.includes(secret)), [])
+  const audit = JSON.stringify(await app.db.query.audit_log.findMany())
+  t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor written down')
+})
+
+t.test('what cannot be written down is not done', async (t) => {
+  const { app, provider, visit, logs } = await setting(t, SIGNUP)
+  provider.person = ANNA
+  await app.sql`alter table audit_log rename to audit_log_altrove`
+  const told = fragment((await visit(WAY)).url)
+  t.match(Object.fromEntries(told), { error: 'server_error', error_code: 'unexpected_failure' })
+  t.equal(await app.db.$count(users), 0)
+  t.ok(logs.some(({ msg, level }) => msg === 'request failed' && level === 50))
+  await app.sql`alter table audit_log_altrove rename to audit_log`
+  t.ok(fragment((await visit(WAY)).url).has('access_token'))
+})
+
+t.test('ways that nobody ends are forgotten, and those of mails live as long as their links', async (t) => {
+  const { db } = await testDatabase(t)
+  const now = Date.now()
+  const before = (minutes: number) => new Date(now - minutes * 60_000)
+  const flow = { redirect_to: 'https://app.example', authentication_method: 'oauth' }
+  const secrets = Buffer.from('x')
+  await db.insert(flow_states).values([
+    { ...flow, provider: 'begun', provider_secrets: secrets, created_at: before(9) },
+    { ...flow, provider: 'left', provider_secrets: secrets, created_at: before(11) },
+    { ...flow, provider: 'granted', created_at: before(14), authenticated_at: before(9) },
+    { ...flow, provider: 'not fetched', created_at: before(14), authenticated_at: before(11) },
+    { ...flow, provider: 'mail', created_at: before(47 * 60) },
+    { ...flow, provider: 'old mail', created_at: before(49 * 60) }
+  ])
+  await forgetOldFlows(db)
+  t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), ['begun', 'granted', 'mail'])
+})

@@ -1,0 +1,71 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type { AuthSession } from '#schemas/auth/session.ts'
+import { isLetIn } from '#test/identity/twins.ts'
+import { signIn } from '#test/helper.ts'
+
+/** What a refresh has come to: the tokens, or the error's status and code. */
+export type Outcome = { access: string, refresh: string } | { status: number, code: string }
+
+/** A login and the moments that its row keeps, which tests move. */
+export interface Holder {
+  userId: string
+  sessionId: string
+  access: string
+  /** The token that the sign-in gave. */
+  first: string
+}
+
+let people = 0
+
+/** Somebody who has just signed in; of the same name, somebody's other session. */
+export async function holder (app: FastifyInstance, name = `titolare${++people}`): Promise<Holder> {
+  const { access_token: access, refresh_token: first, user } = await signIn(app, name, 'operator')
+  const claims = JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString()) as { session_id: string }
+  return { userId: user.id, sessionId: claims.session_id, access, first }
+}
+
+/** A refresh as clients ask for it. */
+export async function refresh (app: FastifyInstance, token: string): Promise<Outcome> {
+  return outcomeOf(await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token: token } }))
+}
+
+/** The tokens of a refresh that must succeed. */
+export async function refreshed (app: FastifyInstance, token: string): Promise<{ access: string, refresh: string }> {
+  const outcome = await refresh(app, token)
+  if ('code' in outcome) throw new Error(`${outcome.status} ${outcome.code}`)
+  return outcome
+}
+
+export function outcomeOf (response: LightMyRequestResponse): Outcome {
+  const body = response.json<AuthSession & { error_code: string }>()
+  if (response.statusCode !== 200) return { status: response.statusCode, code: body.error_code }
+  return { access: body.access_token, refresh: body.refresh_token }
+}
+
+/** The current token, its child and so on: `n` tokens, the given one first. */
+export async function chain (app: FastifyInstance, first: string, n: number): Promise<string[]> {
+  const tokens = [first]
+  while (tokens.length < n) tokens.push((await refreshed(app, tokens.at(-1)!)).refresh)
+  return tokens
+}
+
+/** Lets time pass for a session: everything in its row lies so many seconds further back. */
+export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Holder, seconds: number): Promise<void> {
+  await sql`
+    update sessions set created_at = created_at - ${seconds} * interval '1 second', updated_at = updated_at - ${seconds} * interval '1 second',
+      refreshed_at = refreshed_at - ${seconds} * interval '1 second', not_after = not_after - ${seconds} * interval '1 second'
+    where id = ${sessionId}`
+  await identity.settled()
+}
+
+/** How often a session has been refreshed; undefined when it has ended. */
+export async function turns ({ sql }: FastifyInstance, { sessionId }: Holder): Promise<number | undefined> {
+  const [row] = await sql<{ refresh_counter: number }[]>`select refresh_counter from sessions where id = ${sessionId}`
+  return row?.refresh_counter
+}
+
+/** The statuses that an access token gets from the API and from the provider. */
+export async function standing (app: FastifyInstance, access: string): Promise<[api: number, provider: number]> {
+  const headers = { authorization: `Bearer ${access}` }
+  return [await isLetIn(app, headers), (await app.inject({ url: '/auth/v1/user', headers })).statusCode]
+}

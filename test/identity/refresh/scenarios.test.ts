@@ -1,0 +1,119 @@
+import t from 'tap'
+import { REUSE_INTERVAL_MS } from '#src/identity/refresh-token.ts'
+import { build } from '#test/helper.ts'
+import { age, chain, holder, refresh, refreshed, standing, turns } from './holder.ts'
+
+const INTERVAL = REUSE_INTERVAL_MS / 1000
+const USED = { status: 400, code: 'refresh_token_already_used' }
+const NOT_FOUND = { status: 400, code: 'refresh_token_not_found' }
+
+const { app, logs } = await build(t)
+
+async function reuses (sessionId: string) {
+  return await app.sql`select actor, action, details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
+}
+
+t.test('NormalUse: each token gives the next, and every access token on the way is good', async (t) => {
+  const anna = await holder(app)
+  let token = anna.first
+  const seen = new Set([token])
+  for (let turn = 1; turn <= 5; turn++) {
+    const next = await refreshed(app, token)
+    t.notOk(seen.has(next.refresh))
+    seen.add(next.refresh)
+    t.same(await standing(app, next.access), [200, 200])
+    t.equal(await turns(app, anna), turn)
+    await age(app, anna, 3300)
+    token = next.refresh
+  }
+  t.same(await standing(app, anna.access), [200, 200])
+})
+
+t.test('NormalUse: the session keeps where it was refreshed from, and when', async (t) => {
+  const anna = await holder(app)
+  const before = Date.now()
+  await app.inject({
+    method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', headers: { 'user-agent': 'un altro' }, remoteAddress: '192.0.2.7', payload: { refresh_token: anna.first }
+  })
+  const [row] = await app.sql`select ip, user_agent, refreshed_at, updated_at from sessions where id = ${anna.sessionId}`
+  t.match(row, { ip: '192.0.2.7', user_agent: 'un altro' })
+  for (const moment of [row?.refreshed_at, row?.updated_at].map(Date.parse)) t.ok(moment >= before && moment <= Date.now())
+})
+
+t.test('NormalUse: no token is in the database, in whatever form', async (t) => {
+  const anna = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  const rows = await app.sql<{ row: string }[]>`
+    select s::text as row from sessions s union all select u::text from users u union all select a::text from audit_log a union all select k::text from signing_keys k`
+  const all = rows.map(({ row }) => row).join('\n') + JSON.stringify(logs)
+  for (const token of tokens) {
+    const bytes = Buffer.from(token, 'base64url')
+    for (const form of [token, bytes.toString('hex'), bytes.subarray(-20, -4).toString('hex')]) t.notOk(all.includes(form))
+  }
+})
+
+t.test('FailToSaveReuse: who lost the answer gets the present token again, whenever they ask', async (t) => {
+  const anna = await holder(app)
+  const { refresh: present } = await refreshed(app, anna.first)
+  for (const seconds of [0, 5, 6, 3600, 86_400 * 3]) {
+    await age(app, anna, seconds)
+    const again = await refreshed(app, anna.first)
+    t.equal(again.refresh, present, `${seconds} s later`)
+    t.same(await standing(app, again.access), [200, 200])
+  }
+  t.equal(await turns(app, anna), 1)
+  t.not((await refreshed(app, present)).refresh, present)
+  t.same(await reuses(anna.sessionId), [])
+})
+
+t.test('FailToSaveReuse: asking again does not keep a session alive', async (t) => {
+  const anna = await holder(app)
+  const { refresh: present } = await refreshed(app, anna.first)
+  await age(app, anna, 13 * 86_400)
+  await refreshed(app, anna.first)
+  await age(app, anna, 86_400)
+  for (const token of [anna.first, present]) t.same(await refresh(app, token), { status: 400, code: 'session_expired' })
+})
+
+t.test('within the interval older tokens give the present one, and do no harm', async (t) => {
+  const anna = await holder(app)
+  const tokens = await chain(app, anna.first, 4)
+  await age(app, anna, INTERVAL - 5)
+  for (const token of tokens.slice(0, -1)) t.equal((await refreshed(app, token)).refresh, tokens[3])
+  t.equal(await turns(app, anna), 3)
+  t.same(await standing(app, anna.access), [200, 200])
+})
+
+t.test('MaliciousReuse: an older token after the interval ends the session, for the thief and for the owner', async (t) => {
+  const anna = await holder(app)
+  const other = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  const { access } = await refreshed(app, tokens[2]!)
+  t.same(await standing(app, access), [200, 200])
+  await age(app, anna, INTERVAL)
+  t.same(await refresh(app, tokens[0]!), USED)
+  t.same(await standing(app, access), [401, 403], 'the access token is refused at once')
+  t.same(await standing(app, anna.access), [401, 403])
+  for (const token of [...tokens, tokens[0]!]) t.same(await refresh(app, token), NOT_FOUND)
+  t.equal(await turns(app, anna), undefined)
+  t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
+  t.same(await standing(app, other.access), [200, 200], 'nobody else is touched')
+})
+
+t.test('MaliciousReuse: the interval counts from the last refresh, not from the reuse', async (t) => {
+  const anna = await holder(app)
+  const tokens = await chain(app, anna.first, 3)
+  await age(app, anna, INTERVAL - 4)
+  for (let n = 0; n < 3; n++) t.equal((await refreshed(app, tokens[0]!)).refresh, tokens[2])
+  await age(app, anna, 4)
+  t.same(await refresh(app, tokens[0]!), USED)
+})
+
+t.test('MaliciousReuse: whoever comes first, thief or owner, the other one\'s next refresh ends it', async (t) => {
+  const anna = await holder(app)
+  const stolen = anna.first
+  const thief = await chain(app, stolen, 3)
+  await age(app, anna, INTERVAL)
+  t.same(await refresh(app, stolen), USED, 'the owner, with the token that was stolen')
+  t.same(await refresh(app, thief.at(-1)!), NOT_FOUND)
+})
