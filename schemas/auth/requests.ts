@@ -69,7 +69,9 @@ export const AuthorizeQuery = Open({
   skip_http_redirect: text(10),
   prompt: text(40)
 })
-export const CallbackQuery = Open({ state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) })
+export const CallbackQuery = Open({ state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) }, {
+  examples: [{ state: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', code: 'abc' }]
+})
 
 /* The administration. */
 

@@ -40,7 +40,9 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     credentials: true,
     // The strict refusal is plain text.
     strictPreflight: false,
-    exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode']
+    exposedHeaders: [
+      'ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode', 'X-Supabase-Api-Version', 'Content-Disposition', 'Content-Range'
+    ]
   })
   await app.register(underPressure, { maxEventLoopDelay: 2000, retryAfter: 5 })
 }, { name: 'security' })

@@ -63,7 +63,9 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
         const signature = await signatureOf(token)
         const found = signature && readPersonToken(jwt, token, signature)
         if (found === undefined) return signature?.algorithm === 'HS256' ? readMachineToken(jwt, token, jwtSecret!, [issuer, ...KEY_ISSUERS]) : 'bad_jwt'
-        const { userId, sessionId, expiresAt, claims: { app_metadata } } = found
+        const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous } } = found
+        // Whoever asks is given such an account, where the provider has them.
+        if (is_anonymous === true) return 'no_authorization'
         const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
         return { userId, sessionId, expiresAt, admin: isAdmin(metadata), pending: isPending(metadata), verifiedAt: Date.now() }
       }

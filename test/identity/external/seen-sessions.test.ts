@@ -114,11 +114,14 @@ t.test('the record of sessions that were seen', async (t) => {
 
   t.test('a session that the provider has ended is ended here and elsewhere, on record or not', async (t) => {
     const [known, unknown] = [session(), session()]
-    await elsewhere.seen.look(known, CLIENT, async () => true)
-    await elsewhere.seen.written()
+    for (const { seen } of [elsewhere, here]) {
+      await seen.look(known, CLIENT, async () => true)
+      await seen.written()
+    }
     const told = elsewhere.hears(known.sessionId)
     for (const each of [known, unknown]) {
       await here.seen.end(each)
+      t.equal(here.seen.remembered(each.sessionId), undefined)
       t.match(await here.seen.look(each, CLIENT, async () => true), { isRevoked: true })
     }
     await told

@@ -127,6 +127,12 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.person({}, ecdsa(shop.privatePem))), 200)
   })
 
+  t.test('an anonymous account is nobody, whatever it says', async (t) => {
+    const claims = { session_id: randomUUID(), email: '', app_metadata: { role: 'admin' } }
+    t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: true } })), 401)
+    t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)
+  })
+
   t.test('a session belongs to one person', async (t) => {
     const { sub, session_id } = claimsOf(shop.victim.access_token)
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import process from 'node:process'
+import type { Static } from '@sinclair/typebox'
+import { createClient } from '@supabase/supabase-js'
+import type { AuthUser } from '#schemas/auth/user.ts'
+import type { Entrance } from '#schemas/operator.ts'
+import type { Session } from '#schemas/session.ts'
+
+/*
+ * A walk through the identity provider with the official client of Supabase, unmodified, against a running server:
+ *   ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
+ * It makes an operator, and deletes it again. Exit code 1 at the first surprise.
+ */
+
+const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2)
+const { ADMIN_EMAIL = '', ADMIN_PASSWORD = '' } = process.env
+
+let entrance: Static<typeof Entrance>
+
+function say (about: string, text: string): void {
+  process.stdout.write(`${about.padEnd(13)} ${text}\n`)
+}
+
+/** A client of its own, as another browser would be. Whatever `authorization` is given goes in place of its key. */
+function client (authorization?: string) {
+  const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization }
+  return createClient(entrance.backendUrl, entrance.backendKey, { auth: { persistSession: false, autoRefreshToken: false }, global: { headers } })
+}
+
+async function signIn (email: string, password: string) {
+  const { auth } = client()
+  const { data, error } = await auth.signInWithPassword({ email, password })
+  if (error) throw error
+  say('Accesso', `${data.user.email}, ruolo ${data.user.app_metadata.role}`)
+  return { auth, token: data.session.access_token }
+}
+
+/** A request to the API; any other status than the expected one is a surprise. */
+async function api (path: string, token?: string, body?: object, expected = 200): Promise<Response> {
+  const response = await fetch(new URL(path, url), {
+    method: body ? 'POST' : 'GET',
+    headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body ? { 'content-type': 'application/json' } : {}) },
+    body: body && JSON.stringify(body)
+  })
+  if (response.status !== expected) throw new Error(`${path}: ${response.status} invece di ${expected}: ${await response.text()}`)
+  return response
+}
+
+async function tour (): Promise<void> {
+  entrance = await (await api('/api/config')).json() as typeof entrance
+  say('Provider', entrance.backendUrl)
+
+  const admin = await signIn(ADMIN_EMAIL, ADMIN_PASSWORD)
+  const { data, error } = await admin.auth.getClaims()
+  if (error) throw error
+  say('Token', `${data!.header.alg}, verificato con le chiavi pubbliche; scade alle ${new Date(data!.claims.exp * 1000).toLocaleTimeString('it-IT')}`)
+
+  const bookings = await api('/api/v1/prenotazioni?limit=1', admin.token)
+  say('Prenotazioni', `${bookings.headers.get('x-total-count')}`)
+
+  const [email, password] = [`giro-${randomBytes(4).toString('hex')}@example.org`, randomBytes(18).toString('base64url')]
+  const operator = await (await api('/api/operators', admin.token, { email, password, name: 'Piero', surname: 'Prova' })).json() as AuthUser
+  say('Operatore', `creato ${operator.email}`)
+  try {
+    await asOperator(email, password)
+  } finally {
+    await remove(operator, admin.token)
+  }
+  await admin.auth.signOut({ scope: 'local' })
+}
+
+async function remove ({ id, email }: AuthUser, token: string): Promise<void> {
+  const { error } = await client(`Bearer ${token}`).auth.admin.deleteUser(id)
+  if (error) throw error
+  say('Operatore', `eliminato ${email}`)
+}
+
+async function asOperator (email: string, password: string): Promise<void> {
+  const [here, there] = [await signIn(email, password), await signIn(email, password)]
+  await api('/api/users', here.token, undefined, 403)
+  say('Permessi', 'un operatore non vede gli utenti: 403')
+
+  const updated = await here.auth.updateUser({ data: { lingua: 'it', surname: null } })
+  if (updated.error) throw updated.error
+  say('Metadati', JSON.stringify(updated.data.user.user_metadata))
+
+  const { data: before } = await here.auth.getSession()
+  const { data: { session }, error } = await here.auth.refreshSession()
+  if (error) throw error
+  if (!session || session.refresh_token === before.session?.refresh_token) throw new Error('il rinnovo non ha dato un altro token')
+  say('Rinnovo', `un altro refresh token; il nuovo accesso vale ${session.expires_in / 60} minuti`)
+
+  const sessions = await (await api('/api/sessions', session.access_token)).json() as Static<typeof Session>[]
+  say('Sessioni', sessions.map(({ ip, user_agent, current }) => `${ip} ${user_agent}${current ? ' (questa)' : ''}`).join(', '))
+
+  const out = await here.auth.signOut({ scope: 'global' })
+  if (out.error) throw out.error
+  for (const token of [here.token, session.access_token, there.token]) await api('/api/v1/prenotazioni', token, undefined, 401)
+  say('Uscita', 'ovunque: i token di prima ricevono 401')
+}
+
+try {
+  await tour()
+  say('Fine', 'nessuna sorpresa')
+} catch (err) {
+  process.stderr.write(`Sorpresa: ${err instanceof Error ? err.message : String(err)}\n`)
+  process.exitCode = 1
+}
