@@ -16,3 +16,12 @@ export function isAdmin ({ role, roles }: Metadata): boolean {
 export function isPending ({ role }: Metadata): boolean {
   return role === 'pending'
 }
+
+/**
+ * The same for accounts of an external provider, whose sign-up may be open to all: who came alone cannot be told there from whom an
+ * administrator made, so that only a role vouches.
+ */
+export function isStranger (metadata: Metadata): boolean {
+  const { role, roles } = metadata
+  return !isAdmin(metadata) && role !== 'operator' && !(Array.isArray(roles) && roles.includes('operator'))
+}

@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
+import type { AuthSession } from '#schemas/auth/session.ts'
 import { listenToChanges } from '#src/identity/changes.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, twins } from './twins.ts'
+import { as, bearer, isLetIn, twins } from './twins.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
@@ -14,6 +15,7 @@ const PATIENCE_MS = 60_000
 const STREAMS = 3
 /** Requests that each of them begins after the answer. */
 const AFTERWARDS = 10
+const ROUNDS = 8
 
 type Sql = Connection['sql']
 
@@ -24,7 +26,7 @@ interface Asked { isAfter: boolean, status: number }
  * Asks all servers over and over, while `change` is made, and some times after it is answered. What was begun before may come to
  * anything; what is begun later must not.
  */
-async function during (apps: FastifyInstance[], request: { url: string, headers: Record<string, string> }, change: () => Promise<Answer>) {
+async function during (apps: readonly FastifyInstance[], request: { url: string, headers: Record<string, string> }, change: () => Promise<Answer>) {
   const asked: Asked[] = []
   let isAnswered = false
   const { promise: underWay, resolve: begin } = Promise.withResolvers<void>()
@@ -47,29 +49,33 @@ async function during (apps: FastifyInstance[], request: { url: string, headers:
   return { change: statusCode, before: statuses(false), after: statuses(true), count: asked.filter(({ isAfter }) => isAfter).length }
 }
 
+const OWN = '/api/v1/paesi'
+
+/** What takes rights away: how it is done, which request it is to stop, and with which status. */
+type Case = [name: string, url: string, status: number, change: (apps: Pair, service: string, whom: AuthSession) => Promise<Answer>]
+type Pair = readonly [FastifyInstance, FastifyInstance]
+const put = (app: FastifyInstance, service: string, { user }: AuthSession, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)
+const CASES: readonly Case[] = [
+  ['demotion', '/api/users', 403, ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'operator' } })],
+  ['loss of the role', OWN, 403, ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'pending' } })],
+  ['a ban', OWN, 401, ([app], service, whom) => put(app, service, whom, { ban_duration: '1h' })],
+  ['deletion', OWN, 401, ([app], service, { user }) => as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
+  ['soft deletion', OWN, 401, ([app], service, { user }) => as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })],
+  ['a new password', OWN, 401, ([app], service, whom) => put(app, service, whom, { password: 'una-frase-lunga-e-nuova' })],
+  ['signing out', OWN, 401, ([app], _service, { access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')],
+  ['signing out everywhere', OWN, 401, ([, other], _service, { access_token }) => as(other, access_token, 'POST', '/auth/v1/logout')],
+  ['revoking all sessions', OWN, 401, ([app], _service, { access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all')]
+]
+
 t.test('after the answer to whatever takes rights away, no request that begins succeeds, on any server', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
-  const apps = [app, other]
+  const apps = [app, other] as const
   const service = await token({ service: true })
   await signIn(app, 'ada', 'admin')
-  const put = (id: string, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
-  const OWN = '/api/v1/paesi'
 
-  type Case = [name: string, url: string, status: number, change: (id: string, token: string) => Promise<Answer>]
-  const cases: Case[] = [
-    ['demotion', '/api/users', 403, (id) => put(id, { app_metadata: { role: 'operator' } })],
-    ['loss of the role', OWN, 403, (id) => put(id, { app_metadata: { role: 'pending' } })],
-    ['a ban', OWN, 401, (id) => put(id, { ban_duration: '1h' })],
-    ['deletion', OWN, 401, (id) => as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)],
-    ['soft deletion', OWN, 401, (id) => as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })],
-    ['a new password', OWN, 401, (id) => put(id, { password: 'una-frase-lunga-e-nuova' })],
-    ['signing out', OWN, 401, (_id, token) => as(app, token, 'POST', '/auth/v1/logout?scope=local')],
-    ['signing out everywhere', OWN, 401, (_id, token) => as(other, token, 'POST', '/auth/v1/logout')],
-    ['revoking all sessions', OWN, 401, (_id, token) => as(app, token, 'POST', '/api/sessions/revoke-all')]
-  ]
-  for (const [n, [name, url, status, change]] of cases.entries()) {
-    const { user, access_token } = await signIn(app, `persona-${n}`, 'admin')
-    const seen = await during(apps, { url, headers: bearer(access_token) }, () => change(user.id, access_token))
+  for (const [n, [name, url, status, change]] of CASES.entries()) {
+    const whom = await signIn(app, `persona-${n}`, 'admin')
+    const seen = await during(apps, { url, headers: bearer(whom.access_token) }, () => change(apps, service, whom))
     t.ok(seen.change === 200 || seen.change === 204, `${name}: ${seen.change}`)
     t.ok(seen.before.includes(200), `${name}: before it they were let in`)
     t.same(seen.after, [status], name)
@@ -78,12 +84,34 @@ t.test('after the answer to whatever takes rights away, no request that begins s
 
   const { access_token: second } = await signIn(app, 'bruno', 'operator')
   const { access_token: first } = await signIn(app, 'bruno', 'operator')
-  t.same((await during(apps, { url: OWN, headers: bearer(first) }, () => as(app, second, 'POST', '/auth/v1/logout?scope=others'))).after, [401], 'signing out the others')
-  t.same((await during(apps, { url: OWN, headers: bearer(second) }, async () => ({ statusCode: 204 }))).after, [200], 'which leaves the one that asked')
+  const others = await during(apps, { url: OWN, headers: bearer(first) }, () => as(app, second, 'POST', '/auth/v1/logout?scope=others'))
+  t.same(others.after, [401], 'signing out the others')
+  t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200], 'which leaves the one that asked')
 
   const { apiKey, id } = (await as(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
   t.same((await during(apps, { url: OWN, headers: { 'x-api-key': apiKey } }, () => as(other, second, 'DELETE', `/api/v1/keys/${id}`))).after, [401], 'a revoked key')
-  t.same((await during(apps, { url: OWN, headers: bearer(second) }, () => as(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true }))).after, [401], 'a rotation at once')
+  const rotated = await during(apps, { url: OWN, headers: bearer(second) }, () => as(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true }))
+  t.same(rotated.after, [401], 'a rotation at once')
+})
+
+t.test('the very next request on the other server is refused, every time', async (t) => {
+  const [{ app, token }, { app: other }] = await twins(t)
+  const service = await token({ service: true })
+  await signIn(app, 'ada', 'admin')
+  for (const [n, [name, url, status, change]] of CASES.entries()) {
+    const statuses: number[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const whom = await signIn(app, `persona-${n}-${round}`, 'admin')
+      const headers = bearer(whom.access_token)
+      // The one that makes the change, and the one that is asked, take turns.
+      const apps = round % 2 === 0 ? [app, other] as const : [other, app] as const
+      const asked = name === 'signing out everywhere' ? apps[0] : apps[1]
+      for (const each of apps) t.equal((await each.inject({ url, headers })).statusCode, 200)
+      await change(apps, service, whom)
+      statuses.push((await asked.inject({ url, headers })).statusCode)
+    }
+    t.same(statuses, Array.from({ length: ROUNDS }, () => status), name)
+  }
 })
 
 t.test('what changes is heard by every process', async (t) => {

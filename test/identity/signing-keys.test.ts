@@ -17,6 +17,9 @@ const published = async (app: FastifyInstance) => (await app.inject('/auth/v1/.w
 /** Key pairs on a database of their own, and the clock that they go by. */
 async function pairs (t: Test) {
   const { db, sql } = await testDatabase(t)
+  // All connections are open: what is meant to happen at the same moment does.
+  const open = await Promise.all(Array.from({ length: 4 }, () => sql.reserve()))
+  for (const each of open) each.release()
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
   const another = (ahead = 0) => createSigningKeys(db, secrets, () => clock.now + ahead)
@@ -37,9 +40,10 @@ t.test('the key pairs', async (t) => {
   })
 
   t.test('processes that need the first one at the same moment make one', async (t) => {
-    const { another } = await pairs(t)
+    const { another, sql } = await pairs(t)
     const kids = await Promise.all(Array.from({ length: 6 }, async () => (await another().current()).kid))
     t.equal(new Set(kids).size, 1)
+    t.equal((await sql`select from signing_keys`).count, 1)
   })
 
   t.test('a new one is published for a quarter of an hour before it signs, and the old one is good for as long as its tokens', async (t) => {
@@ -94,6 +98,25 @@ t.test('the key pairs', async (t) => {
       t.equal((await each.current()).kid, kid)
     }
     t.equal((await another(-MINUTE).current()).kid, kid, 'for a process whose clock is behind, too')
+  })
+
+  t.test('dropped while they are being read, they are good for nothing all the same', async (t) => {
+    const { keys, clock } = await pairs(t)
+    for (let round = 0; round < 10; round++) {
+      const { kid: old } = await keys.current()
+      const done = new AbortController()
+      const reading = (async () => {
+        while (!done.signal.aborted) {
+          clock.now += 2000
+          await keys.find('anybody\'s invention')
+        }
+      })()
+      await keys.rotate(true)
+      t.notOk(keys.isLive(old))
+      done.abort()
+      await reading
+      t.equal(await keys.find(old), undefined)
+    }
   })
 
   t.test('what is known is not believed any more once it is forgotten', async (t) => {
@@ -194,6 +217,16 @@ t.test('rotation by an administrator', async (t) => {
     t.same(await both(bearer(service)), [200, 200], 'the service key is signed otherwise')
     t.same(await both({ 'x-api-key': minted }), [200, 200], 'keys are not signed by these')
     t.match((await app.sql`select details from audit_log where action = 'chiave_di_firma_ruotata' order by id desc limit 1`)[0], { details: { immediate: true } })
+  })
+
+  t.test('at once, is known everywhere when it is answered, every time', async (t) => {
+    const service = await token({ service: true })
+    for (let round = 0; round < 10; round++) {
+      const { access_token } = await signIn(app, 'piero', 'operator')
+      t.same(await both(bearer(access_token)), [200, 200])
+      t.equal((await as(app, service, 'POST', ROTATE, { immediate: true })).statusCode, 200)
+      t.equal(await isLetIn(second.app, bearer(access_token)), 401)
+    }
   })
 
   t.test('without a body is the gentle one', async (t) => {

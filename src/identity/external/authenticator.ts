@@ -6,7 +6,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../api-keys.ts'
 import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type Signature, type Verified } from '../bearer.ts'
 import { keyAuthenticator } from '../person-keys.ts'
-import { isAdmin, isPending } from '../roles.ts'
+import { isAdmin, isStranger } from '../roles.ts'
 import { clientOf } from '../sessions.ts'
 import type { Standing } from '../standing.ts'
 import type { Accounts } from './accounts.ts'
@@ -67,7 +67,7 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
         // Whoever asks is given such an account, where the provider has them.
         if (is_anonymous === true) return 'no_authorization'
         const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
-        return { userId, sessionId, expiresAt, admin: isAdmin(metadata), pending: isPending(metadata), verifiedAt: Date.now() }
+        return { userId, sessionId, expiresAt, admin: isAdmin(metadata), pending: isStranger(metadata), verifiedAt: Date.now() }
       }
     }),
 

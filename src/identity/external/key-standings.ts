@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/index.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Changes } from '../changes.ts'
-import { isAdmin, isPending } from '../roles.ts'
+import { isAdmin, isStranger } from '../roles.ts'
 import type { KeyStanding } from '../standing.ts'
 import type { People } from './people.ts'
 import { remembered } from './remembered.ts'
@@ -25,7 +25,7 @@ export function keyStandings (db: Database, people: People, changes: () => Chang
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await people.recent(key.userId)
       // The same object: when it was last used is kept in it.
-      return user && Object.assign(key, { admin: isAdmin(user.app_metadata), pending: isPending(user.app_metadata) })
+      return user && Object.assign(key, { admin: isAdmin(user.app_metadata), pending: isStranger(user.app_metadata) })
     },
     changed: (id) => memory.drop((key) => key === id),
     forget: () => memory.drop(() => true)

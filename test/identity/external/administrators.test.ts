@@ -65,6 +65,12 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(bearer(token)), 403)
   })
 
+  t.test('so does who has no role there at all: its sign-up may be open to everybody', async (t) => {
+    await idp.admin('POST', '/admin/users', { email: 'sola@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true })
+    const { access_token: token } = await idp.signIn('sola@example.org', 'una-frase-lunga-e-mia')
+    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), { codice: 'ACCOUNT_IN_ATTESA', status: 403 })
+  })
+
   t.test('who has signed out there, was banned or is gone is no administrator from then on; tokens of a session that is over are refused everywhere', async (t) => {
     const [out, banned, gone] = [
       await idp.twin.token({ name: 'uscita', role: 'admin' }), await idp.twin.token({ name: 'bandita', role: 'admin' }), await idp.twin.token({ name: 'andata', role: 'admin' })

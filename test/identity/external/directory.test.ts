@@ -188,7 +188,7 @@ t.test('what other versions of the provider answer', async (t) => {
     const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() })
     const [sub, session_id] = [randomUUID(), randomUUID()]
     const now = Math.floor(Date.now() / 1000)
-    const claims = { iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub, session_id, iat: now, exp: now + 3600 }
+    const claims = { iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub, session_id, app_metadata: { role: 'operator' }, iat: now, exp: now + 3600 }
     const headers = bearer(compactText('{"alg":"HS256"}', JSON.stringify(claims), hmac(secret)))
     const identities = ['google', 'github'].map((provider) => ({ identity_id: randomUUID(), user_id: sub, provider, id: 'x' }))
     const unlink = async () => (await app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload: { provider: 'google' } })).json()

@@ -30,7 +30,9 @@ t.test('tokens of an external provider', async (t) => {
   const withSecret = await started({ IDP_JWT_SECRET: SECRET })
 
   t.test('who signs in there is let in here, in the name of the same person', async (t) => {
-    const { id } = await idp.admin('POST', '/admin/users', { email: 'anna@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true }) as { id: string }
+    const { id } = await idp.admin('POST', '/admin/users', {
+      email: 'anna@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true, app_metadata: { role: 'operator' }
+    }) as { id: string }
     const { access_token: token } = await idp.signIn('anna@example.org', 'una-frase-lunga-e-mia')
     t.equal(await status(token), 200)
     t.equal(await status(token), 200, 'remembered')
@@ -147,7 +149,7 @@ t.test('tokens of a provider with several keys', async (t) => {
   const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET })
   const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const token = (alg: string, kid: string, signer: Signer, iat = now) => compactText(JSON.stringify({ alg, kid }), JSON.stringify({
-    iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub: randomUUID(), session_id: randomUUID(), iat, exp: now + 7200
+    iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub: randomUUID(), session_id: randomUUID(), app_metadata: { role: 'operator' }, iat, exp: now + 7200
   }), signer)
   const status = async (token: string) => (await app.inject({ url: SOMEWHERE, headers: bearer(token) })).statusCode
 

@@ -100,8 +100,12 @@ t.test('metadata that no token or database could hold are refused, of oneself an
       t.match(created.json(), { code: 400, error_code: 'validation_failed' }, `${field} ${json.slice(0, 30)}`)
     }
   }
+  for (const [path, by, field] of [['/user', access, 'data'], [`/admin/users/${id}`, service, 'user_metadata']] as const) {
+    t.equal((await put(path, by, field, `{"one":"${'x'.repeat(5000)}","two":null}`)).statusCode, 200)
+    t.equal((await put(path, by, field, `{"two":"${'x'.repeat(5000)}"}`)).statusCode, 400, `${path}: not little by little either`)
+  }
   t.equal((await put(`/admin/users/${id}`, service, 'app_metadata', `{"text":"${'x'.repeat(900)}"}`)).statusCode, 200)
-  t.equal((await put('/user', access, 'data', `{"text":"${'è'.repeat(4000)}"}`)).statusCode, 200)
+  t.equal((await put('/user', access, 'data', `{"one":null,"text":"${'è'.repeat(4000)}"}`)).statusCode, 200)
   const { access: longest } = await tokensOf(await signedIn({ id, email }))
   t.ok(longest.length > 12_000)
   t.equal((await fetch(`${url}/auth/v1/user`, { headers: bearer(longest) })).status, 200, 'who has written all that may be written can still come in')

@@ -50,6 +50,22 @@ t.test('ConcurrentReuse: the present token and its parent at once end nobody\'s 
   }
 })
 
+t.test('ConcurrentReuse: a refresh that had to wait for others sees what they have done, and turns nothing back', async (t) => {
+  const { app } = await build(t)
+  const anna = await holder(app)
+  const waited = await app.sql.begin(async (sql) => {
+    await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
+    const outcome = refresh(app, anna.first)
+    const blocked = () => sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    for (let rows = await blocked(); rows.length === 0;) rows = await blocked()
+    return { outcome }
+  })
+  const outcome = await waited.outcome
+  t.notOk('code' in outcome)
+  t.equal(await turns(app, anna), 5)
+  t.equal('refresh' in outcome && outcome.refresh, (await refreshed(app, anna.first)).refresh)
+})
+
 t.test('MaliciousReuse: a reuse at one server ends the session at every other', async (t) => {
   const [one, two] = await twins(t)
   const anna = await holder(one.app)

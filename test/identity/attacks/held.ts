@@ -1,0 +1,67 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type postgres from 'postgres'
+import type { Test } from 'tap'
+import type { Connection } from '#src/plugins/database/connect.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { bearer } from '#test/identity/twins.ts'
+
+export const PASSWORD = 'una-frase-lunga-e-mia'
+
+export interface Held extends TestApp {
+  /** A connection beside the application's own. */
+  sql: Connection['sql']
+  /** Somebody who can sign in with `PASSWORD`; their id. */
+  person (email: string, changes?: object): Promise<string>
+  signIn (email: string, password?: string, app?: FastifyInstance): Promise<LightMyRequestResponse>
+  /**
+   * Does something in a transaction that is not committed before what is begun meanwhile stands in front of its locks.
+   * What that has come to is answered.
+   */
+  meanwhile<T> (change: (tx: postgres.TransactionSql) => Promise<unknown>, begun: () => Promise<T>): Promise<T>
+}
+
+/** An application, and a connection beside it that can hold a moment. */
+export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
+  const { sql, url } = await testDatabase(t)
+  const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
+  const { app, token } = test
+
+  async function isWaiting (): Promise<boolean> {
+    const [row] = await sql<[{ n: number }]>`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return row.n > 0
+  }
+
+  return {
+    ...test,
+    sql,
+
+    async person (email, changes = {}) {
+      const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+      const created = await app.inject({ method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload })
+      if (created.statusCode !== 200) throw new Error(created.body)
+      return created.json<{ id: string }>().id
+    },
+
+    async signIn (email, password = PASSWORD, on = app) {
+      return await on.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password } })
+    },
+
+    async meanwhile (change, begun) {
+      const { promise: changed, resolve } = Promise.withResolvers<void>()
+      const { promise: waiting, resolve: release } = Promise.withResolvers<void>()
+      const committed = sql.begin(async (tx) => {
+        await change(tx)
+        resolve()
+        await waiting
+      })
+      await Promise.race([changed, committed])
+      let isOver = false
+      const answer = begun().finally(() => { isOver = true })
+      while (!isOver && !await isWaiting());
+      release()
+      await committed
+      return await answer
+    }
+  }
+}
