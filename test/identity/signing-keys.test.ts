@@ -1,5 +1,6 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { getTasks } from 'node-cron'
 import t, { type Test } from 'tap'
 import { createSigningKeys } from '#src/identity/signing-keys.ts'
 import { createKeys } from '#src/keys.ts'
@@ -245,6 +246,22 @@ t.test('rotation by an administrator', async (t) => {
     t.same((await published(app)).sort(), before)
     t.same(await both(bearer(access_token)), [200, 200])
   })
+})
+
+t.test('every night a pair that is old is replaced, which is written down, and one that is not old is not', async (t) => {
+  const { app, token } = await build(t)
+  const [job] = [...getTasks().values()].filter(({ name }) => name === 'signing-keys').slice(-1)
+  const before = await token()
+  await job!.execute()
+  t.same(await published(app), [kidOf(before)])
+  await app.sql`update signing_keys set signs_from = now() - interval '90 days'`
+  app.identity.signer.signingKeys.forget()
+  await job!.execute()
+  const kids = await published(app)
+  t.equal(kids.length, 2)
+  const [entry] = await app.sql`select actor, object from audit_log where action = 'chiave_di_firma_ruotata'`
+  t.same({ ...entry }, { actor: 'sistema', object: `signing_key:${kids.find((kid) => kid !== kidOf(before))}` })
+  t.equal(await isLetIn(app, bearer(before)), 200)
 })
 
 t.test('with an external provider there are no keys to rotate', async (t) => {

@@ -16,6 +16,8 @@ export const PAGE_POLICY = [
   "default-src 'none'", `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
 ].join(';')
 
+const ALARM = html` class="alarm"`
+
 const IN_ROME = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium' })
 
 /** The first page for administrators. */
@@ -47,7 +49,7 @@ function row ({ id, at, descrizione, actor, object }: AuditEvent): Html {
 
 function counts (rows: readonly Counted[], alarming = false): Html {
   return html`<table>
-${rows.map(({ what, n }) => html`<tr class="${alarming && n > 0 ? 'alarm' : ''}"><td>${what}</td><td class="n">${n}</td></tr>\n`)}</table>`
+${rows.map(({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`)}</table>`
 }
 
 function layout (title: string, content: Html): string {

@@ -1,30 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import type postgres from 'postgres'
 import t from 'tap'
-import { as, bearer, isLetIn } from '#test/identity/twins.ts'
+import { beginFlow, grantCode } from '#src/identity/flow-states.ts'
+import { as, bearer } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'
 
-t.test('no session begins for who is banned, unconfirmed, deleted or has another password by then', async (t) => {
-  const { person, signIn, sql, meanwhile } = await held(t)
-  const cases: [name: string, code: string, change: (id: string) => ReturnType<typeof sql>][] = [
-    ['banned', 'user_banned', (id) => sql`update users set banned_until = now() + interval '1 hour' where id = ${id}`],
-    ['unconfirmed', 'email_not_confirmed', (id) => sql`update users set email_confirmed_at = null where id = ${id}`],
-    ['deleted', 'invalid_credentials', (id) => sql`delete from users where id = ${id}`],
-    ['softly deleted', 'invalid_credentials', (id) => sql`update users set deleted_at = now(), password_hash = null where id = ${id}`],
-    ['another password', 'invalid_credentials', (id) => sql`update users set password_hash = 'x' where id = ${id}`]
-  ]
-  for (const [n, [name, code, change]] of cases.entries()) {
-    const email = `persona${n}@example.org`
-    const id = await person(email)
-    const statement = change(id)
-    void statement
-    const answer = await meanwhile((tx) => tx.unsafe(({
-      banned: `update users set banned_until = now() + interval '1 hour' where id = '${id}'`,
-      unconfirmed: `update users set email_confirmed_at = null where id = '${id}'`,
-      deleted: `delete from users where id = '${id}'`,
-      'softly deleted': `update users set deleted_at = now(), password_hash = null where id = '${id}'`,
-      'another password': `update users set password_hash = 'x' where id = '${id}'`
-    } as Record<string, string>)[name]!), () => signIn(email))
-    t.match([answer.statusCode, answer.json()], [400, { error_code: code }], name)
-    const [{ n: sessions }] = await sql<[{ n: number }]>`select count(*)::int as n from sessions where user_id = ${id}`
-    t.equal(sessions, 0, name)
+type Change = (tx: postgres.TransactionSql, id: string) => Promise<unknown>
+
+const BAN: Change = (tx, id) => tx`update users set banned_until = now() + interval '1 hour' where id = ${id}`
+const DELETION: Change = (tx, id) => tx`delete from users where id = ${id}`
+const SOFT_DELETION: Change = (tx, id) => tx`update users set deleted_at = now(), password_hash = null where id = ${id}`
+const UNCONFIRMED: Change = (tx, id) => tx`update users set email_confirmed_at = null where id = ${id}`
+const OTHER_PASSWORD: Change = (tx, id) => tx`update users set password_hash = 'x' where id = ${id}`
+
+t.test('what happens to a person while they are on their way in', async (t) => {
+  const { app, person, signIn, sql, meanwhile } = await held(t)
+  const sessionsOf = async (id: string) => (await sql`select id from sessions where user_id = ${id}`).length
+
+  t.test('with a password', async (t) => {
+    const cases: [name: string, code: string, change: Change][] = [
+      ['a ban', 'user_banned', BAN],
+      ['an address not confirmed any more', 'email_not_confirmed', UNCONFIRMED],
+      ['deletion', 'invalid_credentials', DELETION],
+      ['soft deletion', 'invalid_credentials', SOFT_DELETION],
+      ['another password', 'invalid_credentials', OTHER_PASSWORD]
+    ]
+    for (const [n, [name, error_code, change]] of cases.entries()) {
+      const email = `persona${n}@example.org`
+      const id = await person(email)
+      const answer = await meanwhile((tx) => change(tx, id), () => signIn(email))
+      t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
+      t.equal(await sessionsOf(id), 0, name)
+    }
+  })
+
+  t.test('with the code of a mail or a provider', async (t) => {
+    const verifier = randomBytes(32).toString('hex')
+    const cases: [name: string, status: number, code: string, change: Change][] = [
+      ['a ban', 400, 'user_banned', BAN],
+      ['deletion', 404, 'flow_state_not_found', DELETION],
+      ['soft deletion', 404, 'user_not_found', SOFT_DELETION]
+    ]
+    for (const [n, [name, status, error_code, change]] of cases.entries()) {
+      const id = await person(`codice${n}@example.org`)
+      const flow = await beginFlow(app.db, {
+        provider: 'email', code_challenge: verifier, code_challenge_method: 'plain', redirect_to: 'https://app.example', authentication_method: 'magiclink'
+      })
+      const auth_code = await grantCode(app.db, flow.id, id)
+      const answer = await meanwhile((tx) => change(tx, id), () => (
+        app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code, code_verifier: verifier } })
+      ))
+      t.match([answer.statusCode, answer.json()], [status, { error_code }], name)
+      t.equal(await sessionsOf(id), 0, name)
+    }
+  })
+
+  t.test('with a refresh token', async (t) => {
+    const cases: [name: string, code: string, change: Change][] = [
+      ['a ban', 'user_banned', async (tx, id) => [await tx`select 1 from sessions where user_id = ${id} for update`, await BAN(tx, id)]],
+      ['signing out', 'refresh_token_not_found', (tx, id) => tx`delete from sessions where user_id = ${id}`],
+      ['deletion', 'refresh_token_not_found', DELETION]
+    ]
+    for (const [n, [name, error_code, change]] of cases.entries()) {
+      const email = `rinnovo${n}@example.org`
+      const id = await person(email)
+      const { refresh_token } = (await signIn(email)).json<{ refresh_token: string }>()
+      const answer = await meanwhile((tx) => change(tx, id), () => (
+        app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token } })
+      ))
+      t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
+    }
+  })
+})
+
+t.test('what happens to a person while they change their account', async (t) => {
+  const { app, token, person, signIn, sql, meanwhile } = await held(t)
+  let people = 0
+  const signedIn = async () => {
+    const email = `persona${++people}@example.org`
+    return { id: await person(email), email, ...(await signIn(email)).json<{ access_token: string }>() }
   }
+  const put = (token: string, body: object) => as(app, token, 'PUT', '/auth/v1/user', body)
+
+  t.test('a session that has ended changes no password, nor anything else', async (t) => {
+    for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
+      const { id, email, access_token } = await signedIn()
+      const answer = await meanwhile(async (tx) => {
+        await tx`select 1 from users where id = ${id} for update`
+        await tx`delete from sessions where user_id = ${id}`
+      }, () => put(access_token, body))
+      t.match([answer.statusCode, answer.json()], [403, { error_code: 'session_not_found' }])
+      t.equal((await signIn(email)).statusCode, 200, 'the password is the old one')
+      t.match(await sql`select user_metadata from users where id = ${id}`, [{ user_metadata: {} }])
+    }
+  })
+
+  t.test('a person who is gone or banned changes nothing', async (t) => {
+    for (const change of [DELETION, BAN]) {
+      const { id, access_token } = await signedIn()
+      const answer = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
+      t.equal(answer.statusCode, 403)
+      t.same(await sql`select 1 from users where id = ${id} and user_metadata <> '{}'`, [])
+    }
+  })
+
+  t.test('what somebody else writes at the same moment is not undone', async (t) => {
+    const { id, access_token } = await signedIn()
+    await meanwhile((tx) => tx`update users set user_metadata = user_metadata || '{"surname":"Neri"}' where id = ${id}`, () => put(access_token, { data: { name: 'Anna' } }))
+    t.match(await sql`select user_metadata from users where id = ${id}`, [{ user_metadata: { name: 'Anna', surname: 'Neri' } }])
+    const service = await token({ service: true })
+    await meanwhile(
+      (tx) => tx`update users set app_metadata = app_metadata || '{"providers":["email","google"]}' where id = ${id}`,
+      () => app.inject({ method: 'PUT', url: `/auth/v1/admin/users/${id}`, headers: bearer(service), payload: { app_metadata: { piano: 'primo' } } })
+    )
+    t.match(await sql`select app_metadata from users where id = ${id}`, [{ app_metadata: { piano: 'primo', providers: ['email', 'google'] } }])
+  })
+
+  t.test('of two new passwords at once one is the password, and no session of the other way goes on', async (t) => {
+    const { id, email, access_token: one } = await signedIn()
+    const { access_token: two } = (await signIn(email)).json<{ access_token: string }>()
+    const passwords = ['una-frase-lunga-del-primo', 'una-frase-lunga-del-secondo']
+    const answers = await Promise.all([put(one, { password: passwords[0] }), put(two, { password: passwords[1] })])
+    t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 403])
+    t.equal((await sql`select id from sessions where user_id = ${id}`).length, 1)
+    const right = answers.findIndex(({ statusCode }) => statusCode === 200)
+    t.equal((await signIn(email, passwords[right])).statusCode, 200)
+    t.equal((await signIn(email, PASSWORD)).statusCode, 400)
+  })
 })
