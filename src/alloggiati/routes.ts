@@ -101,7 +101,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   app.route({
     method: 'POST',
     url: '/api/alloggiati/valida',
-    config: { access: 'auth' },
+    config: { access: 'auth', scope: 'lettura' },
     schema: { operationId: 'validaSchedine', tags, summary: 'Controlla le schedine con le regole ufficiali', body: ValidaBody, response: { 200: ValidaAnswer } },
     handler: async (request) => {
       const { ospiti, prenotazione } = request.body
@@ -114,7 +114,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   app.route({
     method: 'POST',
     url: '/api/alloggiati/invio',
-    config: { access: 'auth', idempotent: true },
+    config: { access: 'auth', scope: 'invio', idempotent: true },
     schema: {
       operationId: 'inviaSchedine',
       tags,

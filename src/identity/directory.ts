@@ -15,7 +15,7 @@ export interface Directory {
   createOperator (body: OperatorBody, by: Actor): Promise<AuthUser>
   /** Everybody, newest first. */
   users (): Promise<AuthUser[]>
-  /** @throws ProviderNonCollegato, UnicaIdentita */
+  /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
   unlink (request: FastifyRequest, caller: Person, provider: string): Promise<void>
   /** The caller's sessions that go on. */
   sessions (caller: Person): Promise<Session[]>

@@ -5,8 +5,8 @@ import type { Config } from '#src/config.ts'
 import { CampiNonValidi } from '#src/errors.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Directory } from './directory.ts'
-import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from './errors.ts'
-import { isEmail } from './email.ts'
+import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UltimoAmministratore, UnicaIdentita } from './errors.ts'
+import { isEmail, normalizeEmail } from './email.ts'
 import { anonKey } from './machine-tokens.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from './passwords.ts'
 import { presentUser } from './present.ts'
@@ -24,7 +24,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     entrance: { backendUrl: config.PUBLIC_URL!, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
-      if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      if (!isEmail(normalizeEmail(email))) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       const password_hash = await passwords.hash(password)
@@ -56,6 +56,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
         if (!(err instanceof AuthError)) throw err
         // Somebody else has just unlinked it.
         if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
+        if (err.code === 'last_admin') throw new UltimoAmministratore()
         throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
       }
     },

@@ -1,19 +1,18 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/index.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from './errors.ts'
-import { recountProviders, updateUser } from './users.ts'
+import { getUserToChange, recountProviders, updateUser, type IdentityRow, type User } from './users.ts'
 
 /**
- * Takes one way of signing in away. Two at once queue on the user's row, so that the last one stays.
- * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
+ * Takes one way of signing in away. Two at once queue, so that the last one stays.
+ * @throws AuthError user_not_found, identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable, last_admin
  */
 export async function unlinkIdentity (tx: Transaction, userId: string, identityId: string): Promise<void> {
-  const [user] = await tx.select().from(users).where(eq(users.id, userId)).for('update')
-  const theirs = await tx.select().from(identities).where(eq(identities.user_id, userId)).orderBy(asc(identities.created_at))
-  const identity = theirs.find(({ id }) => id === identityId)
-  const others = theirs.filter(({ id }) => id !== identityId)
-  if (!user || (!identity && theirs.length > 1)) throw new AuthError('identity_not_found')
+  const user = await getUserToChange(tx, userId)
+  const identity = user.identities.find(({ id }) => id === identityId)
+  const others = user.identities.filter(({ id }) => id !== identityId)
+  if (!identity && others.length > 1) throw new AuthError('identity_not_found')
   if (others.length === 0 || !identity) throw new AuthError('single_identity_not_deletable')
   await tx.delete(identities).where(and(eq(identities.id, identityId), eq(identities.user_id, userId)))
   await keepAnEmail(tx, user, others)
@@ -23,7 +22,7 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
 }
 
 /** The account's address is one that an identity stands for; a verified one first. */
-async function keepAnEmail (tx: Transaction, { id, email }: typeof users.$inferSelect, others: (typeof identities.$inferSelect)[]): Promise<void> {
+async function keepAnEmail (tx: Transaction, { id, email }: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data }) => typeof identity_data.email === 'string' ? [{ address: identity_data.email, verified: identity_data.email_verified === true }] : [])
   if (addresses.length === 0 || addresses.some(({ address }) => address.toLowerCase() === email)) return
   const next = addresses.find(({ verified }) => verified) ?? addresses[0]!

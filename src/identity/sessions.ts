@@ -8,9 +8,12 @@ import { AuthError } from './errors.ts'
 import { presentUser } from './present.ts'
 import { decodeRefreshToken, encodeRefreshToken, judgeRefresh } from './refresh-token.ts'
 import type { SigningKeys } from './signing-keys.ts'
-import { getUser, IDLE_DAYS, isBanned, liveSession, type User } from './users.ts'
+import { getUser, IDLE_DAYS, isBanned, liveSession, lockUser, withIdentities, type User, type UserRow } from './users.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
+
+/** A session that has begun, or goes on, and whose it is. */
+export interface Begun { user: User, session: SessionRow }
 
 /** Where somebody signs in from. */
 export interface Client { ip: string, user_agent: string | null }
@@ -32,15 +35,33 @@ export function clientOf ({ ip, headers }: FastifyRequest): Client {
   return { ip, user_agent: headers['user-agent']?.slice(0, LONGEST_AGENT) ?? null }
 }
 
-/** Begins a session. `method` is how the person has proven who they are (`password`, `otp`, `oauth`, `recovery`, `invite`, `magiclink`). */
-export async function beginSession (tx: Transaction, user: User, method: string, client: Client, provider = 'email'): Promise<SessionRow> {
+/**
+ * Begins a session. `method` is how the person has proven who they are (`password`, `otp`, `oauth`, `recovery`, `invite`, `magiclink`).
+ * @throws AuthError user_not_found, user_banned, for who was deleted or banned meanwhile
+ */
+export async function beginSession (tx: Transaction, { id: user_id }: UserRow, method: string, client: Client, provider = 'email'): Promise<SessionRow> {
+  const person = await lockUser(tx, user_id)
+  if (!person) throw new AuthError('user_not_found')
+  if (isBanned(person.banned_until)) throw new AuthError('user_banned')
   const now = new Date()
   const [session] = await tx.insert(sessions).values({
-    user_id: user.id, amr: [{ method, timestamp: Math.floor(now.getTime() / 1000) }], not_after: new Date(now.getTime() + ABSOLUTE_MS), ...client
+    user_id, amr: [{ method, timestamp: Math.floor(now.getTime() / 1000) }], not_after: new Date(now.getTime() + ABSOLUTE_MS), ...client
   }).returning()
-  await tx.update(users).set({ last_sign_in_at: now, updated_at: now }).where(eq(users.id, user.id))
-  await tx.update(identities).set({ last_sign_in_at: now }).where(and(eq(identities.user_id, user.id), eq(identities.provider, provider)))
+  await tx.update(users).set({ last_sign_in_at: now, updated_at: now }).where(eq(users.id, user_id))
+  await tx.update(identities).set({ last_sign_in_at: now }).where(and(eq(identities.user_id, user_id), eq(identities.provider, provider)))
   return session!
+}
+
+/**
+ * Whoever is signed in with a session, as they are until the transaction ends: nobody else changes them or ends their sessions before.
+ * @throws AuthError session_not_found, user_banned, when that has happened already
+ */
+export async function getSessionOwner (tx: Transaction, { userId, sessionId }: { userId: string, sessionId: string }): Promise<User> {
+  const person = await lockUser(tx, userId)
+  const [session] = await tx.select({ id: sessions.id }).from(sessions).where(and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), liveSession))
+  if (!person || !session) throw new AuthError('session_not_found')
+  if (isBanned(person.banned_until)) throw new AuthError('user_banned')
+  return await withIdentities(tx, person)
 }
 
 /** The answer to a sign-in: fresh tokens, and the user. */
@@ -58,8 +79,6 @@ export async function sessionAnswer ({ issuer, signingKeys, refreshSecret }: Tok
   }
 }
 
-export interface Refreshed { user: User, session: SessionRow }
-
 /**
  * Turns a refresh token into the next one. A token that was turned already gives the present one again when the client can have
  * lost the answer; an older one is somebody else's copy, and ends the session for both.
@@ -68,10 +87,10 @@ export interface Refreshed { user: User, session: SessionRow }
  */
 export async function refreshSession (
   db: Database, refreshSecret: Buffer, text: string, client: Client, onReuse: (tx: Transaction, session: SessionRow) => Promise<void>
-): Promise<Refreshed> {
+): Promise<Begun> {
   const token = decodeRefreshToken(refreshSecret, text)
   if (token === undefined) throw new AuthError('refresh_token_not_found')
-  const outcome = await db.transaction(async (tx): Promise<Refreshed | AuthError> => {
+  const outcome = await db.transaction(async (tx): Promise<Begun | AuthError> => {
     // The lock makes one of many at once the first; the others then find a token that has been turned.
     const [session] = await tx.select().from(sessions).where(eq(sessions.id, token.sessionId)).for('update')
     if (!session) return new AuthError('refresh_token_not_found')
@@ -98,11 +117,12 @@ export async function refreshSession (
 }
 
 /** `global`: all of a person's sessions; `local`: this one; `others`: all but this one. Returns how many have ended. */
-export async function endSessions (db: Executor, userId: string, scope: 'global' | 'local' | 'others', sessionId?: string): Promise<number> {
+export async function endSessions (tx: Transaction, userId: string, scope: 'global' | 'local' | 'others', sessionId?: string): Promise<number> {
   const mine = eq(sessions.user_id, userId)
   if (scope !== 'global' && sessionId === undefined) return 0
+  await lockUser(tx, userId)
   const which = scope === 'global' ? mine : and(mine, scope === 'local' ? eq(sessions.id, sessionId!) : ne(sessions.id, sessionId!))
-  return (await db.delete(sessions).where(which).returning({ id: sessions.id })).length
+  return (await tx.delete(sessions).where(which).returning({ id: sessions.id })).length
 }
 
 /** A person's sessions that go on, the latest first. */

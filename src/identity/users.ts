@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
 import { identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
@@ -44,10 +44,19 @@ export async function getUser (db: Executor, id: string): Promise<User> {
   return user
 }
 
-/** A person as they are while nobody else changes anybody's rights, until the transaction ends. @throws AuthError user_not_found */
+/** A person as they are while nobody else changes them, begins or ends a session of theirs: until the transaction ends. */
+export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
+  // Of all locks that keep others from changing the row the weakest: rows may refer to it meanwhile.
+  const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive)).for('no key update')
+  return row
+}
+
+/** The same while nobody changes anybody's rights either. @throws AuthError user_not_found */
 export async function getUserToChange (tx: Transaction, id: string): Promise<User> {
   await lockRights(tx)
-  return await getUser(tx, id)
+  const row = await lockUser(tx, id)
+  if (!row) throw new AuthError('user_not_found')
+  return await withIdentities(tx, row)
 }
 
 /** A page of everybody, newest first; all of them without `limit`. */
@@ -100,11 +109,8 @@ export async function addIdentity (
 
 /** @throws AuthError user_not_found, email_exists, last_admin */
 export async function updateUser (tx: Transaction, id: string, change: UserChange): Promise<User> {
-  if (change.app_metadata !== undefined || change.banned_until !== undefined) {
-    await keepAnAdmin(tx, id, ({ app_metadata, banned_until }) => {
-      const after = { app_metadata, banned_until, ...change }
-      return isAdmin(after.app_metadata) && !isBanned(after.banned_until)
-    })
+  if (change.app_metadata !== undefined || change.banned_until !== undefined || change.email_confirmed_at === null) {
+    await keepAnAdmin(tx, id, (row) => mayAdminister({ ...row, ...change }))
   }
   const [row] = await refusingTaken(async () => await tx.transaction(async (inner) => (
     await inner.update(users).set({ ...change, ...normalized(change.email), updated_at: new Date() })
@@ -162,9 +168,14 @@ export function isBanned (until: Date | null): boolean {
 async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserRow) => boolean): Promise<void> {
   await lockRights(tx)
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive))
-  if (!row || !isAdmin(row.app_metadata) || isBanned(row.banned_until) || staysAdmin(row)) return
-  const [others] = await tx.select({ n: count() }).from(users).where(and(alive, ne(users.id, id), adminRows, notBanned))
+  if (!row || !mayAdminister(row) || staysAdmin(row)) return
+  const [others] = await tx.select({ n: count() }).from(users).where(and(alive, ne(users.id, id), adminRows, notBanned, isNotNull(users.email_confirmed_at)))
   if (others!.n === 0) throw new AuthError('last_admin')
+}
+
+/** Whether somebody is an administrator who can come in. */
+function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: UserRow): boolean {
+  return isAdmin(app_metadata) && !isBanned(banned_until) && email_confirmed_at !== null
 }
 
 async function lockRights (tx: Transaction): Promise<void> {

@@ -20,7 +20,7 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
   app.route({
     method: 'POST',
     url: '/api/v1/prenotazioni/:id/schedine',
-    config: { access: 'auth' },
+    config: { access: 'auth', scope: 'lettura' },
     schema: {
       operationId: 'creaSchedine',
       tags,
@@ -41,7 +41,7 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
   app.route({
     method: 'POST',
     url: '/api/v1/prenotazioni/:id/invio',
-    config: { access: 'auth', idempotent: true },
+    config: { access: 'auth', scope: 'invio', idempotent: true },
     schema: {
       operationId: 'inviaPrenotazione',
       tags,
@@ -60,7 +60,7 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
   app.route({
     method: 'POST',
     url: '/api/alloggiati/file',
-    config: { access: 'auth' },
+    config: { access: 'auth', scope: 'lettura' },
     schema: {
       operationId: 'creaFileSchedine',
       tags,

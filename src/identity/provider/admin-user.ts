@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AdminUserBody } from '#schemas/auth/requests.ts'
-import { isEmail } from '../email.ts'
+import { isEmail, normalizeEmail } from '../email.ts'
 import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../metadata.ts'
 import { isKnownHash, type Passwords } from '../passwords.ts'
@@ -15,7 +15,7 @@ const LONGEST_MS = 200 * 365 * 86_400_000
 /** The account that an administrator describes; a password of chance where none is given, so that nobody has it. */
 export async function accountOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
-  if (!email || !isEmail(email.trim())) throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
+  if (!email || !isEmail(normalizeEmail(email))) throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
   if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
   if (imported !== undefined && !isKnownHash(imported)) throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
   if (password !== undefined && imported !== undefined) throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })

@@ -10,7 +10,7 @@ import { storableMetadata } from '../metadata.ts'
 import { forgetTokens } from '../one-time-tokens.ts'
 import { presentUser } from '../present.ts'
 import { strongPassword } from '../strong-password.ts'
-import { createUser, findUser, mergeMetadata, updateUser, type User } from '../users.ts'
+import { createUser, findUser, mergeMetadata, getUserToChange, updateUser, type User } from '../users.ts'
 import { CHANGE_KINDS } from './email-change.ts'
 import { addressOf, type SentKind } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -108,11 +108,12 @@ const MAKERS: Readonly<Record<LinkType & SentKind, (tx: Transaction, wanted: Wan
  */
 async function invite (tx: Transaction, { email, user, user_metadata }: Pick<Wanted, 'email' | 'user' | 'user_metadata'>): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
-  if (user.email_confirmed_at !== null) throw new AuthError('email_exists')
+  const present = await getUserToChange(tx, user.id)
+  if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
   await forgetTokens(tx, user.id)
-  const { role, ...app_metadata } = user.app_metadata
+  const { role, ...app_metadata } = present.app_metadata
   return await updateUser(tx, user.id, {
-    app_metadata: role === 'pending' ? app_metadata : user.app_metadata, user_metadata, password_hash: null, invited_at: new Date()
+    app_metadata: role === 'pending' ? app_metadata : present.app_metadata, user_metadata, password_hash: null, invited_at: new Date()
   })
 }
 

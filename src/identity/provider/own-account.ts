@@ -6,9 +6,9 @@ import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../metadata.ts'
 import { forgetTokens, takeByCode } from '../one-time-tokens.ts'
 import { strongPassword } from '../strong-password.ts'
-import { endSessions } from '../sessions.ts'
+import { endSessions, getSessionOwner } from '../sessions.ts'
 import { findUser, getUser, mergeMetadata, updateUser, type User, type UserChange } from '../users.ts'
-import { startEmailChange } from './email-change.ts'
+import { CHANGE_KINDS, startEmailChange } from './email-change.ts'
 import { addressOf } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
 
@@ -24,19 +24,21 @@ export function changeOwnAccount (app: FastifyInstance, { keys, flows }: Provide
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
     if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
-    const user_metadata = body.data && storableMetadata(mergeMetadata(user.user_metadata, body.data))
     const way = flows.way(redirectTo, body)
     const email = body.email && await newAddress(request, user, body.email)
     const password_hash = body.password === undefined ? undefined : await newPassword(request, user, sessionId!, body)
 
     const changed = await db.transaction(async (tx) => {
-      const values: UserChange = { ...(user_metadata && { user_metadata }), ...(password_hash && { password_hash, new_email: null }) }
-      if (password_hash) {
-        await endSessions(tx, user.id, 'others', sessionId)
-        // Mails that lie about still, and a change of address that somebody else has begun, are void as well.
-        await forgetTokens(tx, user.id)
+      // Locks in the order in which a proof by mail takes them. With a password, mails that lie about still, and a change of address
+      // that somebody else has begun, are void as well.
+      if (email || password_hash) await forgetTokens(tx, user.id, password_hash ? undefined : CHANGE_KINDS)
+      const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
+      const values: UserChange = {
+        ...(body.data && { user_metadata: storableMetadata(mergeMetadata(present.user_metadata, body.data)) }),
+        ...(password_hash && { password_hash, new_email: null })
       }
-      const result = Object.keys(values).length > 0 ? await updateUser(tx, user.id, values) : user
+      if (password_hash) await endSessions(tx, user.id, 'others', sessionId)
+      const result = Object.keys(values).length > 0 ? await updateUser(tx, user.id, values) : present
       const final = email ? await startEmailChange(tx, flows, result, email, way) : result
       if (email) await flows.note(tx, request, 'email', user, { kind: 'email_change' })
       if (password_hash) await flows.note(tx, request, 'password_cambiata', user)

@@ -8,10 +8,10 @@ import { Ref } from '#schemas/common.ts'
 import { normalizeEmail } from '../email.ts'
 import { AuthError } from '../errors.ts'
 import { needsRehash } from '../passwords.ts'
-import { beginSession, clientOf, refreshSession, sessionAnswer } from '../sessions.ts'
+import { beginSession, clientOf, refreshSession, sessionAnswer, type Begun } from '../sessions.ts'
 import { exchangeCode } from '../flow-states.ts'
 import { openProviderTokens } from '../oauth/provider-tokens.ts'
-import { getUser, isBanned, updateUser } from '../users.ts'
+import { getUser, isBanned, lockUser, updateUser, type UserRow } from '../users.ts'
 import { signInAttempts } from './attempts.ts'
 import type { ProviderOptions } from './routes.ts'
 
@@ -45,26 +45,30 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     const [account] = await db.select().from(users).where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
     // Nobody's password is checked too, against a hash of its own: the time tells nothing.
     const isRight = await passwords.verify(account?.password_hash ?? null, password)
-    if (!account || !isRight) {
+    const begun = account && isRight ? await begin(request, account, password) : new AuthError('invalid_credentials')
+    if (begun instanceof AuthError) {
       const object = `account:${keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)}`
-      await app.audit.append(db, { actor: 'anonimo', ip: request.ip, action: 'accesso_fallito', object })
-      throw new AuthError('invalid_credentials')
+      await app.audit.append(db, { actor: 'anonimo', ip: request.ip, action: 'accesso_fallito', object, details: { reason: begun.code } })
+      throw begun
     }
-    if (isBanned(account.banned_until)) throw new AuthError('user_banned', { status: 400 })
-    if (account.email_confirmed_at === null) throw new AuthError('email_not_confirmed')
-    const better = needsRehash(account.password_hash!) ? await passwords.hash(password) : undefined
-    const { id } = account
-    const begun = await db.transaction(async (tx) => {
-      // A password that was changed while this one was being checked has ended all sessions: none begins after it.
-      const [present] = await tx.select({ password_hash: users.password_hash }).from(users).where(eq(users.id, id)).for('update')
-      if (present?.password_hash !== account.password_hash) throw new AuthError('invalid_credentials')
+    return await sessionAnswer(signer, begun.user, begun.session)
+  }
+
+  /** A session for who knows the password, unless they may not come in: invalid_credentials, user_banned, email_not_confirmed. */
+  async function begin (request: FastifyRequest, { id, password_hash }: UserRow, password: string): Promise<Begun | AuthError> {
+    const better = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
+    return await db.transaction(async (tx) => {
+      // While the password was being checked the person may have changed.
+      const present = await lockUser(tx, id)
+      if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
+      if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
+      if (present.email_confirmed_at === null) return new AuthError('email_not_confirmed')
       if (better !== undefined) await updateUser(tx, id, { password_hash: better })
-      const session = await beginSession(tx, await getUser(tx, id), 'password', clientOf(request))
+      const session = await beginSession(tx, present, 'password', clientOf(request))
       const user = await getUser(tx, id)
       await app.audit.append(tx, { actor: `user:${id}`, ip: request.ip, action: 'accesso', object: `session:${session.id}`, details: { method: 'password' } })
       return { user, session }
     })
-    return await sessionAnswer(signer, begun.user, begun.session)
   }
 
   async function byCode (request: FastifyRequest, _reply: FastifyReply, { auth_code: code = '', code_verifier: verifier = '' }: GrantBody): Promise<AuthSession> {
@@ -72,6 +76,7 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     const begun = await db.transaction(async (tx) => {
       const state = await exchangeCode(tx, code, verifier)
       if (state instanceof AuthError) return state
+      await lockUser(tx, state.user_id)
       const user = await getUser(tx, state.user_id)
       if (isBanned(user.banned_until)) return new AuthError('user_banned', { status: 400 })
       const { authentication_method: method, provider } = state
