@@ -46,10 +46,11 @@ export function createAuthenticator (options: AuthenticatorOptions): Authenticat
 
     key: keyAuthenticator({ apiKeys, standing: (id) => standings.key(id), db, log }),
 
-    async isAdmin ({ kind, admin, userId, sessionId, scopes }) {
+    async isAdmin (principal) {
+      const { kind, admin, scopes } = principal
       if (kind !== 'user') return admin
       if (scopes !== undefined && !scopes.includes('amministrazione')) return false
-      return await standings.isAdmin(userId!, sessionId)
+      return await standings.isAdmin(principal)
     }
   }
 }

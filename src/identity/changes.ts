@@ -16,8 +16,8 @@ export interface Changes {
   settled (): Promise<void>
 }
 
-/** A question to all that listen, and how many of them have answered; how many there are is known a little later. */
-interface Round { heard: number, expected: number, done: () => void }
+/** A question to all that listen, and who has answered; how many there are is known a little later. */
+interface Round { heard: Set<string>, expected: number, done: () => void }
 
 /**
  * Listens to the changes of users, sessions and keys, from the first question on.
@@ -29,59 +29,64 @@ export function listenToChanges (
   sql: postgres.Sql, log: Pick<FastifyBaseLogger, 'warn' | 'error'>, onChange: (change: Change, id: string) => void, onGap: () => void, patienceMs = PATIENCE_MS
 ): Changes {
   const rounds = new Map<string, Round>()
-  let listening: Promise<boolean> | undefined
+  const own = randomUUID()
+  let isHeard = false
+  let begun: Promise<void> | undefined
 
   function heard (payload: string) {
-    const [change = '', id = ''] = payload.split(':')
+    const [change = '', id = '', process = ''] = payload.split(':')
     // What came before this has been heard: notifications come in the order of their commits.
     if (change === 'sync') acknowledge(id)
-    else if (change === 'ack') count(rounds.get(id))
+    else if (change === 'ack') count(id, process)
     else onChange(change as Change, id)
   }
 
   function acknowledge (id: string) {
-    const own = rounds.get(id)
-    if (own) count(own)
-    else sql`select pg_notify(${CHANNEL}, ${`ack:${id}`})`.catch((err: unknown) => log.warn({ err }, 'a change of identity was heard and not acknowledged'))
+    if (rounds.has(id)) count(id, own)
+    else sql`select pg_notify(${CHANNEL}, ${`ack:${id}:${own}`})`.catch((err: unknown) => log.warn({ err }, 'a change of identity was heard and not acknowledged'))
   }
 
-  function count (round: Round | undefined) {
-    if (round && ++round.heard >= round.expected) round.done()
+  function count (id: string, process: string) {
+    const round = rounds.get(id)
+    if (round && round.heard.add(process).size >= round.expected) round.done()
   }
 
-  const ready = () => {
-    listening ??= sql.listen(CHANNEL, heard, onGap).then(() => true, (err: unknown) => {
-      log.error({ err }, 'changes of identity are not heard: nothing is remembered')
-      // The next one tries again.
-      listening = undefined
-      return false
-    })
-    return listening
+  async function ready () {
+    // Once only: the driver goes on trying by itself, also when the first attempt fails.
+    begun ??= sql.listen(CHANNEL, heard, () => {
+      isHeard = true
+      onGap()
+    }).then(() => {}, (err: unknown) => log.error({ err }, 'changes of identity are not heard yet: nothing is remembered'))
+    await begun
+    return isHeard
+  }
+
+  async function ask (id: string, round: Round): Promise<void> {
+    if (!await ready()) return round.done()
+    const [row] = await sql<[{ listeners: number }]>`
+      select pg_notify(${CHANNEL}, ${`sync:${id}`}),
+        (select count(*)::int from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}) as listeners`
+    round.expected = Math.max(1, row.listeners)
+    if (round.heard.size >= round.expected) round.done()
   }
 
   return {
     ready,
     async settled () {
       onGap()
-      if (!await ready()) return
       const id = randomUUID()
       const { promise, resolve } = Promise.withResolvers<void>()
-      const round: Round = { heard: 0, expected: Infinity, done: resolve }
+      const round: Round = { heard: new Set(), expected: Infinity, done: resolve }
       rounds.set(id, round)
       const deadline = setTimeout(resolve, patienceMs)
-      try {
-        const [row] = await sql<[{ listeners: number }]>`
-          select pg_notify(${CHANNEL}, ${`sync:${id}`}),
-            (select count(*)::int from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}) as listeners`
-        round.expected = Math.max(1, row.listeners)
-        if (round.heard < round.expected) await promise
-      } catch (err) {
-        // The change itself is committed.
+      // Not awaited itself: with the database gone or busy even the question may have to wait. The change itself is committed.
+      ask(id, round).catch((err: unknown) => {
         log.warn({ err }, 'a change of identity was not waited for')
-      } finally {
-        clearTimeout(deadline)
-        rounds.delete(id)
-      }
+        resolve()
+      })
+      await promise
+      clearTimeout(deadline)
+      rounds.delete(id)
     }
   }
 }

@@ -15,9 +15,10 @@ export function embeddedIdentity (app: FastifyInstance, { config, keys, password
   const issuer = issuerOf(config)
   const signingKeys = createSigningKeys(db, keys)
   const standings = createStandings(db, () => changes)
-  const changes = listenToChanges(
-    app.sql, log, (change, id) => change === 'signing' ? signingKeys.forget() : standings.changed(change, id), standings.forget
-  )
+  const changes = listenToChanges(app.sql, log, (change, id) => change === 'signing' ? signingKeys.forget() : standings.changed(change, id), () => {
+    standings.forget()
+    signingKeys.forget()
+  })
   const apiKeys = apiKeyFormat(keys)
   const signer: TokenSigner = { issuer, signingKeys, refreshSecret: keys.derive('refresh-token') }
   const authenticator = createAuthenticator({ jwt, issuer, machineSecret: machineSecret(keys), signingKeys, standings, apiKeys, db, log })

@@ -21,7 +21,7 @@ export interface SigningKeys {
   current (): Promise<{ kid: string, privatePem: string }>
   /** The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what it does not know. */
   find (kid: string): Promise<string | undefined>
-  /** Whether a key that was found before is known to be good still; if not, `find` knows. */
+  /** Whether a key that was found before is known to be good still, as of the last minute; if not, `find` knows. */
   isLive (kid: string): boolean
   jwks (): Promise<PublicJwk[]>
   /** Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce` drops the old ones. */
@@ -76,7 +76,7 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
       const key = known.get(kid)
       return live(key) ? key!.publicPem : undefined
     },
-    isLive: (kid) => readAt > -Infinity && live(known.get(kid)),
+    isLive: (kid) => now() - readAt <= REREAD_MS && live(known.get(kid)),
     async jwks () {
       await this.current()
       return [...known.values()].filter(live).map(({ jwk }) => jwk)

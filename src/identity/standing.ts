@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { api_keys, sessions, users } from '#drizzle/tables/index.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import type { Refusal } from '#src/plugins/auth.ts'
+import type { Principal, Refusal } from '#src/plugins/auth.ts'
 import type { Change, Changes } from './changes.ts'
 import { isAdmin, isPending } from './roles.ts'
 
@@ -23,8 +23,8 @@ export interface Standings {
   remembered (sessionId: string): Standing | undefined
   session (sessionId: string): Promise<Standing | Refusal>
   key (id: string): Promise<KeyStanding | undefined>
-  /** As the database has it now: for administrators, who are asked for at every request. */
-  isAdmin (userId: string, sessionId: string | undefined): Promise<boolean>
+  /** Whether a person is an administrator with the session or key that they have come with, as the database has it now. */
+  isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>
   changed (change: Change, id: string): void
   forget (): void
 }
@@ -60,13 +60,8 @@ export function createStandings (db: Database, changes: () => Changes): Standing
     async session (sessionId) {
       const isHeard = await changes().ready()
       const before = generation
-      const [row] = await findSession.execute({ id: sessionId })
-      if (!row) return 'session_not_found'
-      const problem = refusal(row)
-      if (problem) return problem
-      const standing = { ...rights(row), endsAt: row.not_after.getTime() }
-      if (standing.endsAt <= Date.now()) return 'session_expired'
-      if (isHeard && before === generation) sessionCache.set(sessionId, standing)
+      const standing = await readSession(sessionId)
+      if (typeof standing === 'object' && isHeard && before === generation) sessionCache.set(sessionId, standing)
       return standing
     },
 
@@ -75,21 +70,14 @@ export function createStandings (db: Database, changes: () => Changes): Standing
       if (known !== undefined && known.endsAt > Date.now()) return known
       const isHeard = await changes().ready()
       const before = generation
-      const [row] = await findKey.execute({ id })
-      if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusal(row)) return undefined
-      const { secret_hash: hash, scopes, last_used_at, expires_at } = row
-      const standing = { ...rights(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
-      if (isHeard && before === generation) keyCache.set(id, standing)
+      const standing = await readKey(id)
+      if (standing && isHeard && before === generation) keyCache.set(id, standing)
       return standing
     },
 
-    async isAdmin (userId, sessionId) {
-      if (sessionId !== undefined) {
-        const [row] = await findSession.execute({ id: sessionId })
-        return row !== undefined && row.user_id === userId && refusal(row) === undefined && row.not_after.getTime() > Date.now() && rights(row).admin
-      }
-      const [row] = await db.select({ user_id: users.id, ...facts() }).from(users).where(eq(users.id, userId))
-      return row !== undefined && refusal(row) === undefined && rights(row).admin
+    async isAdmin ({ userId, sessionId, keyId }) {
+      const standing = sessionId !== undefined ? await readSession(sessionId) : keyId !== undefined ? await readKey(keyId) : undefined
+      return typeof standing === 'object' && standing.userId === userId && standing.admin
     },
 
     changed (change, id) {
@@ -104,6 +92,20 @@ export function createStandings (db: Database, changes: () => Changes): Standing
       sessionCache.clear()
       keyCache.clear()
     }
+  }
+
+  async function readSession (id: string): Promise<Standing | Refusal> {
+    const [row] = await findSession.execute({ id })
+    if (!row) return 'session_not_found'
+    const endsAt = row.not_after.getTime()
+    return refusal(row) ?? (endsAt <= Date.now() ? 'session_expired' : { ...rights(row), endsAt })
+  }
+
+  async function readKey (id: string): Promise<KeyStanding | undefined> {
+    const [row] = await findKey.execute({ id })
+    if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusal(row)) return undefined
+    const { secret_hash: hash, scopes, last_used_at, expires_at } = row
+    return { ...rights(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
   }
 }
 

@@ -1,9 +1,10 @@
 import { and, asc, count, desc, eq, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
-import { identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
+import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { normalizeEmail } from './email.ts'
 import { AuthError } from './errors.ts'
+import { forgetTokens } from './one-time-tokens.ts'
 import { isAdmin } from './roles.ts'
 
 export type UserRow = typeof users.$inferSelect
@@ -122,16 +123,18 @@ export async function updateUser (tx: Transaction, id: string, change: UserChang
 }
 
 /**
- * Removes a person, or (`soft`) keeps the empty row so that its id is never another's. Their sessions end with them.
+ * Removes a person, or (`soft`) keeps the empty row so that its id is never another's. Their sessions and keys end with them.
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
+  await forgetTokens(tx, id)
   await keepAnAdmin(tx, id, () => false)
   const [gone] = soft
     ? await tx.update(users).set({ deleted_at: new Date(), email: `deleted-${id}`, password_hash: null, user_metadata: {}, app_metadata: {}, new_email: null })
       .where(and(eq(users.id, id), alive)).returning({ id: users.id })
     : await tx.delete(users).where(and(eq(users.id, id), alive)).returning({ id: users.id })
   if (!gone) throw new AuthError('user_not_found')
+  await tx.update(api_keys).set({ revoked_at: sql`now()` }).where(and(eq(api_keys.user_id, id), isNull(api_keys.revoked_at)))
   if (soft) {
     await tx.delete(sessions).where(eq(sessions.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))

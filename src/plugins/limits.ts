@@ -54,7 +54,7 @@ function callerKey (request: FastifyRequest): string {
 }
 
 /** An IPv6 customer holds a /64: counting single addresses would count nothing. */
-function network (ip: string): string {
+export function network (ip: string): string {
   if (!isIPv6(ip) || ip.startsWith('::ffff:')) return ip
   const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))
   const zeros = right === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0')

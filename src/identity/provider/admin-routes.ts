@@ -8,6 +8,7 @@ import { Ref } from '#schemas/common.ts'
 import { AUDIENCE } from '../access-token.ts'
 import { actorOf } from '../directory.ts'
 import { AuthError } from '../errors.ts'
+import { forgetTokens } from '../one-time-tokens.ts'
 import { presentUser } from '../present.ts'
 import { endSessions } from '../sessions.ts'
 import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser } from '../users.ts'
@@ -33,7 +34,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       const like = `%${filter?.replace(/[\\%_]/g, '\\$&')}%`
       const where = filter ? or(sql`${users.email} ilike ${like}`, sql`${users.user_metadata}::text ilike ${like}`) : undefined
       const { users: found, total } = await listUsers(db, { limit: page.size, offset: (page.number - 1) * page.size, where })
-      reply.headers({ 'x-total-count': total, link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total) })
+      reply.headers({ 'x-total-count': total, link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, filter) })
       return { users: found.map(presentUser), aud: AUDIENCE }
     }
   })
@@ -73,11 +74,13 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       const { body } = request
       const { password_hash } = await accountOf({ ...body, email: body.email ?? (await getUser(db, id)).email }, passwords, false)
       const changed = await db.transaction(async (tx) => {
+        const isNewPassword = password_hash !== undefined
+        // Whoever knew the old one is out, and what they have asked for by mail is void.
+        if (isNewPassword) await forgetTokens(tx, id)
         const changes = changesOf(body, await getUserToChange(tx, id))
-        const user = await updateUser(tx, id, { ...changes, ...(password_hash === undefined ? {} : { password_hash }) })
-        // Whoever knew the old one is out.
-        if (password_hash !== undefined) await endSessions(tx, id, 'global')
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: { fields: Object.keys(body).sort() } })
+        const user = await updateUser(tx, id, { ...changes, ...(isNewPassword ? { password_hash, new_email: null } : {}) })
+        if (isNewPassword) await endSessions(tx, id, 'global')
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: { fields: fieldsOf(body) } })
         return user
       })
       await settled()
@@ -103,6 +106,11 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
   })
 }
 export default adminRoutes
+
+/** Those that count: a body may have any others beside them. */
+function fieldsOf (body: AdminUserBody): string[] {
+  return Object.keys(body).filter((name) => Object.hasOwn(AdminUserBody.properties, name)).sort()
+}
 
 function idOf ({ user_id }: { user_id: string }): string {
   if (!UUID.test(user_id)) throw new AuthError('validation_failed', { status: 404, message: 'user_id must be an UUID' })

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '#src/config.ts'
+import { network } from '#src/plugins/limits.ts'
 import { normalizeEmail } from '../email.ts'
 import { AuthError } from '../errors.ts'
+import type { ProviderOptions } from './routes.ts'
 
 /** An address may try several accounts (a house behind one router), but not hundreds. */
 const PER_ADDRESS = 5
@@ -11,20 +12,20 @@ const PER_ACCOUNT = 3
 const SLOWED_MS = 1000
 
 /**
- * Counts attempts to sign in: per account and address, per address, and per account over all addresses. Refuses with
- * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist.
+ * Counts attempts at a password: per account and address, per address, and per account over all addresses. Refuses with
+ * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist. Of accounts only fingerprints are kept.
  */
-export function signInAttempts (app: FastifyInstance, config: Config) {
+export function passwordAttempts (app: FastifyInstance, { config, keys }: Pick<ProviderOptions, 'config' | 'keys'>) {
   const timeWindow = config.RATE_LIMIT_WINDOW * 1000
   const max = config.RATE_LIMIT_LOGIN_MAX
   const accounts = new WeakMap<FastifyRequest, string>()
   const account = (request: FastifyRequest) => accounts.get(request) ?? ''
-  const here = app.createRateLimit({ max, timeWindow, keyGenerator: (request) => `login:${account(request)}:${request.ip}` })
-  const address = app.createRateLimit({ max: max * PER_ADDRESS, timeWindow, keyGenerator: (request) => `login-ip:${request.ip}` })
+  const here = app.createRateLimit({ max, timeWindow, keyGenerator: (request) => `login:${account(request)}:${network(request.ip)}` })
+  const address = app.createRateLimit({ max: max * PER_ADDRESS, timeWindow, keyGenerator: (request) => `login-ip:${network(request.ip)}` })
   const everywhere = app.createRateLimit({ max: max * PER_ACCOUNT, timeWindow, keyGenerator: (request) => `login-account:${account(request)}` })
 
   return async function countAttempt (request: FastifyRequest, reply: FastifyReply, email: string): Promise<void> {
-    accounts.set(request, normalizeEmail(email))
+    accounts.set(request, keys.fingerprint('rate-limit', normalizeEmail(email)).toString('base64url'))
     for (const limit of [here, address]) {
       const state = await limit(request)
       if (!state.isAllowed && state.isExceeded) {

@@ -6,6 +6,7 @@ import { AuthError, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */
 const SHORT_SINCE = '2024-01-01'
+const VERSION = /^\d{4}-\d{2}-\d{2}$/
 
 /** Why a caller is not let in, in the provider's words. */
 const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
@@ -32,9 +33,14 @@ const HOUSE: Readonly<Record<string, AuthErrorCode>> = {
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
   const { code, statusCode, message, reasons } = error
-  if (statusCode >= 500) request.log.error({ err }, 'request failed')
+  if (statusCode === 503) {
+    request.log.warn({ code: err.code }, 'request refused')
+    if (!reply.hasHeader('retry-after')) reply.header('retry-after', '5')
+  } else if (statusCode >= 500) {
+    request.log.error({ err }, 'request failed')
+  }
   const version = request.headers['x-supabase-api-version']
-  const isShort = typeof version === 'string' && version >= SHORT_SINCE
+  const isShort = typeof version === 'string' && VERSION.test(version) && version >= SHORT_SINCE
   if (isShort) reply.header('x-supabase-api-version', SHORT_SINCE)
   const body: AuthErrorBody = {
     ...(isShort ? { code, message } : { code: statusCode, error_code: code, msg: message }),

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { eq } from 'drizzle-orm'
 import { sessions } from '#drizzle/tables/index.ts'
 import type { UserUpdate } from '#schemas/auth/requests.ts'
@@ -8,6 +8,7 @@ import { forgetTokens, takeByCode } from '../one-time-tokens.ts'
 import { strongPassword } from '../strong-password.ts'
 import { endSessions, getSessionOwner } from '../sessions.ts'
 import { findUser, getUser, mergeMetadata, updateUser, type User, type UserChange } from '../users.ts'
+import { passwordAttempts } from './attempts.ts'
 import { CHANGE_KINDS, startEmailChange } from './email-change.ts'
 import { addressOf } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -16,17 +17,18 @@ import type { ProviderOptions } from './routes.ts'
 const FRESH_MS = 24 * 3_600_000
 
 /** Changes to one's own account. @throws AuthError */
-export function changeOwnAccount (app: FastifyInstance, { keys, flows }: ProviderOptions) {
+export function changeOwnAccount (app: FastifyInstance, { config, keys, flows }: ProviderOptions) {
   const { db, identity: { passwords, settled } } = app
+  const countAttempt = passwordAttempts(app, { config, keys })
 
-  return async function change (request: FastifyRequest, body: UserUpdate, redirectTo: string | undefined): Promise<User> {
+  return async function change (request: FastifyRequest, reply: FastifyReply, body: UserUpdate, redirectTo: string | undefined): Promise<User> {
     const { userId, sessionId } = request.principal!
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
     if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
     const way = flows.way(redirectTo, body)
     const email = body.email && await newAddress(request, user, body.email)
-    const password_hash = body.password === undefined ? undefined : await newPassword(request, user, sessionId!, body)
+    const password_hash = body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
 
     const changed = await db.transaction(async (tx) => {
       // Locks in the order in which a proof by mail takes them. With a password, mails that lie about still, and a change of address
@@ -61,12 +63,15 @@ export function changeOwnAccount (app: FastifyInstance, { keys, flows }: Provide
     return address
   }
 
-  async function newPassword (request: FastifyRequest, user: User, sessionId: string, { password = '', current_password: current, nonce }: UserUpdate): Promise<string> {
+  interface Changing { request: FastifyRequest, reply: FastifyReply, user: User, sessionId: string }
+
+  async function newPassword ({ request, reply, user, sessionId }: Changing, { password = '', current_password: current, nonce }: UserUpdate): Promise<string> {
     strongPassword(password, user.email)
     // A session by recovery or invitation is as fresh as any other: it lets the password be set for a day.
     const [session] = await db.select({ created_at: sessions.created_at }).from(sessions).where(eq(sessions.id, sessionId))
     const isFresh = session !== undefined && Date.now() - session.created_at.getTime() < FRESH_MS
     if (current !== undefined) {
+      await countAttempt(request, reply, user.email)
       if (!await passwords.verify(user.password_hash, current)) throw new AuthError('current_password_invalid')
     } else if (nonce) {
       if (!await takeNonce(request, user, nonce)) throw new AuthError('reauthentication_not_valid')

@@ -11,10 +11,11 @@ export function pageOf ({ page = '', per_page: size = '' }: { page?: string, per
   return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
 }
 
-/** `Link` (RFC 8288) to the next and the last page, as the official client reads it. */
-export function pageLinks (path: string, { number, size }: Page, total: number): string {
+/** `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the first `=`. */
+export function pageLinks (path: string, { number, size }: Page, total: number, filter?: string): string {
   const last = Math.max(1, Math.ceil(total / size))
-  const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}>; rel="${rel}"`
+  const same = filter ? `&filter=${encodeURIComponent(filter)}` : ''
+  const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}${same}>; rel="${rel}"`
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
 }
 

@@ -12,7 +12,7 @@ import { beginSession, clientOf, refreshSession, sessionAnswer, type Begun } fro
 import { exchangeCode } from '../flow-states.ts'
 import { openProviderTokens } from '../oauth/provider-tokens.ts'
 import { getUser, isBanned, lockUser, updateUser, type UserRow } from '../users.ts'
-import { signInAttempts } from './attempts.ts'
+import { passwordAttempts } from './attempts.ts'
 import type { ProviderOptions } from './routes.ts'
 
 const tags = ['Provider di identità']
@@ -22,7 +22,7 @@ type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => 
 /** Signing in and staying so: the grants of `/token`. */
 const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, keys }) => {
   const { db, identity: { passwords, signer, settled } } = app
-  const countAttempt = signInAttempts(app, config)
+  const countAttempt = passwordAttempts(app, { config, keys })
 
   const grants = new Map<string | undefined, Grant>([['password', byPassword], ['refresh_token', byRefreshToken], ['pkce', byCode]])
 

@@ -35,7 +35,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
     url: '/user',
     config: { access: 'user' },
     schema: { operationId: 'authUpdateUser', tags, summary: 'Cambia il proprio account', querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) } },
-    handler: async (request) => presentUser(await change(request, request.body, request.query.redirect_to))
+    handler: async (request, reply) => presentUser(await change(request, reply, request.body, request.query.redirect_to))
   })
 
   app.route({

@@ -14,6 +14,8 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/api/cli/auth/key',
+    // A HEAD would make a key that nobody is shown.
+    exposeHeadRoute: false,
     config: { access: 'user', scope: 'scrittura' },
     schema: { operationId: 'mintChiave', tags, summary: 'Una nuova chiave API di chi chiama, mostrata solo ora', querystring: MintQuery, response: { 200: MintedKey } },
     handler: async (request) => await app.db.transaction(async (tx) => {

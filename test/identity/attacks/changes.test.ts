@@ -1,7 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { listenToChanges, type Changes } from '#src/identity/changes.ts'
+import { createSigningKeys } from '#src/identity/signing-keys.ts'
+import { createKeys } from '#src/keys.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
+import { signIn } from '#test/helper.ts'
+import { as, bearer, isLetIn, twins } from '#test/identity/twins.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
@@ -28,12 +34,14 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   const changes: Changes = listenToChanges(late, log, (_change, id) => { heard.push(id); if (id === 'echo') echo.resolve() }, () => {}, PATIENCE_MS)
   for (let n = 0; n < 3; n++) t.equal(await changes.ready(), false)
   await outside.unsafe(`alter database ${name} allow_connections true`)
-  while (!await changes.ready());
+  while (!await changes.ready()) await turn();
   let isSettled = false
   const settled = changes.settled().then(() => { isSettled = true })
   const id = await slow.promise
   await asking`select pg_notify(${CHANNEL}, 'user:echo')`
   await echo.promise
+  // The only connection has answered how many listen.
+  await late`select 1`
   t.equal(isSettled, false, 'the other one has not answered')
   await asking`select pg_notify(${CHANNEL}, ${`ack:${id}:x`})`
   await settled
@@ -45,7 +53,7 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
   const { sql: busy, close } = connect(url, 1)
   t.teardown(close)
   const complaints: unknown[] = []
-  const changes = listenToChanges(busy, { warn: (...words) => { complaints.push(words) }, error: () => {} }, () => {}, () => {}, 50)
+  const changes = listenToChanges(busy, { warn: (...words: unknown[]) => { complaints.push(words) }, error: () => {} }, () => {}, () => {}, 50)
   await changes.ready()
   const gate = Promise.withResolvers<void>()
   const held = busy.begin(async (tx) => {
@@ -57,4 +65,45 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
   gate.resolve()
   await held
   await sql`select 1`
+})
+
+t.test('a server that was cut off knows what it has missed as soon as it listens again', async (t) => {
+  const [{ app }, { app: other }] = await twins(t)
+  const listeners = async () => (await app.sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}`).map(({ pid }) => pid)
+  const { user, access_token } = await signIn(app, 'anna', 'operator')
+  for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 200)
+  const before = await listeners()
+  t.equal(before.length, 2)
+  // A change that nobody is told of.
+  await app.sql.begin(async (tx) => {
+    await tx`alter table users disable trigger users_changed`
+    await tx`update users set banned_until = now() + interval '1 hour' where id = ${user.id}`
+    await tx`alter table users enable trigger users_changed`
+  })
+  t.same([await isLetIn(app, bearer(access_token)), await isLetIn(other, bearer(access_token))], [200, 200], 'it is remembered')
+  for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
+  while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
+  for (const each of [app, other]) {
+    const answers = new Set<number>()
+    // Its own listener may still be on its way from the database to the process.
+    while (!answers.has(401)) answers.add(await isLetIn(each, bearer(access_token)))
+  }
+  const { access_token: second } = await signIn(app, 'bruno', 'operator')
+  t.equal(await isLetIn(other, bearer(second)), 200)
+  t.equal((await as(app, second, 'POST', '/auth/v1/logout')).statusCode, 204)
+  t.equal(await isLetIn(other, bearer(second)), 401, 'and hears again')
+})
+
+t.test('a signing key is not believed for longer than a minute without another look', async (t) => {
+  const { db, sql } = await testDatabase(t)
+  const secrets = createKeys(randomBytes(32))
+  const clock = { now: Date.now() }
+  const keys = createSigningKeys(db, secrets, () => clock.now)
+  const { kid } = await keys.current()
+  await sql`update signing_keys set retires_at = now() - interval '1 second'`
+  t.ok(keys.isLive(kid), 'nobody has said anything')
+  clock.now += 60_001
+  t.notOk(keys.isLive(kid))
+  t.equal(await keys.find(kid), undefined)
 })

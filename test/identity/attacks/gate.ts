@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+
+export interface Gate {
+  /** The database behind it. */
+  url: string
+  /** Nobody gets through, and who is through is cut off. */
+  shut (): Promise<void>
+  open (): Promise<void>
+}
+
+/** A way to a database that can be closed. */
+export async function gateTo (t: Test, url: string): Promise<Gate> {
+  const { hostname, port } = new URL(url)
+  const folder = decodeURIComponent(hostname)
+  const target = folder.startsWith('/') ? { path: join(dirname(folder), `.s.PGSQL.${port || 5432}`) } : { host: hostname, port: Number(port || 5432) }
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const behind = connect(target)
+    for (const [one, other] of [[client, behind], [behind, client]] as const) {
+      sockets.add(one)
+      one.on('error', () => other.destroy()).on('close', () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+      one.pipe(other)
+    }
+  })
+  const listen = async (at: number) => { await once(server.listen(at, '127.0.0.1'), 'listening') }
+  await listen(0)
+  const { port: own } = server.address() as AddressInfo
+  const through = new URL(url)
+  through.host = `127.0.0.1:${own}`
+
+  async function shut () {
+    const closed = server.listening ? once(server, 'close') : undefined
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  t.teardown(shut)
+  return { url: through.href, shut, open: () => listen(own) }
+}
