@@ -1,4 +1,6 @@
 import { registerHooks } from 'node:module'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 /**
  * Lets the modules that are imported from now on load faster; without it all works, later and in more memory. It resolves
@@ -12,4 +14,14 @@ export function speedUpLoading (): void {
       return own ? { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true } : resolve(specifier, context)
     }
   })
+}
+
+/**
+ * Gives back what loading has left behind. V8 would keep it as room to grow in: 15 to 35 MB of a server that has nothing to do
+ * (Node 24.21). Nothing else runs in the meantime, some 65 ms.
+ */
+export function releaseMemory (): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: object) => void
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }

@@ -1,5 +1,5 @@
 import type { Account } from './identity/first-admin.ts'
-import { speedUpLoading } from './loading.ts'
+import { releaseMemory, speedUpLoading } from './loading.ts'
 
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
@@ -21,6 +21,7 @@ async function start (): Promise<void> {
   })
   // The only time that anybody sees it: logs are kept, and read by others.
   if (administrator) process.stderr.write(welcome(administrator))
+  releaseMemory()
   const address = await app.listen({ port: config.PORT, host: config.HOST }).catch(async (err: NodeJS.ErrnoException) => {
     await app.close()
     throw new ConfigError(err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT', `impossibile ascoltare su ${config.HOST}:${config.PORT} (${err.code})`)

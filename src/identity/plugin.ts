@@ -2,8 +2,6 @@ import jwt from '@fastify/jwt'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
-import { embeddedIdentity } from './embedded.ts'
-import { externalIdentity } from './external/external.ts'
 import type { Identity } from './identity.ts'
 import { machineSecret } from './machine-tokens.ts'
 import { createPasswords } from './passwords.ts'
@@ -19,5 +17,7 @@ export default fp<{ config: Config, keys: Keys }>(async function identity (app, 
   // Whoever verifies a token names its key; this one signs nothing.
   await app.register(jwt, { secret: machineSecret(keys) })
   const options = { config, keys, passwords: createPasswords() }
-  app.decorate('identity', config.IDP_URL === undefined ? embeddedIdentity(app, options) : externalIdentity(app, options))
+  app.decorate('identity', config.IDP_URL === undefined
+    ? (await import('./embedded.ts')).embeddedIdentity(app, options)
+    : (await import('./external/external.ts')).externalIdentity(app, options))
 }, { name: 'identity', dependencies: ['database', 'jobs', 'audit'] })
