@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { envSchema } from 'env-schema'
 import { Environment } from '#schemas/config.ts'
-import { assertAllowedEndpoint } from '#src/alloggiati/soap/endpoint.ts'
+import { isSafeAddress } from './addresses.ts'
 import { masterKey } from './keys.ts'
 import { parseProviders, type OAuthProvider } from './identity/oauth/providers.ts'
 import { isDay } from './time.ts'
@@ -112,13 +112,7 @@ function readProviders (json: string | undefined): OAuthProvider[] {
 }
 
 function endpointProblem (endpoint: string | undefined): readonly [string, string] | undefined {
-  if (endpoint === undefined) return undefined
-  try {
-    assertAllowedEndpoint(endpoint)
-    return undefined
-  } catch {
-    return ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback']
-  }
+  return endpoint === undefined || isSafeAddress(endpoint) ? undefined : ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback']
 }
 
 function readCa (file: string | undefined): string | undefined {

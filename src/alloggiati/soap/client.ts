@@ -33,7 +33,7 @@ export type SoapClient = {
 
 /**
  * A client of the police service at `endpoint`. Nothing is loaded or opened before the first call.
- * @throws EndpointError
+ * @throws UnsafeAddress
  */
 export function soapClient ({
   endpoint, ca, soapVersion = '1.2', timeoutMs = 60_000, connectTimeoutMs = 10_000, maxBytes = 20 * 1024 * 1024

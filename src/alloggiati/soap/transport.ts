@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { abortKind, codeOf, connector, type ConnectionOptions } from './connection.ts'
-import { assertAllowedEndpoint } from './endpoint.ts'
+import { safeAddress } from '#src/addresses.ts'
 import { SoapTransportError, type FailureKind } from './errors.ts'
 
 export interface TransportOptions extends ConnectionOptions {
@@ -38,7 +38,7 @@ export type Post = (body: string, headers: Record<string, string>, options: Call
  * Every failure is a SoapTransportError. Any status but 3xx is a reply.
  */
 export function httpClient ({ endpoint, timeoutMs, maxBytes, ...connection }: TransportOptions): Post {
-  const url = assertAllowedEndpoint(endpoint)
+  const url = safeAddress(endpoint)
   const connect = connector(url, connection)
 
   return async (body, headers, { beforeWrite, signal }) => {

@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { isIPv4 } from 'node:net'
 import { LRUCache } from 'lru-cache'
+import { safeAddress } from '#src/addresses.ts'
 import { ProviderNonRaggiungibile } from '#src/errors.ts'
 
 /** A public key that verifies access tokens, under the only algorithm it is good for. */
@@ -48,7 +48,7 @@ class FetchError extends Error {}
  * @throws Error when the address is not one that may be trusted with keys
  */
 export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS }: JwksOptions): Jwks {
-  assertAllowed(url)
+  safeAddress(url)
   /** Until when a `kid` that was not in the set is not asked for again. */
   const absent = new LRUCache<string, number>({ max: ABSENT_MAX })
   let keys: ReadonlyMap<string, VerificationKey> = new Map()
@@ -97,13 +97,6 @@ export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => pe
       return false
     }
   }
-}
-
-function assertAllowed (url: string): void {
-  const { protocol, hostname, username, password } = URL.canParse(url) ? new URL(url) : new URL('about:blank')
-  const loopback = hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
-  if ((protocol === 'https:' || (protocol === 'http:' && loopback)) && username === '' && password === '') return
-  throw new Error('L’indirizzo delle chiavi del provider deve essere https, o http su un indirizzo di loopback, senza credenziali')
 }
 
 /** The body as text, counted after decompression. */

@@ -1,5 +1,5 @@
 import { ConfigError, type Config } from '#src/config.ts'
-import { assertAllowedEndpoint } from '#src/alloggiati/soap/endpoint.ts'
+import { safeAddress } from '#src/addresses.ts'
 
 /** Where the external provider is, and what it is asked with. */
 export interface ExternalSettings {
@@ -29,7 +29,7 @@ export function externalSettings ({ IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_
 
 function safeUrl (text: string): string {
   try {
-    const { search, hash } = assertAllowedEndpoint(text)
+    const { search, hash } = safeAddress(text)
     if (search === '' && hash === '') return text.replace(/\/+$/, '')
   } catch {}
   throw new ConfigError('IDP_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali né query')

@@ -3,7 +3,7 @@ import { CONTACT_SECONDS, contact } from './contact.ts'
 import { providerProblem, unusable } from './problems.ts'
 import { profileOf } from './profile.ts'
 import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
-import { isLoopback, type OAuthProvider } from './providers.ts'
+import { isPlainHttp, type OAuthProvider } from './providers.ts'
 
 /* https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
 const AUTHORIZE = 'https://github.com/login/oauth/authorize'
@@ -19,7 +19,7 @@ export function githubClient (settings: OAuthProvider, redirectUri: string, time
   const config = new openid.Configuration(server, settings.client_id, undefined, openid.ClientSecretPost(settings.client_secret))
   config[openid.customFetch] = contact
   config.timeout = timeoutSeconds
-  if ([authorization_endpoint, token_endpoint, userinfo_endpoint].every(isLoopback)) openid.allowInsecureRequests(config)
+  if ([authorization_endpoint, token_endpoint, userinfo_endpoint].every(isPlainHttp)) openid.allowInsecureRequests(config)
 
   return {
     async authorizationUrl ({ state, verifier }, { scopes, parameters }) {

@@ -3,7 +3,8 @@ import { CONTACT_SECONDS, contact } from './contact.ts'
 import { providerProblem, unusable } from './problems.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
-import { isLoopback, isSafeAddress, type OAuthProvider } from './providers.ts'
+import { isSafeAddress } from '#src/addresses.ts'
+import { isPlainHttp, type OAuthProvider } from './providers.ts'
 import { remembered } from './remembered.ts'
 
 const SCOPES = 'openid email profile'
@@ -54,7 +55,7 @@ export function openidClient (settings: OpenidProvider, redirectUri: string, tim
 async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
   const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
   // The signature of ID tokens is checked although they come from the provider itself: loopback has no TLS to vouch for them.
-  const execute = [openid.enableNonRepudiationChecks, ...(isLoopback(issuer) ? [openid.allowInsecureRequests] : [])]
+  const execute = [openid.enableNonRepudiationChecks, ...(isPlainHttp(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const method = token_endpoint_auth_method ?? supported.find((each) => each === 'client_secret_basic')

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isSafeAddress } from '#src/addresses.ts'
 
 /** A provider through which people can sign in: OpenID Connect by its issuer, or GitHub, which is plain OAuth 2. */
 export interface OAuthProvider {
@@ -50,17 +50,9 @@ export function parseProviders (json: string | undefined): OAuthProvider[] {
   return providers
 }
 
-/** Whether a server may be asked at this address: https, or http on loopback, and no credentials in it. */
-export function isSafeAddress (address: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, username, password } = new URL(address)
-  return username === '' && password === '' && (protocol === 'https:' || isLoopback(address))
-}
-
-/** Whether an address is plain http on this machine. */
-export function isLoopback (address: string): boolean {
-  const { protocol, hostname } = new URL(address)
-  return protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.')))
+/** Whether an address is plain http, which it may be on this machine alone. */
+export function isPlainHttp (address: string): boolean {
+  return new URL(address).protocol === 'http:'
 }
 
 function parse (json: string): unknown {

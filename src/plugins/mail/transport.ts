@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net'
 import type { SMTPPoolOptions } from 'nodemailer'
+import { isLoopbackHost } from '#src/addresses.ts'
 import { ConfigError } from '#src/config.ts'
 import type { Mailbox } from './address.ts'
 import type { Mail } from './queue.ts'
@@ -52,7 +52,8 @@ export function smtpOptions (url: string): SMTPPoolOptions {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     ...(port === '' ? {} : { port: Number(port) }),
     secure,
-    requireTLS: !secure && !isLoopback(hostname),
+    // `URL` leaves the host of a scheme that it does not know as it is written.
+    requireTLS: !secure && !isLoopbackHost(hostname.toLowerCase()),
     // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED has no say.
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
     ...(username === '' ? {} : { auth: { user: decode(username), pass: decode(password) } }),
@@ -81,9 +82,4 @@ function decode (text: string): string {
 
 function malformed (): ConfigError {
   return new ConfigError('SMTP_URL', 'deve essere smtp://[utente:password@]host[:porta] o smtps://…, senza percorso né parametri')
-}
-
-/** `URL` leaves the host of a scheme that it does not know as it is written. */
-function isLoopback (hostname: string): boolean {
-  return hostname.toLowerCase() === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }

@@ -281,6 +281,6 @@ t.test('keys come over https, or from this machine', async (t) => {
     '', 'jwks', '/jwks', 'http://identita.esempio.it/jwks', 'http://localhost.esempio.it/jwks', 'http://127.0.0.1.esempio.it/jwks', 'http://0.0.0.0/jwks', 'http://10.0.0.1/jwks',
     'http://[::ffff:7f00:1]/jwks', 'ftp://127.0.0.1/jwks', 'file:///etc/passwd', 'data:application/json,{"keys":[]}', 'about:blank', 'https://utente:segreto@identita.esempio.it/jwks'
   ]) {
-    t.throws(() => createJwks({ url, ...options }), /^L’indirizzo delle chiavi(?!.*segreto)/, url)
+    t.throws(() => createJwks({ url, ...options }), /^L'indirizzo del servizio(?!.*segreto)/, url)
   }
 })

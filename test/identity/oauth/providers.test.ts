@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isSafeAddress, parseProviders } from '#src/identity/oauth/providers.ts'
+import { isSafeAddress } from '#src/addresses.ts'
+import { parseProviders } from '#src/identity/oauth/providers.ts'
 
 const GOOGLE = { name: 'google', client_id: 'id', client_secret: 'segreto-che-non-si-dice', issuer: 'https://accounts.google.com' }
 const GITHUB = { name: 'github', client_id: 'id', client_secret: 'segreto-che-non-si-dice' }
