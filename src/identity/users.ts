@@ -172,7 +172,8 @@ async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserR
   await lockRights(tx)
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive))
   if (!row || !mayAdminister(row) || staysAdmin(row)) return
-  const [others] = await tx.select({ n: count() }).from(users).where(and(alive, ne(users.id, id), adminRows, notBanned, isNotNull(users.email_confirmed_at)))
+  const [others] = await tx.select({ n: count() }).from(users)
+    .where(and(alive, ne(users.id, id), adminRows, notBanned, isNotNull(users.email_confirmed_at)))
   if (others!.n === 0) throw new AuthError('last_admin')
 }
 

@@ -1,23 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { or, sql } from 'drizzle-orm'
-import { users } from '#drizzle/tables/index.ts'
+import { users, type Metadata } from '#drizzle/tables/index.ts'
 import { AuthUserList, Nothing } from '#schemas/auth/answers.ts'
 import { AdminUserBody, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
+import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import { AUDIENCE } from '../access-token.ts'
 import { actorOf } from '../directory.ts'
-import { AuthError } from '../errors.ts'
 import { forgetTokens } from '../one-time-tokens.ts'
 import { presentUser } from '../present.ts'
 import { endSessions } from '../sessions.ts'
-import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser } from '../users.ts'
+import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser, type User } from '../users.ts'
 import { accountOf, changesOf } from './admin-user.ts'
+import { uuidOf } from './ids.ts'
 import { pageLinks, pageOf } from './pages.ts'
 import type { ProviderOptions } from './routes.ts'
 
 const tags = ['Provider di identità']
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The administration of users. */
 const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
@@ -50,7 +50,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         const user = await createUser(tx, account)
         const { ban_duration } = request.body
         const changed = ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: String(user.app_metadata.role ?? '') } })
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: roleOf(user.app_metadata) } })
         return changed
       }))
     }
@@ -80,7 +80,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         const changes = changesOf(body, await getUserToChange(tx, id))
         const user = await updateUser(tx, id, { ...changes, ...(isNewPassword ? { password_hash, new_email: null } : {}) })
         if (isNewPassword) await endSessions(tx, id, 'global')
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: { fields: fieldsOf(body) } })
+        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: detailsOf(body, user) })
         return user
       })
       await settled()
@@ -107,12 +107,19 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
 }
 export default adminRoutes
 
-/** Those that count: a body may have any others beside them. */
-function fieldsOf (body: AdminUserBody): string[] {
-  return Object.keys(body).filter((name) => Object.hasOwn(AdminUserBody.properties, name)).sort()
+/** What was changed, for the audit log: the fields that count (a body may have any others beside them), rights with what they are now. */
+function detailsOf (body: AdminUserBody, { app_metadata, banned_until }: User): AuditEntry['details'] {
+  return {
+    fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserBody.properties, name)).sort(),
+    ...(body.app_metadata === undefined ? {} : { role: roleOf(app_metadata) }),
+    ...(body.ban_duration === undefined ? {} : { banned_until: banned_until?.toISOString() ?? null })
+  }
+}
+
+function roleOf ({ role = '', roles }: Metadata): string {
+  return [role, ...Array.isArray(roles) ? roles : []].filter((each) => typeof each === 'string').join(' ').trim()
 }
 
 function idOf ({ user_id }: { user_id: string }): string {
-  if (!UUID.test(user_id)) throw new AuthError('validation_failed', { status: 404, message: 'user_id must be an UUID' })
-  return user_id.toLowerCase()
+  return uuidOf(user_id, 'user_id')
 }

@@ -10,11 +10,11 @@ import { unlinkIdentity } from '../identities.ts'
 import { presentUser } from '../present.ts'
 import { endSessions } from '../sessions.ts'
 import { getUser } from '../users.ts'
+import { uuidOf } from './ids.ts'
 import { changeOwnAccount } from './own-account.ts'
 import type { ProviderOptions } from './routes.ts'
 
 const tags = ['Provider di identità']
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const SCOPES = ['global', 'local', 'others'] as const
 
 /** What somebody who is signed in does with their own account. */
@@ -62,8 +62,8 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
     config: { access: 'user' },
     schema: { operationId: 'authUnlinkIdentity', tags, summary: 'Scollega un’identità', params: IdentityParams, response: { 200: Nothing } },
     handler: async (request) => {
-      const { principal, params: { identity_id } } = request
-      if (!UUID.test(identity_id)) throw new AuthError('validation_failed', { status: 404, message: 'identity_id must be an UUID' })
+      const { principal, params } = request
+      const identity_id = uuidOf(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
         await unlinkIdentity(tx, principal!.userId!, identity_id)
         await app.audit.append(tx, { ...actorOf(request), action: 'identita_scollegata', object: `user:${principal!.userId}`, details: { identity_id } })

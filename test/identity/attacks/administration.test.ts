@@ -126,7 +126,7 @@ t.test('a person whom an administrator changes', async (t) => {
 
   t.test('each change is written down with the fields that count, and none that somebody has made up', async (t) => {
     const id = await person('hans@example.org')
-    const body = { user_metadata: { name: 'Hans' }, 'hans@example.org': 1, ['\0']: 1, constructor: 1, hasOwnProperty: 1, ['x'.repeat(5000)]: 1, email_confirm: true }
+    const body = { user_metadata: { name: 'Hans' }, 'hans@example.org': 1, '\0': 1, constructor: 1, hasOwnProperty: 1, ['x'.repeat(5000)]: 1, email_confirm: true }
     t.equal((await put(id, body)).statusCode, 200)
     t.match(await sql`select actor, object, details from audit_log where action = 'utente_modificato' order by id desc limit 1`, [
       { actor: 'service', object: `user:${id}`, details: { fields: ['email_confirm', 'user_metadata'] } }

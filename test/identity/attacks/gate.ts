@@ -8,7 +8,6 @@ export interface Gate {
   url: string
   /** Nobody gets through, and who is through is cut off. */
   shut (): Promise<void>
-  open (): Promise<void>
 }
 
 /** A way to a database that can be closed. */
@@ -28,8 +27,7 @@ export async function gateTo (t: Test, url: string): Promise<Gate> {
       one.pipe(other)
     }
   })
-  const listen = async (at: number) => { await once(server.listen(at, '127.0.0.1'), 'listening') }
-  await listen(0)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port: own } = server.address() as AddressInfo
   const through = new URL(url)
   through.host = `127.0.0.1:${own}`
@@ -41,5 +39,5 @@ export async function gateTo (t: Test, url: string): Promise<Gate> {
     await closed
   }
   t.teardown(shut)
-  return { url: through.href, shut, open: () => listen(own) }
+  return { url: through.href, shut }
 }

@@ -56,9 +56,9 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
         await waiting
       })
       await Promise.race([changed, committed])
-      let isOver = false
-      const answer = begun().finally(() => { isOver = true })
-      while (!isOver && !await isWaiting());
+      const state = { isOver: false }
+      const answer = begun().finally(() => { state.isOver = true })
+      while (!state.isOver && !await isWaiting());
       release()
       await committed
       return await answer

@@ -32,6 +32,8 @@ t.test('what happens to a person while they are on their way in', async (t) => {
       t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
+    const written = await sql`select actor, details ->> 'reason' as reason from audit_log where action = 'accesso_fallito' order by id`
+    t.same(written.map(({ actor, reason }) => [actor, reason]), cases.map(([, code]) => ['anonimo', code]), 'each is written down')
   })
 
   t.test('with the code of a mail or a provider', async (t) => {
