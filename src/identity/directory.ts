@@ -2,17 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { OperatorBody } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
+import type { Author } from '#src/plugins/audit/log.ts'
 import type { Principal } from '#src/plugins/auth.ts'
-
-/** Who does something, for the audit log. */
-export interface Actor { actor: string, ip: string }
 
 /** What the API asks of an identity provider, be it the embedded one or another. */
 export interface Directory {
   /** Where a client of the provider begins: its base URL and public key. */
   readonly entrance: { backendUrl: string, backendKey: string }
   /** @throws EmailGiaRegistrata, CampiNonValidi */
-  createOperator (body: OperatorBody, by: Actor): Promise<AuthUser>
+  createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
   /** Everybody, newest first. */
   users (): Promise<AuthUser[]>
   /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
@@ -25,7 +23,3 @@ export interface Directory {
 
 /** A caller with a person behind it. */
 export type Person = Principal & { userId: string }
-
-export function actorOf (request: FastifyRequest): Actor {
-  return { actor: request.principal?.id ?? 'anonimo', ip: request.ip }
-}

@@ -1,11 +1,11 @@
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Authenticator } from '#src/plugins/auth.ts'
-import type { ApiKeyFormat } from './api-keys.ts'
+import type { ApiKeyFormat } from './keys/api-keys.ts'
 import type { Changes } from './changes.ts'
 import type { Directory } from './directory.ts'
-import type { Passwords } from './passwords.ts'
-import type { TokenSigner } from './sessions.ts'
+import type { Passwords } from './sign-in/passwords.ts'
+import type { TokenSigner } from './sign-in/sessions.ts'
 
 /** What the server knows of people. */
 export interface Identity {

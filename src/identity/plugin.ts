@@ -3,8 +3,8 @@ import fp from 'fastify-plugin'
 import type { Config } from '#src/config.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Identity } from './identity.ts'
-import { machineSecret } from './machine-tokens.ts'
-import { createPasswords } from './passwords.ts'
+import { machineSecret } from './tokens/machine-tokens.ts'
+import { createPasswords } from './sign-in/passwords.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -18,6 +18,6 @@ export default fp<{ config: Config, keys: Keys }>(async function identity (app, 
   await app.register(jwt, { secret: machineSecret(keys) })
   const options = { config, keys, passwords: createPasswords() }
   app.decorate('identity', config.IDP_URL === undefined
-    ? (await import('./embedded.ts')).embeddedIdentity(app, options)
+    ? (await import('./embedded/embedded.ts')).embeddedIdentity(app, options)
     : (await import('./external/external.ts')).externalIdentity(app, options))
 }, { name: 'identity', dependencies: ['database', 'jobs', 'audit'] })

@@ -1,6 +1,6 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { ProviderNonRaggiungibile } from '#src/errors.ts'
-import type { Verified } from '../bearer.ts'
+import type { Verified } from '../tokens/bearer.ts'
 import type { ProviderClient } from './client.ts'
 import type { SeenSessions } from './seen-sessions.ts'
 import { readUser } from './users.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { apiKeyFormat, type ApiKeyFormat } from '../api-keys.ts'
+import { apiKeyFormat, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { listenToChanges, type Changes } from '../changes.ts'
 import { AmministrazioneNonDisponibile } from '../errors.ts'
 import type { Identity, IdentityParts } from '../identity.ts'

@@ -2,9 +2,9 @@ import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/index.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
-import type { Verified } from '../bearer.ts'
+import type { Verified } from '../tokens/bearer.ts'
 import type { Changes } from '../changes.ts'
-import type { Client } from '../sessions.ts'
+import type { Client } from '../sign-in/sessions.ts'
 import { remembered } from './remembered.ts'
 
 /** What is on record of a session. */

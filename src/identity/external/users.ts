@@ -1,5 +1,5 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { AUDIENCE } from '../access-token.ts'
+import { AUDIENCE } from '../tokens/access-token.ts'
 
 type Fields = Record<string, unknown>
 type Identity = AuthUser['identities'][number]

@@ -1,5 +1,5 @@
 import type { Metadata } from '#drizzle/tables/index.ts'
-import { isEmail, normalizeEmail } from '../email.ts'
+import { isEmail, normalizeEmail } from '../people/email.ts'
 import { unusable } from './problems.ts'
 
 /** What a provider says of a person. */

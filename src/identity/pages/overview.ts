@@ -8,7 +8,7 @@ import type { Config } from '#src/config.ts'
 import { auditPage } from '#src/plugins/audit/list.ts'
 import { countByState } from '#src/plugins/mail/queue.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { liveSession } from '../users.ts'
+import { liveSession } from '../people/users.ts'
 
 const LATEST = 20
 

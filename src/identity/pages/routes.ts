@@ -7,8 +7,8 @@ import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/errors.ts'
 import type { Keys } from '#src/keys.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { acceptNoBody } from '#src/plugins/json.ts'
-import { actorOf } from '../directory.ts'
 import { ATTRIBUTES, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './admin-cookie.ts'
 import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
 import { overview } from './overview.ts'
@@ -47,7 +47,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
       const expires_at = await db.transaction(async (tx) => {
         const session = await grantSession(tx, idHash, request.principal!)
         const expires_at = session.expires_at.toISOString()
-        await audit.append(tx, { ...actorOf(request), action: 'cookie_amministrazione', object: session.principal, details: { expires_at } })
+        await audit.append(tx, { ...authorOf(request), action: 'cookie_amministrazione', object: session.principal, details: { expires_at } })
         return expires_at
       })
       reply.setCookie(MARK_COOKIE, MARK, ATTRIBUTES).setCookie(SESSION_COOKIE, value, ATTRIBUTES)

@@ -6,12 +6,12 @@ import { AdminUserBody, AdminUsersQuery, DeleteUserBody, UserParams } from '#sch
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
-import { AUDIENCE } from '../access-token.ts'
-import { actorOf } from '../directory.ts'
-import { forgetTokens } from '../one-time-tokens.ts'
-import { presentUser } from '../present.ts'
-import { endSessions } from '../sessions.ts'
-import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser, type User } from '../users.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { AUDIENCE } from '../tokens/access-token.ts'
+import { forgetTokens } from '../sign-in/one-time-tokens.ts'
+import { presentUser } from '../people/present.ts'
+import { endSessions } from '../sign-in/sessions.ts'
+import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser, type User } from '../people/users.ts'
 import { accountOf, changesOf } from './admin-user.ts'
 import { uuidOf } from './ids.ts'
 import { pageLinks, pageOf } from './pages.ts'
@@ -50,7 +50,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         const user = await createUser(tx, account)
         const { ban_duration } = request.body
         const changed = ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: roleOf(user.app_metadata) } })
+        await app.audit.append(tx, { ...authorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: roleOf(user.app_metadata) } })
         return changed
       }))
     }
@@ -80,7 +80,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         const changes = changesOf(body, await getUserToChange(tx, id))
         const user = await updateUser(tx, id, { ...changes, ...(isNewPassword ? { password_hash, new_email: null } : {}) })
         if (isNewPassword) await endSessions(tx, id, 'global')
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_modificato', object: `user:${id}`, details: detailsOf(body, user) })
+        await app.audit.append(tx, { ...authorOf(request), action: 'utente_modificato', object: `user:${id}`, details: detailsOf(body, user) })
         return user
       })
       await settled()
@@ -98,7 +98,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       const soft = request.body.should_soft_delete === true
       await db.transaction(async (tx) => {
         await deleteUser(tx, id, soft)
-        await app.audit.append(tx, { ...actorOf(request), action: 'utente_eliminato', object: `user:${id}`, details: { soft } })
+        await app.audit.append(tx, { ...authorOf(request), action: 'utente_eliminato', object: `user:${id}`, details: { soft } })
       })
       await settled()
       return {}

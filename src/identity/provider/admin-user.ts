@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { AdminUserBody } from '#schemas/auth/requests.ts'
-import { isEmail, normalizeEmail } from '../email.ts'
+import { isEmail, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
-import { storableMetadata } from '../metadata.ts'
-import { isKnownHash, type Passwords } from '../passwords.ts'
-import { strongPassword } from '../strong-password.ts'
-import { mergeMetadata, type NewUser, type User, type UserChange } from '../users.ts'
+import { storableMetadata } from '../people/metadata.ts'
+import { isKnownHash, type Passwords } from '../sign-in/passwords.ts'
+import { strongPassword } from '../sign-in/strong-password.ts'
+import { mergeMetadata, type NewUser, type User, type UserChange } from '../people/users.ts'
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/

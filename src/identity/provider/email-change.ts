@@ -3,8 +3,8 @@ import { users } from '#drizzle/tables/index.ts'
 import type { Keys } from '#src/keys.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { forgetTokens, issueToken, provenHalf, type TokenKind, type TokenRow } from '../one-time-tokens.ts'
-import { getUser, updateUser, type User } from '../users.ts'
+import { forgetTokens, issueToken, provenHalf, type TokenKind, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import { getUser, updateUser, type User } from '../people/users.ts'
 import type { MailFlows, Way } from './mail-flows.ts'
 
 /** All that a change of address has left behind. */

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { AuditAction } from '#src/plugins/audit/actions.ts'
 import { plainAddress } from '#src/plugins/mail/address.ts'
-import { actorOf } from '../directory.ts'
-import { isEmail, normalizeEmail } from '../email.ts'
+import { isEmail, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
-import { beginFlow, challengeOf, safeRedirect } from '../flow-states.ts'
-import { composeMail, type MailKind } from '../mails.ts'
-import { issueToken, type Secrets, type TokenKind } from '../one-time-tokens.ts'
-import { updateUser, type User, type UserChange } from '../users.ts'
+import { beginFlow, challengeOf, safeRedirect } from '../sign-in/flow-states.ts'
+import { composeMail, type MailKind } from '../sign-in/mails.ts'
+import { issueToken, type Secrets, type TokenKind } from '../sign-in/one-time-tokens.ts'
+import { updateUser, type User, type UserChange } from '../people/users.ts'
 import { mailLimits, unhurried, type MailLimits } from './mail-limits.ts'
 import type { ProviderOptions } from './routes.ts'
 
@@ -97,7 +97,7 @@ export function mailFlows (app: FastifyInstance, { config, keys }: Omit<Provider
       return changed
     },
     async note (tx, request, action, user, details) {
-      await app.audit.append(tx, { ...actorOf(request), action, object: `user:${user.id}`, details })
+      await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
     },
     async alike (request, reply, kind, address, work) {
       await limits.mail(request, reply, kind, address)

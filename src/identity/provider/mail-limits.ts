@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Keys } from '#src/keys.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
-import type { MailKind } from '../mails.ts'
+import type { MailKind } from '../sign-in/mails.ts'
 import type { ProviderOptions } from './routes.ts'
 
 const MAIL_EVERY_MS = 60_000

@@ -4,12 +4,12 @@ import { Nothing } from '#schemas/auth/answers.ts'
 import { EmptyBody, IdentityParams, LogoutQuery, RedirectQuery, UserUpdate } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
-import { actorOf } from '../directory.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
-import { unlinkIdentity } from '../identities.ts'
-import { presentUser } from '../present.ts'
-import { endSessions } from '../sessions.ts'
-import { getUser } from '../users.ts'
+import { unlinkIdentity } from '../people/identities.ts'
+import { presentUser } from '../people/present.ts'
+import { endSessions } from '../sign-in/sessions.ts'
+import { getUser } from '../people/users.ts'
 import { uuidOf } from './ids.ts'
 import { changeOwnAccount } from './own-account.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -49,7 +49,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
       const { userId, sessionId } = request.principal!
       await db.transaction(async (tx) => {
         await endSessions(tx, userId!, scope, sessionId)
-        await app.audit.append(tx, { ...actorOf(request), action: 'uscita', object: `user:${userId}`, details: { scope } })
+        await app.audit.append(tx, { ...authorOf(request), action: 'uscita', object: `user:${userId}`, details: { scope } })
       })
       await settled()
       return await reply.code(204).send(null)
@@ -66,7 +66,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
       const identity_id = uuidOf(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
         await unlinkIdentity(tx, principal!.userId!, identity_id)
-        await app.audit.append(tx, { ...actorOf(request), action: 'identita_scollegata', object: `user:${principal!.userId}`, details: { identity_id } })
+        await app.audit.append(tx, { ...authorOf(request), action: 'identita_scollegata', object: `user:${principal!.userId}`, details: { identity_id } })
       })
       return {}
     }

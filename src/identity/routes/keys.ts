@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
 import { AmbitoInsufficiente, NonAutorizzato } from '#src/errors.ts'
-import { actorOf } from '../directory.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
-import { listKeys, mintKey, revokeKey } from '../key-store.ts'
+import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 
 const tags = ['Chiavi API']
 
@@ -20,7 +20,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     schema: { operationId: 'mintChiave', tags, summary: 'Una nuova chiave API di chi chiama, mostrata solo ora', querystring: MintQuery, response: { 200: MintedKey } },
     handler: async (request) => await app.db.transaction(async (tx) => {
       const minted = await mintKey(tx, apiKeys, request.principal!.userId!, request.query)
-      await app.audit.append(tx, { ...actorOf(request), action: 'chiave_creata', object: `key:${minted.id}`, details: { expires_at: minted.expires_at } })
+      await app.audit.append(tx, { ...authorOf(request), action: 'chiave_creata', object: `key:${minted.id}`, details: { expires_at: minted.expires_at } })
       return minted
     })
   })
@@ -55,7 +55,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       if (whose === '') throw new ChiaveNonTrovata()
       await app.db.transaction(async (tx) => {
         if (!await revokeKey(tx, id, whose)) throw new ChiaveNonTrovata()
-        await app.audit.append(tx, { ...actorOf(request), action: 'chiave_revocata', object: `key:${id}` })
+        await app.audit.append(tx, { ...authorOf(request), action: 'chiave_revocata', object: `key:${id}` })
       })
       await settled()
       return { message: 'Chiave revocata', status: 200 }

@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Entrance, OperatorBody, OperatorList, UserList } from '#schemas/operator.ts'
-import { actorOf } from '../directory.ts'
-import { isAdmin } from '../roles.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { isAdmin } from '../people/roles.ts'
 
 const tags = ['Utenti']
 
@@ -24,7 +24,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/operators',
     config: { access: 'admin' },
     schema: { operationId: 'createOperatore', tags, summary: 'Crea un operatore', body: OperatorBody, response: { 200: Ref(AuthUser) } },
-    handler: async (request) => await directory.createOperator(request.body, actorOf(request))
+    handler: async (request) => await directory.createOperator(request.body, authorOf(request))
   })
 
   app.route({

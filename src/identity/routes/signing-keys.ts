@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
 import { acceptNoBody } from '#src/plugins/json.ts'
-import { actorOf } from '../directory.ts'
 
 /** The keys that sign access tokens, for whoever must replace them before their time. */
 const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -22,7 +22,7 @@ const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { immediate = false } = request.body
       const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
-        await app.audit.append(tx, { ...actorOf(request), action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}`, details: { immediate } })
+        await app.audit.append(tx, { ...authorOf(request), action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}`, details: { immediate } })
       })
       await settled()
       const message = immediate

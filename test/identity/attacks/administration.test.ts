@@ -1,5 +1,5 @@
 import t from 'tap'
-import { issueToken } from '#src/identity/one-time-tokens.ts'
+import { issueToken } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createKeys } from '#src/keys.ts'
 import { as, bearer, isLetIn } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'

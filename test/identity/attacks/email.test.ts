@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isEmail, normalizeEmail } from '#src/identity/email.ts'
+import { isEmail, normalizeEmail } from '#src/identity/people/email.ts'
 
 const ACCENTS = ['', '\u0301', '\u0307', '\u0323', '\u0308\u0301']
 

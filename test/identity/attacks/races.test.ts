@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import t from 'tap'
-import { beginFlow, grantCode } from '#src/identity/flow-states.ts'
+import { beginFlow, grantCode } from '#src/identity/sign-in/flow-states.ts'
 import { as, bearer } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'
 

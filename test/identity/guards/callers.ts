@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
 import { api_keys, users } from '#drizzle/tables/index.ts'
 import { SCOPES, type Scope } from '#schemas/api-key.ts'
-import { mintKey } from '#src/identity/key-store.ts'
-import { endSessions } from '#src/identity/sessions.ts'
-import { deleteUser } from '#src/identity/users.ts'
+import { mintKey } from '#src/identity/keys/key-store.ts'
+import { endSessions } from '#src/identity/sign-in/sessions.ts'
+import { deleteUser } from '#src/identity/people/users.ts'
 import type { Access } from '#src/plugins/auth.ts'
-import type { Role } from '#src/identity/roles.ts'
+import type { Role } from '#src/identity/people/roles.ts'
 import { API_KEY, signIn, type TestApp } from '#test/helper.ts'
 
 /** What a guard protects. */

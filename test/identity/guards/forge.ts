@@ -1,6 +1,6 @@
 import { createHmac, sign, type KeyLike } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { machineSecret } from '#src/identity/machine-tokens.ts'
+import { machineSecret } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/keys.ts'
 import { signIn } from '#test/helper.ts'
 

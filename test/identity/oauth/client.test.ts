@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createUser, findUser } from '#src/identity/users.ts'
+import { createUser, findUser } from '#src/identity/people/users.ts'
 import { acts, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
 
 const ANNA = {

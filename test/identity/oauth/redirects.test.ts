@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { safeRedirect } from '#src/identity/flow-states.ts'
+import { safeRedirect } from '#src/identity/sign-in/flow-states.ts'
 import { FRONT_END, setting, SIGNUP } from './setting.ts'
 
 const CONFIG = { PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'] }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addIdentity, recountProviders } from '#src/identity/users.ts'
+import { addIdentity, recountProviders } from '#src/identity/people/users.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const { app, open, person, signedIn } = await provider(t)

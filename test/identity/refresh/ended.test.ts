@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { encodeRefreshToken } from '#src/identity/refresh-token.ts'
-import { deleteUser } from '#src/identity/users.ts'
+import { encodeRefreshToken } from '#src/identity/tokens/refresh-token.ts'
+import { deleteUser } from '#src/identity/people/users.ts'
 import { build } from '#test/helper.ts'
 import { age, chain, holder, refresh, refreshed, standing, turns } from './holder.ts'
 

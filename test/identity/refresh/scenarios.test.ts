@@ -1,5 +1,5 @@
 import t from 'tap'
-import { REUSE_INTERVAL_MS } from '#src/identity/refresh-token.ts'
+import { REUSE_INTERVAL_MS } from '#src/identity/tokens/refresh-token.ts'
 import { build } from '#test/helper.ts'
 import { age, chain, holder, refresh, refreshed, standing, turns } from './holder.ts'
 

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import * as bcrypt from '@node-rs/bcrypt'
 import fc from 'fast-check'
 import t from 'tap'
-import { COMMON_PASSWORDS } from '#src/identity/common-passwords.ts'
-import { createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns } from '#src/identity/passwords.ts'
+import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
+import { createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns } from '#src/identity/sign-in/passwords.ts'
 
 const passwords = createPasswords()
 

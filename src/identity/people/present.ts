@@ -1,5 +1,5 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { AUDIENCE } from './access-token.ts'
+import { AUDIENCE } from '../tokens/access-token.ts'
 import type { IdentityRow, User } from './users.ts'
 
 /** A user as Supabase Auth writes one. */

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { api_keys, sessions, users } from '#drizzle/tables/index.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Principal, Refusal } from '#src/plugins/auth.ts'
-import type { Change, Changes } from './changes.ts'
-import { isAdmin, isPending } from './roles.ts'
+import type { Change, Changes } from '../changes.ts'
+import { isAdmin, isPending } from '../people/roles.ts'
 
 /** How a session, or the person behind a key, stands at present. */
 export interface Standing {

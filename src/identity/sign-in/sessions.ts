@@ -1,14 +1,14 @@
-import { and, desc, eq, ne } from 'drizzle-orm'
+import { and, desc, eq, lt, ne, not, sql } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
 import { identities, sessions, users } from '#drizzle/tables/index.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { signAccessToken } from './access-token.ts'
-import { AuthError } from './errors.ts'
-import { presentUser } from './present.ts'
-import { decodeRefreshToken, encodeRefreshToken, judgeRefresh } from './refresh-token.ts'
-import type { SigningKeys } from './signing-keys.ts'
-import { getUser, IDLE_DAYS, isBanned, liveSession, lockUser, withIdentities, type User, type UserRow } from './users.ts'
+import { signAccessToken } from '../tokens/access-token.ts'
+import { AuthError } from '../errors.ts'
+import { presentUser } from '../people/present.ts'
+import { decodeRefreshToken, encodeRefreshToken, judgeRefresh } from '../tokens/refresh-token.ts'
+import type { SigningKeys } from '../tokens/signing-keys.ts'
+import { getUser, IDLE_DAYS, isBanned, liveSession, lockUser, withIdentities, type User, type UserRow } from '../people/users.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
 
@@ -58,7 +58,8 @@ export async function beginSession (tx: Transaction, { id: user_id }: UserRow, m
  */
 export async function getSessionOwner (tx: Transaction, { userId, sessionId }: { userId: string, sessionId: string }): Promise<User> {
   const person = await lockUser(tx, userId)
-  const [session] = await tx.select({ id: sessions.id }).from(sessions).where(and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), liveSession))
+  const its = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), liveSession)
+  const [session] = await tx.select({ id: sessions.id }).from(sessions).where(its)
   if (!person || !session) throw new AuthError('session_not_found')
   if (isBanned(person.banned_until)) throw new AuthError('user_banned')
   return await withIdentities(tx, person)
@@ -128,4 +129,9 @@ export async function endSessions (tx: Transaction, userId: string, scope: 'glob
 /** A person's sessions that go on, the latest first. */
 export async function listSessions (db: Executor, userId: string): Promise<SessionRow[]> {
   return await db.select().from(sessions).where(and(eq(sessions.user_id, userId), liveSession)).orderBy(desc(sessions.updated_at))
+}
+
+/** Sessions that have ended by themselves a month ago; until then their clients are told that they have expired. */
+export async function forgetEndedSessions (db: Executor): Promise<void> {
+  await db.delete(sessions).where(and(not(liveSession), lt(sessions.updated_at, sql`now() - interval '30 days'`)))
 }

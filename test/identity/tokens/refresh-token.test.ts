@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeRefreshToken, encodeRefreshToken, judgeRefresh, REUSE_INTERVAL_MS } from '#src/identity/refresh-token.ts'
+import { decodeRefreshToken, encodeRefreshToken, judgeRefresh, REUSE_INTERVAL_MS } from '#src/identity/tokens/refresh-token.ts'
 
 const MAX = 2 ** 31 - 1
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -3,8 +3,8 @@ import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/t
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { normalizeEmail } from './email.ts'
-import { AuthError } from './errors.ts'
-import { forgetTokens } from './one-time-tokens.ts'
+import { AuthError } from '../errors.ts'
+import { forgetTokens } from '../sign-in/one-time-tokens.ts'
 import { isAdmin } from './roles.ts'
 
 export type UserRow = typeof users.$inferSelect

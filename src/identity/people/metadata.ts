@@ -1,5 +1,5 @@
 import type { Metadata } from '#drizzle/tables/index.ts'
-import { AuthError } from './errors.ts'
+import { AuthError } from '../errors.ts'
 
 /** They travel in every access token, a third longer in base64, and a request's headers have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }

@@ -1,4 +1,4 @@
-import { AuthError } from './errors.ts'
+import { AuthError } from '../errors.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from './passwords.ts'
 
 /** @throws AuthError weak_password with its reasons */

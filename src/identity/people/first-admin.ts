@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Config } from '#src/config.ts'
 import { isEmail } from './email.ts'
-import { PASSWORD_PROBLEMS, passwordProblems } from './passwords.ts'
+import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { countAdmins, createUser, deleteUser, findUser, updateUser } from './users.ts'
 
 export interface Account { email: string, password: string }

@@ -3,7 +3,7 @@ import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { flow_states } from '#drizzle/tables/index.ts'
 import type { Config } from '#src/config.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { AuthError } from './errors.ts'
+import { AuthError } from '../errors.ts'
 
 export type FlowState = typeof flow_states.$inferSelect
 

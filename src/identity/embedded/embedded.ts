@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { apiKeyFormat } from './api-keys.ts'
+import { apiKeyFormat } from '../keys/api-keys.ts'
 import { createAuthenticator } from './authenticator.ts'
-import { listenToChanges } from './changes.ts'
-import { embeddedDirectory } from './embedded-directory.ts'
-import type { Identity, IdentityParts } from './identity.ts'
-import { issuerOf, machineSecret } from './machine-tokens.ts'
-import type { TokenSigner } from './sessions.ts'
-import { createSigningKeys } from './signing-keys.ts'
+import { listenToChanges } from '../changes.ts'
+import { embeddedDirectory } from './directory.ts'
+import type { Identity, IdentityParts } from '../identity.ts'
+import { issuerOf, machineSecret } from '../tokens/machine-tokens.ts'
+import { forgetEndedSessions, type TokenSigner } from '../sign-in/sessions.ts'
+import { createSigningKeys } from '../tokens/signing-keys.ts'
 import { createStandings } from './standing.ts'
 
 /** The identity provider of this server itself. */
@@ -31,5 +31,6 @@ export function embeddedIdentity (app: FastifyInstance, { config, keys, password
       await signingKeys.rotateWhenOld((tx, { kid }) => app.audit.append(tx, { actor: 'sistema', action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}` }))
     }
   })
+  app.addJob({ name: 'ended-sessions', cron: '23 3 * * *', run: () => forgetEndedSessions(db) })
   return { authenticator, directory, apiKeys, passwords, signer, settled: changes.settled }
 }

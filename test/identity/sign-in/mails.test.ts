@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import t from 'tap'
-import { composeMail, type MailKind } from '#src/identity/mails.ts'
+import { composeMail, type MailKind } from '#src/identity/sign-in/mails.ts'
 import { bareWorker } from '#test/plugins/mail/posting.ts'
 import { startSmtp } from '#test/smtp.ts'
 
