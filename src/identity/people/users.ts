@@ -200,7 +200,8 @@ export async function countAdmins (db: Executor): Promise<number> {
 export const IDLE_DAYS = 14
 
 /** Sessions that go on. */
-export const liveSession = sql`${sessions.not_after} > now() and coalesce(${sessions.refreshed_at}, ${sessions.created_at}) > now() - make_interval(days => ${IDLE_DAYS})`
+export const liveSession = sql`(${sessions.not_after} > now()
+  and coalesce(${sessions.refreshed_at}, ${sessions.created_at}) > now() - make_interval(days => ${IDLE_DAYS}))`
 
 /** The e-mail identity says what the account says. */
 async function followEmail (tx: Transaction, { id, email, email_confirmed_at }: UserRow): Promise<void> {

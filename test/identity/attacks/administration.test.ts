@@ -131,5 +131,11 @@ t.test('a person whom an administrator changes', async (t) => {
     t.match(await sql`select actor, object, details from audit_log where action = 'utente_modificato' order by id desc limit 1`, [
       { actor: 'service', object: `user:${id}`, details: { fields: ['email_confirm', 'user_metadata'] } }
     ])
+    const until = (await put(id, { app_metadata: { role: 'operator', roles: ['admin'] }, ban_duration: '1h' })).json<{ banned_until: string }>().banned_until
+    await put(id, { ban_duration: 'none' })
+    t.strictSame((await sql`select details from audit_log where action = 'utente_modificato' order by id desc limit 2`).map(({ details }) => details), [
+      { fields: ['ban_duration'], banned_until: null },
+      { fields: ['app_metadata', 'ban_duration'], role: 'operator admin', banned_until: until }
+    ], 'rights with what they have become')
   })
 })

@@ -40,7 +40,8 @@ t.test('nothing that somebody writes of themselves is a right, wherever they put
     const before = [403, 403, user.app_metadata, letIn]
     const { app_metadata: _app, ...rest } = RIGHTS
     const bodies = [
-      { data: RIGHTS }, { data: { deeper: { data: RIGHTS } } }, rest, { user_metadata: RIGHTS }, { data: { app_metadata: RIGHTS, user: { app_metadata: RIGHTS } } }
+      { data: RIGHTS }, { data: { deeper: { data: RIGHTS } } }, rest, { user_metadata: RIGHTS },
+      { data: { app_metadata: RIGHTS, user: { app_metadata: RIGHTS } } }
     ]
     for (const body of bodies) t.equal((await put(body)).statusCode, 200)
     for (const body of [RIGHTS, { app_metadata: {} }, { data: {}, app_metadata: { role: 'operator' } }]) t.match((await put(body)).json(), { error_code: 'not_admin' })
