@@ -66,7 +66,6 @@ export const UltimoAmministratore = createError('ULTIMO_AMMINISTRATORE', 'L’ul
 export const ProviderNonCollegato = createError('PROVIDER_NON_COLLEGATO', 'All’account non è collegato il provider «%s»', 404)
 export const UnicaIdentita = createError('UNICA_IDENTITA', 'È l’unico modo di accedere a questo account: non può essere scollegato', 409)
 export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
-export const UtenteNonTrovato = createError('UTENTE_NON_TROVATO', 'Utente non trovato', 404)
 export const AmministrazioneNonDisponibile = createError(
   'AMMINISTRAZIONE_NON_DISPONIBILE', 'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY', 503
 )

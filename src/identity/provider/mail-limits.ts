@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Keys } from '#src/keys.ts'
+import { network } from '#src/plugins/limits.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 import type { MailKind } from '../sign-in/mails.ts'
 import type { ProviderOptions } from './routes.ts'
@@ -39,11 +40,11 @@ export function mailLimits (app: FastifyInstance, { config, keys }: Pick<Provide
 
   return {
     async mail (request, reply, kind, address) {
-      await askers(request, reply, request.ip)
+      await askers(request, reply, network(request.ip))
       await mails(request, reply, veiled(keys, kind, address))
     },
     code: (request, reply, address) => codes(request, reply, veiled(keys, address)),
-    proof: (request, reply) => provers(request, reply, request.ip)
+    proof: (request, reply) => provers(request, reply, network(request.ip))
   }
 }
 

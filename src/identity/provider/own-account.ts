@@ -69,7 +69,8 @@ export function changeOwnAccount (app: FastifyInstance, { config, keys, flows }:
     strongPassword(password, user.email)
     // A session by recovery or invitation is as fresh as any other: it lets the password be set for a day.
     const [session] = await db.select({ created_at: sessions.created_at }).from(sessions).where(eq(sessions.id, sessionId))
-    const isFresh = session !== undefined && Date.now() - session.created_at.getTime() < FRESH_MS
+    if (!session) throw new AuthError('session_not_found')
+    const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
     if (current !== undefined) {
       await countAttempt(request, reply, user.email)
       if (!await passwords.verify(user.password_hash, current)) throw new AuthError('current_password_invalid')

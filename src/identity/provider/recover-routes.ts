@@ -82,6 +82,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
   app.route({
     method: 'GET',
     url: '/reauthenticate',
+    // Whoever only looks is not written to.
+    exposeHeadRoute: false,
     config: { access: 'user' },
     schema: { operationId: 'authReauthenticate', tags, summary: 'Chiede un codice per cambiare la password', response: { 200: Nothing } },
     handler: async (request, reply) => {
