@@ -1,4 +1,4 @@
-.PHONY: start test bench check tour
+.PHONY: start test bench check
 
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
@@ -16,10 +16,6 @@ start: node_modules/.production
 # Installs and passes the tests.
 test: node_modules/.development
 	npm test
-
-# The identity provider seen by the official client, against a running server.
-tour: node_modules/.development
-	npm run -s tour
 
 # Speed, as ratios against a bare peer in the same run.
 bench: node_modules/.development
