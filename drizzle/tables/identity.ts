@@ -103,7 +103,7 @@ export const flow_states = pgTable('flow_states', {
 export const one_time_tokens = pgTable('one_time_tokens', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
-  /** signup · recovery · magiclink · invite · email_change · reauthentication */
+  /** See `TokenKind` in `src/identity/sign-in/one-time-tokens.ts`. */
   kind: text().notNull(),
   /** The address it went to. */
   sent_to: text().notNull(),

@@ -1,7 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { JWT } from '@fastify/jwt'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import type { Authenticator, Principal, Refusal } from '#src/plugins/auth.ts'
+import { secretComparer, type Authenticator, type Principal, type Refusal } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
 import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type Signature, type Verified } from '../tokens/bearer.ts'
@@ -106,12 +105,4 @@ function judge ({ admin, pending, expiresAt }: Known, { userId, isRevoked }: See
 /** The token with which a person came; undefined when they came by another way. */
 export function tokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
   return sessionId !== undefined && principal?.sessionId === sessionId ? headers.authorization?.replace(/^Bearer /i, '') : undefined
-}
-
-/** Compares in constant time, whatever the length of what is presented. */
-function secretComparer (secret: string | undefined): (presented: string) => boolean {
-  if (secret === undefined) return () => false
-  const digest = (text: string) => hash('sha256', text, 'buffer')
-  const expected = digest(secret)
-  return (presented) => timingSafeEqual(digest(presented), expected)
 }
