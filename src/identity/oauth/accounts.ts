@@ -3,6 +3,7 @@ import { api_keys, flow_states, identities, one_time_tokens, sessions, users, ty
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { endSessions } from '../sign-in/sessions.ts'
+import { isStorable } from '../people/metadata.ts'
 import { addIdentity, findUser, getUser, insertUser, isBanned, liveSession, recountProviders, updateUser, type IdentityRow, type User } from '../people/users.ts'
 import { noEmail, unverifiedEmail } from './problems.ts'
 import type { Profile } from './profile.ts'
@@ -110,8 +111,10 @@ async function takeOver (tx: Transaction, { id }: User, identityId?: string): Pr
 async function settle (tx: Transaction, { id, email_confirmed_at, invited_at, user_metadata }: User, { metadata }: Profile): Promise<User> {
   // Of an account that nobody had confirmed, whatever was said of its owner is forgotten, unless an administrator had said it.
   const known = email_confirmed_at === null && invited_at === null ? {} : user_metadata
+  const merged = { ...known, ...metadata, ...ownNames(known) }
   await updateUser(tx, id, {
-    user_metadata: { ...known, ...metadata, ...ownNames(known) },
+    // What does not fit beside their own words is left out: their tokens would be too long to be taken.
+    user_metadata: isStorable(merged) ? merged : known,
     ...(email_confirmed_at === null ? { email_confirmed_at: new Date() } : {})
   })
   await recountProviders(tx, id)

@@ -14,7 +14,7 @@ export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGES
   return metadata
 }
 
-function isStorable (metadata: Metadata, longest: number): boolean {
+export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean {
   let holds = true
   try {
     const json = JSON.stringify(metadata, (key, value: unknown) => {
