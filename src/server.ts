@@ -5,7 +5,7 @@ import { releaseMemory, speedUpLoading } from './loading.ts'
 async function start (): Promise<void> {
   speedUpLoading()
   const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] = await Promise.all([
-    import('./app.ts'), import('./config.ts'), import('./identity/people/first-admin.ts'), import('close-with-grace')
+    import('./app.ts'), import('./config/config.ts'), import('./identity/people/first-admin.ts'), import('close-with-grace')
   ])
   const config = readConfig(process.env)
   const app = await build({ config })

@@ -3,7 +3,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import Fastify, { type RouteHandlerMethod } from 'fastify'
 import t from 'tap'
 import { Closed, Day, ErrorBody, Nullable, Ref } from '#schemas/common.ts'
-import { sendJson } from '#src/plugins/json.ts'
+import { sendJson } from '#src/plugins/no-body.ts'
 import { schemaController } from '#src/plugins/validation.ts'
 import { checkPayloads } from './payload-check.ts'
 

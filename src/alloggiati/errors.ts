@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { ShapedError } from '#src/errors.ts'
+import { ShapedError } from '#src/lib/errors.ts'
 
 /** Why a submission failed, with the text that a person reads. The code is also `dettagli.codice_errore` unless the service gave its own. */
 const CAUSES = {

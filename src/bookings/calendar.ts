@@ -1,9 +1,9 @@
 import { asc, sql } from 'drizzle-orm'
 import { prenotazioni as t } from '#drizzle/tables/index.ts'
 import type { CalendarQuery } from '#schemas/booking.ts'
-import { CampiNonValidi } from '#src/errors.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { addDays, dayInRome, isDay, type Day } from '#src/time.ts'
+import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
 
 const LAST_DAY = '9999-12-31'
 

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, type SQL } from 'drizzle
 import { prenotazioni as t } from '#drizzle/tables/index.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { decodeCursor, type Position } from '#src/plugins/paging.ts'
+import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { asJson, bookingColumns } from './columns.ts'
 
 /** Rows fetched at a time: what a full list holds in memory. */

@@ -1,6 +1,6 @@
 import { MAX_NOTTI, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
-import { CampiNonValidi } from '#src/errors.ts'
-import { addDays, daysBetween, isDay, type Day } from '#src/time.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 
 export interface Stay { check_in: Day, check_out: Day }
 

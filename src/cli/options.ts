@@ -1,4 +1,4 @@
-import { isDay } from '#src/time.ts'
+import { isDay } from '#src/lib/time.ts'
 import { usageError } from './errors.ts'
 
 /* Readers of option values, for `commander`: what does not fit is a wrong use that names the option. */

@@ -46,7 +46,7 @@ const AUTH_ERRORS = {
 
 export type AuthErrorCode = keyof typeof AUTH_ERRORS
 
-/** An error in the words of Supabase Auth; `src/identity/provider/errors.ts` writes it as its clients read it. */
+/** An error in the words of Supabase Auth; `src/identity/protocol/errors.ts` writes it as its clients read it. */
 export class AuthError extends Error {
   readonly code: AuthErrorCode
   readonly statusCode: number

@@ -1,5 +1,5 @@
-import type { Config } from '#src/config.ts'
-import type { Keys } from '#src/keys.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { ApiKeyFormat } from './keys/api-keys.ts'
 import type { Changes } from './changes.ts'

@@ -2,8 +2,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Scope } from '#schemas/api-key.ts'
-import type { Config } from '#src/config.ts'
-import { AccountInAttesa, AmbitoInsufficiente, NonAutenticato, NonAutorizzato, ServeUnaPersona } from '#src/errors.ts'
+import type { Config } from '#src/config/config.ts'
+import { AccountInAttesa, AmbitoInsufficiente, NonAutenticato, NonAutorizzato, ServeUnaPersona } from '#src/lib/errors.ts'
 
 /** Who may call a route. `user`: a person with a bearer token, not a key. `cookie`: a browser, by what its scope checks (`cookieGuard`). */
 export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import fp from 'fastify-plugin'
-import { ServizioOccupato } from '#src/errors.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 
 /** How long a client may still take to send a body: nothing has been done for it yet. */
 const BODY_WITHIN_MS = 3000

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
-import { ShapedError } from '#src/errors.ts'
+import { ShapedError } from '#src/lib/errors.ts'
 import { databaseProblem } from './database/problems.ts'
 import { fieldErrors } from './validation-messages.ts'
 

@@ -2,8 +2,8 @@ import { and, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/index.ts'
-import { CampiNonValidi, ChiaveInCorso, ChiaveRiusata } from '#src/errors.ts'
-import type { Keys } from '#src/keys.ts'
+import { CampiNonValidi, ChiaveInCorso, ChiaveRiusata } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -3,8 +3,8 @@ import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '#src/config.ts'
-import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/errors.ts'
+import type { Config } from '#src/config/config.ts'
+import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 

@@ -4,7 +4,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
-import type { Config } from '#src/config.ts'
+import type { Config } from '#src/config/config.ts'
 
 /** The package's version is the API's. */
 const { version: VERSION } = createRequire(import.meta.url)('../../package.json') as { version: string }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Closed, OneOf } from '#schemas/common.ts'
-import { ServizioOccupato } from '#src/errors.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 
 const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ stato: 'ok' }] })
 

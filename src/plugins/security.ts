@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import helmet from 'helmet'
 import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:http'
 import { Socket } from 'node:net'
-import type { Config } from '#src/config.ts'
+import type { Config } from '#src/config/config.ts'
 
 /**
  * Helmet's headers for a service without pages, worked out once: they are the same for every answer, and its plugin would work

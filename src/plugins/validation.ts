@@ -1,7 +1,7 @@
 import { Ajv, type Options } from 'ajv'
 import formatsPlugin from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
-import { isDay } from '#src/time.ts'
+import { isDay } from '#src/lib/time.ts'
 
 // The package is CommonJS: under Node's ESM its default export hangs one level deeper than its types say.
 const addFormats = formatsPlugin.default

@@ -2,7 +2,7 @@ import t from 'tap'
 import { build } from '#test/helper.ts'
 import { single, soggiorno, today } from './rules/samples.ts'
 import { guestNo, held, invio, production, rowsReply, standIn } from './stand-in.ts'
-import { answer } from './soap/server.ts'
+import { answer } from './service/soap/server.ts'
 
 const TODAY = { TODAY: today }
 const body = (changes: object = {}) => ({ ospiti: [single(changes)], prenotazione: soggiorno })

@@ -4,7 +4,7 @@ import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
-import { answer } from './soap/server.ts'
+import { answer } from './service/soap/server.ts'
 import { guestNo, held, invio, loginReply, production, productionEnviron, rowsReply, standIn, until } from './stand-in.ts'
 
 /* What is written before the first byte leaves, and what that is worth when a process dies or sleeps. */

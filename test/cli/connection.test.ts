@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { selfSigned } from '#test/alloggiati/soap/certificate.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { API_KEY } from '#test/helper.ts'
 import { errorOf, user } from './process.ts'
 import { site } from './site.ts'

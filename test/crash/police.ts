@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { MISBEHAVIOURS } from '#test/alloggiati/misbehaviours/table.ts'
 import { KEPT } from '#test/alloggiati/misbehaviours/police.ts'
 import { oracle } from '#test/alloggiati/oracle.ts'
-import { answer } from '#test/alloggiati/soap/server.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { Chance } from './chance.ts'
 

@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { build } from '#src/app.ts'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 
 /*
  * The server, with a way to die. CRASH_STEP and CRASH_TIMES: at that step of a submission, when it is reached for that time, this

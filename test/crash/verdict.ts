@@ -1,5 +1,5 @@
 import { openRow } from '#src/alloggiati/ledger/rows.ts'
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'

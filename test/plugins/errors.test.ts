@@ -2,7 +2,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { idempotency_keys } from '#drizzle/tables/index.ts'
 import { Closed } from '#schemas/common.ts'
-import { ServizioOccupato } from '#src/errors.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, openSocket, target } from '#test/raw.ts'
 

@@ -1,4 +1,4 @@
-import type { Day } from '#src/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import { compile, day, holds, integer, load, sex, text, write, type Column } from './content.ts'
 import { LAYOUT, LENGTH, LENGTH_FILE_UNICO, type FieldName, type LayoutField } from './layout.ts'
 

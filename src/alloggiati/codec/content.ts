@@ -164,7 +164,7 @@ function twoDigits (at: number): number {
   return tens >= 0 && tens <= 9 && units >= 0 && units <= 9 ? tens * 10 + units : -1
 }
 
-/** The calendar of `isDay` in src/time.ts (there is no year 0000) on numbers: a `Date` would cost more than the whole line. */
+/** The calendar of `isDay` in src/lib/time.ts (there is no year 0000) on numbers: a `Date` would cost more than the whole line. */
 function exists (century: number, year: number, month: number, day: number): boolean {
   if (century < 0 || year < 0 || century + year === 0 || day < 1 || month < 1 || month > 12) return false
   if (month !== 2) return day <= (month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31)

@@ -1,9 +1,9 @@
 import { and, eq, inArray, lte } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/index.ts'
-import { addDays, instantInRome } from '#src/time.ts'
+import { addDays, instantInRome } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
-import { OPEN_STATES, unfiledBookings } from './deadlines.ts'
-import { daysWithoutReceipt } from './missing-receipts.ts'
+import { OPEN_STATES, unfiledBookings } from './unfiled-bookings.ts'
+import { daysWithoutReceipt } from '../receipts/missing-days.ts'
 
 const MINUTE_MS = 60_000
 /** Before the legal deadline. */

@@ -1,5 +1,5 @@
-import type { EsitoOperazioneServizio, ElencoSchedineEsito } from '../soap/contract.ts'
-import { AlloggiatiCredentialsError, SoapTransportError } from '../soap/errors.ts'
+import type { EsitoOperazioneServizio, ElencoSchedineEsito } from '../service/soap/contract.ts'
+import { AlloggiatiCredentialsError, SoapTransportError } from '../service/soap/errors.ts'
 
 /** What a Send is known to have done, in the words of the ledger's tables. */
 export interface Verdict {

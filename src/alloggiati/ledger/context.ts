@@ -1,11 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Audit } from '#src/plugins/audit/log.ts'
-import type { Head } from '#src/plugins/chain-head.ts'
+import type { Head } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import type { Clock } from '#src/time.ts'
-import type { PoliceService } from '../service.ts'
+import type { Clock } from '#src/lib/time.ts'
+import type { PoliceService } from '../service/police-service.ts'
 
 /** What the ledger works with. */
 export interface LedgerContext {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
 import { invii, invii_tentativi as attempts } from '#drizzle/tables/index.ts'
-import { dayInRome } from '#src/time.ts'
+import { dayInRome } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
 import { holdOrStop } from './hold.ts'
 import { LEASE, move } from './moves.ts'

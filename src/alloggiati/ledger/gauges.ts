@@ -1,11 +1,11 @@
 import { and, count, eq, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { invii } from '#drizzle/tables/index.ts'
-import { addDays, daysBetween } from '#src/time.ts'
+import { addDays, daysBetween } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
-import { unfiledBookings } from './deadlines.ts'
+import { unfiledBookings } from './unfiled-bookings.ts'
 import { openHold } from './hold.ts'
-import { daysWithoutReceipt } from './missing-receipts.ts'
+import { daysWithoutReceipt } from '../receipts/missing-days.ts'
 import { STATES } from './states.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000

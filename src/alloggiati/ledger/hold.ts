@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as holds } from '#drizzle/tables/index.ts'
-import type { Head } from '#src/plugins/chain-head.ts'
+import type { Head } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 
 export interface Hold { motivo: string, chi: string, dal: string }

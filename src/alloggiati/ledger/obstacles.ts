@@ -1,5 +1,5 @@
 import type { DecisionBody, InvioDetail } from '#schemas/invio.ts'
-import { arrivalWindowOpen, type Day } from '#src/time.ts'
+import { arrivalWindowOpen, type Day } from '#src/lib/time.ts'
 import type { RowOutcome } from './moves.ts'
 
 /** What is known of a submission that is to be decided on. */

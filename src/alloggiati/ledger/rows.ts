@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { invii_schedine as schedine } from '#drizzle/tables/index.ts'
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { RowOutcome } from './moves.ts'
 

@@ -2,9 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { Apartment, ApartmentAnswer, ApartmentBody, ApartmentList, ApartmentParams, ApartmentRefused } from '#schemas/apartment.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
-import { addApartment, disableApartment, listApartments } from '../apartments.ts'
+import { addApartment, disableApartment, listApartments } from '../service/apartments.ts'
 import { CredenzialiMancanti } from '../errors.ts'
-import type { PoliceService } from '../service.ts'
+import type { PoliceService } from '../service/police-service.ts'
 
 const tags = ['Alloggiati Web']
 const refused = Type.Union([Ref(ApartmentRefused), Ref(ErrorBody)])

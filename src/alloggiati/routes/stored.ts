@@ -4,11 +4,11 @@ import { FileBody, InvioAnswer, InvioDuplicate, InvioFailure } from '#schemas/al
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { accept, type Desk } from '../accept.ts'
-import { filing } from '../filing.ts'
-import { fromBooking } from '../from-booking.ts'
+import { accept, type Desk } from '../schedine/accept.ts'
+import { filing } from '../schedine/filing.ts'
+import { fromBooking } from '../schedine/from-booking.ts'
 import { validate } from '../rules/validate.ts'
-import { submit } from '../submission.ts'
+import { submit } from '../schedine/submission.ts'
 
 const tags = ['Alloggiati Web']
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])

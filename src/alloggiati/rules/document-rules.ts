@@ -1,5 +1,5 @@
-import { LAYOUT } from '#src/alloggiati/codec/layout.ts'
-import { italianDay } from '#src/alloggiati/tables/days.ts'
+import { LAYOUT } from '../codec/layout.ts'
+import { italianDay } from '../tables/days.ts'
 import { unusualNumber } from './documents.ts'
 import { CON_DOCUMENTO, SENZA_DOCUMENTO } from './fields.ts'
 import type { Rule } from './rule.ts'

@@ -1,4 +1,4 @@
-import type { ErroreCampo } from '#src/alloggiati/codec/codec.ts'
+import type { ErroreCampo } from '../codec/codec.ts'
 
 /** The text fields of a guest, by their names in the API. */
 export const CAMPI_OSPITE = [

@@ -1,5 +1,5 @@
-import { LAYOUT } from '#src/alloggiati/codec/layout.ts'
-import { ageInYears, type Day } from '#src/time.ts'
+import { LAYOUT } from '../codec/layout.ts'
+import { ageInYears, type Day } from '#src/lib/time.ts'
 import type { Caso } from './case.ts'
 import { CON_DOCUMENTO } from './fields.ts'
 import type { Rule } from './rule.ts'

@@ -1,4 +1,4 @@
-import { inForce, italianDay } from '#src/alloggiati/tables/days.ts'
+import { inForce, italianDay } from '../tables/days.ts'
 import type { Caso } from './case.ts'
 import { ITALIA } from './fields.ts'
 import type { Rule, Valori } from './rule.ts'

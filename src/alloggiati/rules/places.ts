@@ -1,7 +1,7 @@
-import { inForce } from '#src/alloggiati/tables/days.ts'
-import type { Tables } from '#src/alloggiati/tables/tables.ts'
-import type { Comune, Stato } from '#src/alloggiati/tables/types.ts'
-import type { Day } from '#src/time.ts'
+import { inForce } from '../tables/days.ts'
+import type { Tables } from '../tables/tables.ts'
+import type { Comune, Stato } from '../tables/types.ts'
+import type { Day } from '#src/lib/time.ts'
 import { ITALIA } from './fields.ts'
 
 /** What a comune code stands for on a given day. */

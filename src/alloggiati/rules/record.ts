@@ -1,4 +1,4 @@
-import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
 import type { Caso } from './case.ts'
 import { CON_DOCUMENTO } from './fields.ts'
 import { isSex } from './person-rules.ts'

@@ -1,5 +1,5 @@
-import { italianDay } from '#src/alloggiati/tables/days.ts'
-import { addDays } from '#src/time.ts'
+import { italianDay } from '../tables/days.ts'
+import { addDays } from '#src/lib/time.ts'
 import type { Rule } from './rule.ts'
 
 /** Days that one schedina can announce (guide p. 7; record layout, field 3). */

@@ -1,4 +1,4 @@
-import { CodecError, encode, type RecordSchedina } from '#src/alloggiati/codec/codec.ts'
+import { CodecError, encode, type RecordSchedina } from '../codec/codec.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { casesOf, type Caso, type Input } from './case.ts'
 import { campoApi } from './fields.ts'

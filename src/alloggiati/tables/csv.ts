@@ -1,4 +1,4 @@
-import { isDay, type Day } from '#src/time.ts'
+import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
 import type { Appartamento, Codice, Comune, Stato, TablesData } from './types.ts'
 

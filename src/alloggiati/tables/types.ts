@@ -1,4 +1,4 @@
-import type { Day } from '#src/time.ts'
+import type { Day } from '#src/lib/time.ts'
 
 export interface Codice {
   codice: string

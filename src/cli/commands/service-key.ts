@@ -14,7 +14,7 @@ export async function printServiceKey ({ terminal: { env }, out }: Context): Pro
     throw new CliError(EXIT.failed, 'SERVER_NON_TROVATO', `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`)
   }
   const [{ ConfigError, readConfig }, { createKeys }, { serviceKey }] = await Promise.all([
-    import('#src/config.ts'), import('#src/keys.ts'), import('#src/identity/tokens/machine-tokens.ts')
+    import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/tokens/machine-tokens.ts')
   ])
   try {
     const config = readConfig(env)

@@ -6,7 +6,7 @@ import type { ApiKeyFormat } from '../keys/api-keys.ts'
 import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, type Verified } from '../tokens/bearer.ts'
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
-import type { Standings } from './standing.ts'
+import type { Standings } from './standings.ts'
 
 export interface AuthenticatorOptions {
   jwt: JWT

@@ -7,7 +7,7 @@ import type { Identity, IdentityParts } from '../identity.ts'
 import { issuerOf, machineSecret } from '../tokens/machine-tokens.ts'
 import { forgetEndedSessions, type TokenSigner } from '../sign-in/sessions.ts'
 import { createSigningKeys } from '../tokens/signing-keys.ts'
-import { createStandings } from './standing.ts'
+import { createStandings } from './standings.ts'
 
 /** The identity provider of this server itself. */
 export function embeddedIdentity (app: FastifyInstance, { config, keys, passwords }: IdentityParts): Identity {

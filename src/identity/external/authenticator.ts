@@ -7,7 +7,7 @@ import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVI
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { isAdmin, isStranger } from '../people/roles.ts'
 import { clientOf } from '../sign-in/sessions.ts'
-import type { Standing } from '../embedded/standing.ts'
+import type { Standing } from '../embedded/standings.ts'
 import type { Accounts } from './accounts.ts'
 import type { Jwks } from './jwks.ts'
 import type { KeyStandings } from './key-standings.ts'

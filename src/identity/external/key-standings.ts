@@ -3,7 +3,7 @@ import { api_keys } from '#drizzle/tables/index.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Changes } from '../changes.ts'
 import { isAdmin, isStranger } from '../people/roles.ts'
-import type { KeyStanding } from '../embedded/standing.ts'
+import type { KeyStanding } from '../embedded/standings.ts'
 import type { People } from './people.ts'
 import { remembered } from './remembered.ts'
 

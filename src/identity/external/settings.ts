@@ -1,5 +1,5 @@
-import { ConfigError, type Config } from '#src/config.ts'
-import { safeAddress } from '#src/addresses.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
+import { safeAddress } from '#src/lib/addresses.ts'
 
 /** Where the external provider is, and what it is asked with. */
 export interface ExternalSettings {

@@ -5,7 +5,7 @@ import { api_keys } from '#drizzle/tables/index.ts'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from './api-keys.ts'
-import type { KeyStanding } from '../embedded/standing.ts'
+import type { KeyStanding } from '../embedded/standings.ts'
 
 export interface PersonKeysOptions {
   apiKeys: ApiKeyFormat

@@ -1,4 +1,4 @@
-import type { Config } from '#src/config.ts'
+import type { Config } from '#src/config/config.ts'
 import { githubClient } from './github.ts'
 import { openidClient } from './openid.ts'
 import type { ProviderClient } from './provider-client.ts'

@@ -1,5 +1,5 @@
 import type { CustomFetch } from 'openid-client'
-import { isSafeAddress } from '#src/addresses.ts'
+import { isSafeAddress } from '#src/lib/addresses.ts'
 
 /** For one answer of a provider, from the connection to the last byte. */
 export const CONTACT_SECONDS = 10

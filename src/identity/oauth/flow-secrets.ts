@@ -1,4 +1,4 @@
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 
 /** What is kept of a way through a provider until it comes back, and nobody else knows. */
 export interface FlowSecrets {

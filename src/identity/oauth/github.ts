@@ -3,7 +3,7 @@ import { CONTACT_SECONDS, contact } from './contact.ts'
 import { providerProblem, unusable } from './problems.ts'
 import { profileOf } from './profile.ts'
 import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
-import { isPlainHttp, type OAuthProvider } from './providers.ts'
+import { isPlainHttp, type OAuthProvider } from '#src/config/oauth-providers.ts'
 
 /* https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
 const AUTHORIZE = 'https://github.com/login/oauth/authorize'

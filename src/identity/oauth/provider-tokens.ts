@@ -1,4 +1,4 @@
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 
 /** The provider's own tokens, which the client gets with its session. */
 export interface ProviderTokens { provider_token?: string, provider_refresh_token?: string }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { ConfigError, type Config } from '#src/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import { isEmail } from './email.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { countAdmins, createUser, deleteUser, findUser, updateUser } from './users.ts'

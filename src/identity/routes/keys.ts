@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
-import { AmbitoInsufficiente, NonAutorizzato } from '#src/errors.ts'
+import { AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'

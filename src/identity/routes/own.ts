@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NoBody, RevokeAnswer, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
-import { ServeUnaPersona } from '#src/errors.ts'
+import { ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Principal } from '#src/plugins/auth.ts'
-import { acceptNoBody } from '#src/plugins/json.ts'
+import { acceptNoBody } from '#src/plugins/no-body.ts'
 import type { Person } from '../directory.ts'
 
 const tags = ['Sessioni']

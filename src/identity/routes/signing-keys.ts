@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { acceptNoBody } from '#src/plugins/json.ts'
+import { acceptNoBody } from '#src/plugins/no-body.ts'
 
 /** The keys that sign access tokens, for whoever must replace them before their time. */
 const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {

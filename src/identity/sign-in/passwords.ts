@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import * as argon2 from '@node-rs/argon2'
 import * as bcrypt from '@node-rs/bcrypt'
-import { ServizioOccupato } from '#src/errors.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 import { COMMON_PASSWORDS } from './common-passwords.ts'
 
 /**

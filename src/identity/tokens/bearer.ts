@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Authenticator, Identified, Principal, Refusal } from '#src/plugins/auth.ts'
 import { AUDIENCE } from './access-token.ts'
-import type { Standing } from '../embedded/standing.ts'
+import type { Standing } from '../embedded/standings.ts'
 
 /** A person's token whose signature and claims hold. Whether its session still stands is another question. */
 export interface Verified {

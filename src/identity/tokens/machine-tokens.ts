@@ -1,6 +1,6 @@
 import { createSigner } from 'fast-jwt'
-import type { Config } from '#src/config.ts'
-import type { Keys } from '#src/keys.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 
 /** Roles of tokens that no person stands behind: the public key of the front end, and the key that may do everything. */
 export type MachineRole = 'anon' | 'service_role'

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { desc, gt, isNull, or, sql } from 'drizzle-orm'
 import { signing_keys as table } from '#drizzle/tables/index.ts'
-import type { Keys } from '#src/keys.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */

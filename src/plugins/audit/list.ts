@@ -1,8 +1,8 @@
 import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
 import { audit_log as t } from '#drizzle/tables/index.ts'
 import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
-import { decodeCursor, type Position } from '#src/plugins/paging.ts'
+import type { Executor } from '../database/connect.ts'
+import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { describe } from './actions.ts'
 
 /** The only order of the list: the newest first. */

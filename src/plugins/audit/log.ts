@@ -1,9 +1,9 @@
 import { desc, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { audit_log as t } from '#drizzle/tables/index.ts'
-import { RegistroNonDisponibile } from '#src/errors.ts'
-import type { Keys } from '#src/keys.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { RegistroNonDisponibile } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Executor, Transaction } from '../database/connect.ts'
 import type { AuditAction } from './actions.ts'
 import { linkHash, type AuditRow } from './link.ts'
 

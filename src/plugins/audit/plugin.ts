@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import fp from 'fastify-plugin'
 import { audit_log } from '#drizzle/tables/index.ts'
-import type { Config } from '#src/config.ts'
-import type { Keys } from '#src/keys.ts'
-import { chainHead } from '#src/plugins/chain-head.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { chainHead } from '../database/chain-head.ts'
 import { auditLog, type Audit } from './log.ts'
 import { verifyChain, type Verification } from './verify.ts'
 

@@ -1,8 +1,8 @@
 import { asc, gt } from 'drizzle-orm'
 import { audit_log as t } from '#drizzle/tables/index.ts'
-import type { Keys } from '#src/keys.ts'
-import type { Link } from '#src/plugins/chain-head.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Link } from '../database/chain-head.ts'
+import type { Executor } from '../database/connect.ts'
 import { linkHash } from './link.ts'
 
 /** What a walk through the log has found. */

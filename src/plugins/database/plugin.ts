@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
-import { ConfigError, type Config } from '#src/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import { connect, type Connection, type Database } from './connect.ts'
 import { migrate } from './migrate.ts'
 import { unreachable } from './problems.ts'

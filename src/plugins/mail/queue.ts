@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { and, asc, count, eq, lt, lte, sql } from 'drizzle-orm'
 import { mails } from '#drizzle/tables/index.ts'
-import { CampiNonValidi } from '#src/errors.ts'
-import type { Keys } from '#src/keys.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Database, Executor } from '../database/connect.ts'
 import { isOneLine, plainAddress } from './address.ts'
 import { REFUSED_LOGIN, type Failure } from './failure.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
 import { LAYOUT, type Field } from '#src/alloggiati/codec/layout.ts'
-import { isDay } from '#src/time.ts'
+import { isDay } from '#src/lib/time.ts'
 
 /** What a test may know of the codec: the table, and its plain reading in this file. */
 

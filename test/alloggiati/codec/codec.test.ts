@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decode, encode } from '#src/alloggiati/codec/codec.ts'
 import { LAYOUT, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
-import { isDay } from '#src/time.ts'
+import { isDay } from '#src/lib/time.ts'
 import { columnsOf, contentOf, fieldsOf, records, replaced, wrongContentOf } from './arbitraries.ts'
 import { golden } from './golden.ts'
 

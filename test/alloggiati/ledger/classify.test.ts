@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { classifyFailure, classifyLogin, classifyReply, type SendReply } from '#src/alloggiati/ledger/classify.ts'
-import { AlloggiatiCredentialsError, SoapFault, SoapTransportError, type FailureKind } from '#src/alloggiati/soap/errors.ts'
+import { AlloggiatiCredentialsError, SoapFault, SoapTransportError, type FailureKind } from '#src/alloggiati/service/soap/errors.ts'
 
 const names = fc.constantFrom('', 'TOKEN_NON_VALIDO', 'AUTENTICAZIONE_FALLITA', 'ERRORE_PARAMETRO_ERRATO', 'ERRORE_GENERICO', 'SCHEDINA_CAMPO_NON_CORRETTO')
 const outcome = fc.record({ esito: fc.boolean(), ErroreCod: fc.constantFrom('', '12', '100'), ErroreDes: names, ErroreDettaglio: fc.constant('') })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createClock, addDays } from '#src/time.ts'
+import { createClock, addDays } from '#src/lib/time.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/soap/server.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
 

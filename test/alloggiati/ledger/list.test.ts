@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { STATI, type Invio } from '#schemas/invio.ts'
 import { STATES } from '#src/alloggiati/ledger/states.ts'
-import { createClock } from '#src/time.ts'
+import { createClock } from '#src/lib/time.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'

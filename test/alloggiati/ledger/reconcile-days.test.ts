@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Look } from '#src/alloggiati/ledger/reconcile/day.ts'
 import { isDue, openDays } from '#src/alloggiati/ledger/reconcile/job.ts'
-import { clockAt } from '#test/alloggiati/sandbox/client.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { DAY, look } from './reconcile-samples.ts'
 import { world } from './reconcile-world.ts'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { invii, invii_decisioni, invii_esiti, invii_transizioni, ricevute_letture } from '#drizzle/tables/index.ts'
 import { reconcileDays, openDays } from '#src/alloggiati/ledger/reconcile/job.ts'
 import { reconcile } from '#src/alloggiati/ledger/reconcile/reconcile.ts'
-import { SoapTransportError } from '#src/alloggiati/soap/errors.ts'
+import { SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
 import { attribute, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { world, type World } from './reconcile-world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond } from '#test/alloggiati/soap/server.ts'
+import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, rowsReply, type StandIn } from '#test/alloggiati/stand-in.ts'
 import { ledgerBench } from './bench.ts'
 

@@ -8,7 +8,7 @@ import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/soap/server.ts'
+import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
 import { ledgerBench } from './bench.ts'
 

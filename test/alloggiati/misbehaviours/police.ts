@@ -1,4 +1,4 @@
-import { answer } from '#test/alloggiati/soap/server.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, loginReply, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { Misbehaviour } from './table.ts'
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { State } from '#src/alloggiati/ledger/states.ts'
-import { envelope } from '#test/alloggiati/soap/calls.ts'
-import { answer, respond, type Behaviour } from '#test/alloggiati/soap/server.ts'
+import { envelope } from '#test/alloggiati/service/soap/calls.ts'
+import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 
 /* Everything that a police service can do wrong, what it has acquired then, and what must be concluded from it. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { issueToken } from '#src/identity/sign-in/one-time-tokens.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { as, bearer, isLetIn } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 import { externalSettings } from '#src/identity/external/settings.ts'
 import { build } from '#test/helper.ts'
 

@@ -1,7 +1,7 @@
 import { createHmac, sign, type KeyLike } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { machineSecret } from '#src/identity/tokens/machine-tokens.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { signIn } from '#test/helper.ts'
 
 export interface Parts {

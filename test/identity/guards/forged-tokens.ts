@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes, randomUUID, createPublicKey } from 'node:crypto'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { API_KEY } from '#test/helper.ts'
 import { compactText, ecdsa, hmac, rsa, type Signer, type Workshop } from './forge.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { issueToken, takeByCode, takeByLink, type TokenKind } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createUser } from '#src/identity/people/users.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from '#test/database.ts'
 import { site, wrong, type Site } from './mailbox.ts'
 

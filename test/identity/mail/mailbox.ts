@@ -1,9 +1,9 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { readConfig } from '#src/config.ts'
+import { readConfig } from '#src/config/config.ts'
 import { anonKey } from '#src/identity/tokens/machine-tokens.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { startSmtp, type Received, type Smtp } from '#test/smtp.ts'
 

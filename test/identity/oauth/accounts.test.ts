@@ -10,7 +10,7 @@ import { OAuthProblem } from '#src/identity/oauth/problems.ts'
 import { profileOf, type Facts } from '#src/identity/oauth/profile.ts'
 import { beginSession } from '#src/identity/sign-in/sessions.ts'
 import { createUser, findUser, updateUser, type NewUser, type User } from '#src/identity/people/users.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 

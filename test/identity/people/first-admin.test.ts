@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { readConfig, type Config } from '#src/config.ts'
+import { readConfig, type Config } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/people/first-admin.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { build, signIn } from '#test/helper.ts'
-import { bearer, isLetIn, twins } from '../twins.ts'
+import { bearer, isLetIn, twins } from '#test/identity/twins.ts'
 
 const EMAIL = 'direzione@example.org'
 const PASSWORD = 'una-frase-lunga-e-mia'

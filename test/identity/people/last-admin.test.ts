@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { signIn } from '#test/helper.ts'
-import { as, twins } from '../twins.ts'
+import { as, twins } from '#test/identity/twins.ts'
 
 const ROUNDS = 10
 

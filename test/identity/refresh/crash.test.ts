@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
-import { openClient, requests } from '#test/identity/provider/client.ts'
+import { openClient, requests } from '#test/identity/protocol/client.ts'
 import { serverProcess } from '#test/server-process.ts'
 import { holder, refresh, standing, turns } from './holder.ts'
 

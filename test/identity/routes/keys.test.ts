@@ -4,7 +4,7 @@ import t from 'tap'
 import type { ApiKey, MintedKey } from '#schemas/api-key.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '../twins.ts'
+import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 
 const MINT = '/api/cli/auth/key'
 const KEYS = '/api/v1/keys'

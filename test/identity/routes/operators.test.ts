@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createUser } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn } from '../twins.ts'
+import { as, bearer, claimsOf, isLetIn } from '#test/identity/twins.ts'
 
 const PIERO = { email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 

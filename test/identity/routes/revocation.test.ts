@@ -6,7 +6,7 @@ import { listenToChanges } from '#src/identity/changes.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn, twins } from '../twins.ts'
+import { as, bearer, isLetIn, twins } from '#test/identity/twins.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */

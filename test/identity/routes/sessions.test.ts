@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { addIdentity, createUser, recountProviders } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '../twins.ts'
+import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 
 const ROUNDS = 10
 const serverKey = { 'x-api-key': API_KEY }

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { getTasks } from 'node-cron'
 import t, { type Test } from 'tap'
 import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '../twins.ts'
+import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 
 const ROTATE = '/api/v1/signing-keys/rotate'
 const MINUTE = 60_000

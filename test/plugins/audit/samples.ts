@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { createKeys } from '#src/keys.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { linkHash } from '#src/plugins/audit/link.ts'
 import { auditLog, type AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
 import { smtpOptions } from '#src/plugins/mail/transport.ts'
-import { selfSigned } from '#test/alloggiati/soap/certificate.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { bareWorker, comeDue, over, postponed } from './posting.ts'
 

@@ -1,4 +1,4 @@
-import { arrivalWindowOpen, type Day } from '#src/time.ts'
+import { arrivalWindowOpen, type Day } from '#src/lib/time.ts'
 import type { State } from '../states.ts'
 import type { DayAttempt, DayUnit, Decision, Outcome, Proof } from './day.ts'
 import { ALARMS, TEXTS } from './texts.ts'

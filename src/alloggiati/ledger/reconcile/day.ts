@@ -1,4 +1,4 @@
-import { addDays, instantInRome, type Day } from '#src/time.ts'
+import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 import type { State } from '../states.ts'
 
 /** Schedine and their nights: all that a receipt tells. */

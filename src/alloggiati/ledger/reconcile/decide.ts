@@ -1,4 +1,4 @@
-import { dayInRome } from '#src/time.ts'
+import { dayInRome } from '#src/lib/time.ts'
 import { consequence, doubt, laid } from './consequence.ts'
 import { patienceUntil, type DayAttempt, type DayInput, type DayUnit, type DayVerdict, type Decision, type Proof, type Rule } from './day.ts'
 import { combinations, equal, isNegative, isZero, minus, reading, sum, type Reading } from './equation.ts'

@@ -1,4 +1,4 @@
-import type { Day } from '#src/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import { completeFrom, LOOKS_APART_MS, type Counts, type Look } from './day.ts'
 
 /** 2^16 combinations take milliseconds, and no person could follow more. */

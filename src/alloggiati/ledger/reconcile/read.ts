@@ -4,7 +4,7 @@ import {
   ricevute_letture as looks
 } from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { addDays, dayInRome, type Day } from '#src/time.ts'
+import { addDays, dayInRome, type Day } from '#src/lib/time.ts'
 import { CLOCKS_MS } from '../dispatch.ts'
 import type { State } from '../states.ts'
 import type { DayAttempt, DayInput, DayUnit, Look, Outcome } from './day.ts'

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_esiti as outcomes } from '#drizzle/tables/index.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { Day } from '#src/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { LedgerContext } from '../context.ts'
 import { move, moveRows } from '../moves.ts'
 import type { State } from '../states.ts'

@@ -1,5 +1,5 @@
 import type { Counts, DayAttempt } from './day.ts'
-import type { Day } from '#src/time.ts'
+import type { Day } from '#src/lib/time.ts'
 
 /* What a person is told of a submission, and why it is as it is. */
 

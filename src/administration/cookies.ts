@@ -1,0 +1,51 @@
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Keys } from '#src/lib/secrets.ts'
+
+/** The cookie of the contract. Anybody can write it, so it opens nothing by itself. */
+export const MARK_COOKIE = 'service_admin_access'
+export const MARK = 'granted'
+/** The one that stands for a session of the server's. Browsers take a name with this prefix only over a secure connection. */
+export const SESSION_COOKIE = '__Secure-locanda_admin'
+
+/** Of both. Without an age: the browser forgets them when it is closed. */
+export const ATTRIBUTES = { path: '/ad/', httpOnly: true, secure: true, sameSite: 'strict' } as const
+
+/** `<id>.<mac>`, hexadecimal: 128 bits of chance, and the HMAC-SHA256 that says that they are of this installation. */
+const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
+/** Bytes of the whole header: everything on this host is ours, and small. */
+const LONGEST_HEADER = 4096
+
+export interface AdminCookies {
+  /** A new session's cookie value, and the hash under which the session is kept. */
+  mint (): { value: string, idHash: Buffer }
+  /** The hash of the session's id, when both cookies are there, once each and to the letter. Nothing is looked up for anybody's inventions. */
+  read (header: string | undefined): Buffer | undefined
+}
+
+export function adminCookies (keys: Keys): AdminCookies {
+  const secret = keys.derive('admin-cookie')
+  const mac = (id: string) => createHmac('sha256', secret).update(id).digest('hex')
+
+  return {
+    mint () {
+      const id = randomBytes(16).toString('hex')
+      return { value: `${id}.${mac(id)}`, idHash: digest(id) }
+    },
+    read (header = '') {
+      if (header.length > LONGEST_HEADER || onlyValue(header, MARK_COOKIE) !== MARK) return undefined
+      const [, id, presented] = FORM.exec(onlyValue(header, SESSION_COOKIE) ?? '') ?? []
+      if (id === undefined || presented === undefined) return undefined
+      return timingSafeEqual(Buffer.from(mac(id)), Buffer.from(presented)) ? digest(id) : undefined
+    }
+  }
+}
+
+/** A cookie that comes twice has been put there by two: which one is whose, nobody knows. */
+function onlyValue (header: string, name: string): string | undefined {
+  const values = header.split(';').map((pair) => /^([^=]*)=(.*)$/s.exec(pair)).filter((pair) => pair?.[1]?.trim() === name)
+  return values.length === 1 ? values[0]?.[2]?.trim() : undefined
+}
+
+function digest (id: string): Buffer {
+  return hash('sha256', id, 'buffer')
+}

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { AuditEvent } from '#schemas/audit.ts'
+import { html, type Html } from '#src/lib/html.ts'
+import type { Counted, Overview } from './overview.ts'
+
+const STYLE = `
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+table { border-collapse: collapse; } th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-wrap: anywhere; }
+.alarm { color: #b00020; font-weight: bold; }
+`
+
+/** No scripts, no images, no forms, no frames: the one style sheet, named by its hash. */
+export const PAGE_POLICY = [
+  "default-src 'none'", `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
+].join(';')
+
+const ALARM = html` class="alarm"`
+
+const IN_ROME = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium' })
+
+/** The first page for administrators. */
+export function overviewPage (version: string, { mode, people, submissions, alarms, actions }: Overview): string {
+  return layout('Amministrazione', html`
+<p>Versione ${version} · Alloggiati Web: <strong>${mode === 'production' ? 'produzione' : 'sandbox'}</strong></p>
+<h2>Persone</h2>
+${counts(people)}
+<h2>Invii alla Polizia</h2>
+${submissions.length > 0 ? counts(submissions) : html`<p>Nessun invio.</p>`}
+<h2>Allarmi aperti</h2>
+${alarms.some(({ n }) => n > 0) ? counts(alarms, true) : html`<p>Nessuno.</p>`}
+<h2>Ultime azioni</h2>
+<table>
+<tr><th>N.</th><th>Quando</th><th>Azione</th><th>Chi</th><th>Su che cosa</th></tr>
+${actions.map(row)}</table>
+<h2>Altro</h2>
+<ul>
+<li><a href="/docs">Documentazione delle API</a></li>
+<li><a href="/openapi.json">Descrizione OpenAPI</a></li>
+<li><a href="/health/ready">Stato del servizio</a></li>
+</ul>`)
+}
+
+function row ({ id, at, descrizione, actor, object }: AuditEvent): Html {
+  const when = html`<time datetime="${at}">${IN_ROME.format(new Date(at))}</time>`
+  return html`<tr><td class="n">${id}</td><td>${when}</td><td>${descrizione}</td><td><code>${actor}</code></td><td><code>${object ?? ''}</code></td></tr>\n`
+}
+
+function counts (rows: readonly Counted[], alarming = false): Html {
+  return html`<table>
+${rows.map(({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`)}</table>`
+}
+
+function layout (title: string, content: Html): string {
+  return html`<!doctype html>
+<html lang="it">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title} · Locanda</title>
+<style>${{ html: STYLE }}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${content}
+</body>
+</html>
+`.html
+}

@@ -1,0 +1,84 @@
+import { createRequire } from 'node:module'
+import cookie from '@fastify/cookie'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { CookieAnswer } from '#schemas/admin-cookie.ts'
+import { NoBody } from '#schemas/session.ts'
+import type { Config } from '#src/config/config.ts'
+import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { acceptNoBody } from '#src/plugins/no-body.ts'
+import { ATTRIBUTES, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './cookies.ts'
+import { grantSession, granteeOf, useSession } from './sessions.ts'
+import { overview } from './overview.ts'
+import { PAGE_POLICY, overviewPage } from './page.ts'
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+const tags = ['Sistema']
+
+/**
+ * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there takes a method
+ * that changes anything.
+ */
+const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
+  const { db, audit, identity: { authenticator } } = app
+  const cookies = adminCookies(keys)
+  acceptNoBody(app)
+  // For writing them: reading is stricter here than the plugin is.
+  await app.register(cookie, { hook: false })
+
+  app.cookieGuard = async function requireAdminCookies (request, reply) {
+    reply.header('cache-control', 'no-store')
+    const idHash = cookies.read(request.headers.cookie)
+    const session = idHash && await useSession(db, idHash)
+    if (!session) throw new NonAutenticato()
+    const grantee = await granteeOf(db, session)
+    if (!grantee || !await authenticator.isAdmin(grantee, request)) throw new NonAutorizzato()
+  }
+
+  app.route({
+    method: 'POST',
+    url: '/api/admin/grant-cookie',
+    config: { access: 'admin' },
+    schema: { operationId: 'grantCookie', tags, summary: 'Apre le pagine di amministrazione (/ad/) con un cookie', body: NoBody, response: { 200: CookieAnswer } },
+    handler: async (request, reply) => {
+      const { value, idHash } = cookies.mint()
+      const expires_at = await db.transaction(async (tx) => {
+        const session = await grantSession(tx, idHash, request.principal!)
+        const expires_at = session.expires_at.toISOString()
+        await audit.append(tx, { ...authorOf(request), action: 'cookie_amministrazione', object: session.principal, details: { expires_at } })
+        return expires_at
+      })
+      reply.setCookie(MARK_COOKIE, MARK, ATTRIBUTES).setCookie(SESSION_COOKIE, value, ATTRIBUTES)
+      return { success: true, message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso', expires_at, status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/ad/',
+    config: { access: 'cookie' },
+    schema: {
+      hide: true,
+      operationId: 'getAmministrazione',
+      tags,
+      summary: 'La prima pagina per gli amministratori',
+      response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
+    },
+    handler: async (_request, reply) => {
+      const page = overviewPage(version, await overview(db, config.ALLOGGIATI_MODE))
+      return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
+    }
+  })
+
+  // What is there and what is not is nobody else's business.
+  app.route({
+    method: 'GET',
+    url: '/ad/*',
+    config: { access: 'cookie' },
+    schema: { hide: true, operationId: 'getAltraPagina', tags, summary: 'Le pagine che non ci sono' },
+    handler: async () => { throw new RisorsaNonTrovata() }
+  })
+}
+export default pages

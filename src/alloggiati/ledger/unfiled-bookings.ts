@@ -1,0 +1,32 @@
+import { inArray, sql } from 'drizzle-orm'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { addDays, filingDeadline, type Day } from '#src/lib/time.ts'
+import type { State } from './states.ts'
+
+/** Nothing is acquired yet, and may still be. */
+export const OPEN_STATES: readonly State[] = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare']
+/** The guests are with the police, one way or another. */
+const FILED_STATES: readonly State[] = ['acquisito', 'ricevuto', 'depositato_altrove']
+
+/** A booking whose guests have arrived, as far as is known, and of which nothing is acquired. */
+export interface Unfiled {
+  prenotazione: number
+  scadenza: Date
+  /** A submission of it is under way, or its outcome is unknown. */
+  aperto: boolean
+}
+
+interface Row extends Record<string, unknown> { id: number, check_in: Day, numero_notti: number, aperto: boolean }
+
+/** Bookings with arrival today or yesterday and no acquired submission, with the legal deadline of each. */
+export async function unfiledBookings (db: Executor, account: string, today: Day): Promise<Unfiled[]> {
+  const rows = await db.execute<Row>(sql`
+    select p.id, p.check_in, p.numero_notti,
+      coalesce(bool_or(${inArray(sql`i.stato`, [...OPEN_STATES])}), false) as aperto
+    from prenotazioni p left join invii i on i.prenotazione_id = p.id and i.utente = ${account}
+    where p.check_in between ${addDays(today, -1)}::date and ${today}::date
+    group by p.id
+    having not coalesce(bool_or(${inArray(sql`i.stato`, [...FILED_STATES])}), false)
+    order by p.id`)
+  return rows.map(({ id, check_in, numero_notti, aperto }) => ({ prenotazione: id, scadenza: filingDeadline(check_in, numero_notti), aperto }))
+}

@@ -1,0 +1,105 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { InvioFailure } from '#schemas/alloggiati.ts'
+import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
+import { DecisionAnswer, DecisionBody, HoldState, Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery, PoliceAccount } from '#schemas/invio.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { etag } from '#src/lib/etag.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { InvioFallito } from '../errors.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { controlRoutes } from './control.ts'
+import { decide } from '../ledger/decide.ts'
+import { holdOrStop } from '../ledger/hold.ts'
+import { countSubmissions, scopeOf, submissionDetail, submissionPage } from '../ledger/read.ts'
+import { STATES } from '../ledger/states.ts'
+import { carryOut } from '../ledger/worker.ts'
+
+const tags = ['Alloggiati Web']
+
+export interface LedgerRoutesOptions {
+  /** Null without credentials: what was sent can be read all the same. */
+  ledger: LedgerContext | null
+  mode: 'sandbox' | 'production'
+  keys: Keys
+  clock: Clock
+}
+
+/** The ledger as people see it: what was sent, what came of it, and what they decide where no rule can. */
+export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = async (app, { ledger, mode, keys, clock }) => {
+  const { db } = app
+  const scope = scopeOf(mode)
+  for (const schema of [Invio, InvioDetail, HoldState, PoliceAccount]) app.addSchema(schema)
+
+  await app.register(controlRoutes, { ledger, mode })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/invii',
+    config: { access: 'auth' },
+    schema: { operationId: 'listInvii', tags, summary: 'Gli invii, dal più recente, a pagine', querystring: InvioQuery, response: { 200: InvioList } },
+    handler: async (request, reply) => {
+      const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
+      const [{ data, next }, total] = await Promise.all([submissionPage(db, scope, filters, limit, cursor), countSubmissions(db, scope, filters)])
+      reply.header('x-total-count', total)
+      if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
+      return { data }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/invii/:id',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getInvio', tags, summary: 'Un invio con la sua storia; gli ospiti sono mascherati', params: IdParams, response: { 200: InvioDetailAnswer }
+    },
+    handler: async (request, reply) => {
+      const data = await submissionDetail(db, keys, scope, request.params.id)
+      // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
+      reply.header('etag', etag(data.versione))
+      return { data }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/invii/:id/decisione',
+    config: { access: 'admin', idempotent: true },
+    schema: {
+      operationId: 'decidiInvio',
+      tags,
+      summary: 'Decide di un invio sconosciuto o da verificare. Non si può annullare',
+      params: IdParams,
+      body: DecisionBody,
+      response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
+    },
+    handler: async (request, reply) => {
+      const { params: { id }, body } = request
+      const again = body.decisione === 'reinvia' ? await readyToSend() : undefined
+      await decide({ db, audit: app.audit, clock, scope, account: ledger?.service.account }, id, body, authorOf(request))
+      if (again) await sendAgain(again, id)
+      const data = await submissionDetail(db, keys, scope, id)
+      reply.header('etag', etag(data.versione))
+      return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
+    }
+  })
+
+  /** Nobody decides to send what cannot be sent now. */
+  async function readyToSend (): Promise<LedgerContext> {
+    if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+    if (await holdOrStop(db, ledger.head)) throw new InvioFallito('INVII_SOSPESI')
+    return ledger
+  }
+
+  /** Tried again by the sweep when it does not succeed at once: a guest that may have been acquired is never given back as not sent. */
+  async function sendAgain (context: LedgerContext, id: number): Promise<void> {
+    try {
+      await carryOut(context, id, false)
+    } catch (err) {
+      app.log.error({ err, invio: id }, 'a submission that was decided on could not be followed to its end')
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { asc, eq } from 'drizzle-orm'
+import { ospiti, prenotazioni } from '#drizzle/tables/index.ts'
+import { CAMPI_SCHEDINA, type SchedinaIntera, type SoggiornoDaPrenotazione } from '#schemas/from-booking.ts'
+import { PrenotazioneNonTrovata } from '#src/lib/errors.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { SENZA_DOCUMENTO } from '../rules/fields.ts'
+
+type Tipo = string | null
+
+/** Who follows which head. */
+const MEMBERS = new Map([['17', '19'], ['18', '20']])
+/** What only single guests and heads bring. */
+const DOCUMENT: readonly string[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
+
+/**
+ * The schedine of a booking's saved guests, and its stay: what `invio` takes. What is not known is `''`: the rules judge it.
+ * @throws PrenotazioneNonTrovata
+ */
+export async function fromBooking (
+  db: Executor, id: number, id_appartamento?: number
+): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
+  const { check_in, numero_notti } = prenotazioni
+  const [booking] = await db.select({ id: prenotazioni.id, check_in, numero_notti }).from(prenotazioni).where(eq(prenotazioni.id, id))
+  if (!booking) throw new PrenotazioneNonTrovata()
+  const guests = await db.select().from(ospiti).where(eq(ospiti.prenotazione_id, id)).orderBy(asc(ospiti.indice))
+  const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
+  const schedine = guests.map((guest, at) => {
+    const tipo_alloggiato = types[at]!
+    const unfit = SENZA_DOCUMENTO.includes(tipo_alloggiato) ? DOCUMENT : []
+    const values = CAMPI_SCHEDINA.map((name): [string, string] => [name, unfit.includes(name) ? '' : guest[name] ?? ''])
+    return { ...Object.fromEntries(values) as SchedinaIntera, tipo_alloggiato }
+  })
+  return { schedine, soggiorno: id_appartamento === undefined ? booking : { ...booking, id_appartamento } }
+}
+
+/**
+ * The guest types of a list, those that are stored respected. Whoever has none follows the head before him; without a head he is
+ * one himself if others follow him (of a family, unless they are members of a group), else a single guest.
+ */
+export function guestTypes (stored: readonly Tipo[]): string[] {
+  let head: string | undefined
+  return stored.map((tipo, at) => {
+    const type = tipo ?? (head === undefined ? leading(stored[at + 1]) : MEMBERS.get(head)!)
+    if (!SENZA_DOCUMENTO.includes(type)) head = MEMBERS.has(type) ? type : undefined
+    return type
+  })
+}
+
+/** The type of a guest without a head, by the one that comes next: null has no type yet, undefined is nobody. */
+function leading (next: Tipo | undefined): string {
+  if (next === null) return '17'
+  return [...MEMBERS].find(([, member]) => member === next)?.[0] ?? '16'
+}

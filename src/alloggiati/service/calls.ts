@@ -1,0 +1,62 @@
+import type { Day } from '#src/lib/time.ts'
+import { ACCESS_REFUSED, type SendReply } from '../ledger/classify.ts'
+import type { PoliceService } from './police-service.ts'
+import type { EsitoOperazioneServizio, TipoTabella } from './soap/contract.ts'
+import { AlloggiatiCredentialsError } from './soap/errors.ts'
+import type { CallOptions } from './soap/transport.ts'
+
+/** The SOAP method for a list of rows: rows of 174 characters carry their apartment. */
+export function methodFor (test: boolean, idAppartamento: number | undefined) {
+  if (idAppartamento !== undefined) return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
+  return test ? 'Test' : 'Send'
+}
+
+export type Method = ReturnType<typeof methodFor>
+
+/** Hands rows over with one of the four methods, in one call. */
+export async function deliver (
+  service: PoliceService, method: Method, token: string, lines: readonly string[], options?: CallOptions
+): Promise<SendReply> {
+  const request = { Utente: service.utente, token, ElencoSchedine: { string: lines } }
+  const { result, httpStatus, raw } = await service.client[method](request, options)
+  const outcomes = Object.entries(result).find(([name]) => name === `${method}Result`)
+  return { esito: outcomes![1] as EsitoOperazioneServizio, result: result.result, httpStatus, raw }
+}
+
+/** Proves the credentials: a login and the service's own test of its token. */
+export async function authenticate (service: PoliceService): Promise<EsitoOperazioneServizio> {
+  const { result } = await service.client.Authentication_Test({ Utente: service.utente, token: await service.token.get() })
+  return result.Authentication_TestResult
+}
+
+/**
+ * One code table as CSV. An account without apartments is refused that table: it is empty then.
+ * @throws AlloggiatiCredentialsError when the token is refused
+ */
+export async function downloadTable (service: PoliceService, tipo: TipoTabella): Promise<string> {
+  const token = await service.token.get()
+  const { result: { TabellaResult, CSV } } = await service.client.Tabella({ Utente: service.utente, token, tipo })
+  if (TabellaResult.esito) return CSV
+  refuseToken(service, token, TabellaResult)
+  if (tipo === 'ListaAppartamenti') return ''
+  throw new Error(`Tabella ${tipo}: ${TabellaResult.ErroreCod} ${TabellaResult.ErroreDes}`)
+}
+
+/**
+ * The receipt of a day; undefined when the service has none, which is not to say that nothing was sent.
+ * @throws AlloggiatiCredentialsError when the token is refused
+ */
+export async function downloadReceipt (service: PoliceService, day: Day): Promise<Buffer | undefined> {
+  const token = await service.token.get()
+  const { result: { RicevutaResult, PDF } } = await service.client.Ricevuta({ Utente: service.utente, token, Data: day })
+  if (RicevutaResult.esito) return PDF
+  refuseToken(service, token, RicevutaResult)
+  return undefined
+}
+
+/** A refused token says nothing about what was asked for; it is forgotten, so that the next call logs in afresh. */
+function refuseToken (service: PoliceService, token: string, { ErroreCod, ErroreDes }: EsitoOperazioneServizio): void {
+  if (!ACCESS_REFUSED.test(ErroreDes)) return
+  service.token.invalidate(token)
+  throw new AlloggiatiCredentialsError(ErroreCod, ErroreDes)
+}

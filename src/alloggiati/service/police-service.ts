@@ -1,0 +1,72 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { startSandbox } from './sandbox/sandbox.ts'
+import { soapClient, type SoapClient } from './soap/client.ts'
+import { tokenSource, type Credentials, type TokenSource } from './soap/token.ts'
+
+/** The police service as this installation reaches it. */
+export interface PoliceService {
+  mode: Config['ALLOGGIATI_MODE']
+  endpoint: string
+  /** The account's name, sent with every call. */
+  utente: string
+  /** The account as the ledger and the receipts know it: the sandbox's is never the real one, even with the same name. */
+  account: string
+  client: SoapClient
+  token: TokenSource
+}
+
+interface Options {
+  config: Config
+  keys: Keys
+  clock: Clock
+  db: Database
+  log: FastifyBaseLogger
+  /** Of a whole call; the client's own default when it is not given. */
+  timeoutMs?: number
+}
+
+/**
+ * Connects to the service: in sandbox mode to a stand-in of its own, started here on loopback. Nothing is called yet.
+ * @returns the service, or null in production without credentials; and what to close at the end
+ */
+export async function policeService (
+  { config, keys, clock, db, log, timeoutMs }: Options
+): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
+  const credentials = credentialsOf(config)
+  if (config.ALLOGGIATI_MODE === 'production') {
+    if (credentials === undefined) return { service: null, close: async () => {} }
+    const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
+    const client = soapClient({ endpoint, timeoutMs, ca: config.ALLOGGIATI_CA })
+    return { service: describe('production', endpoint, credentials, client, clock), close: async () => {} }
+  }
+  const own = credentials ?? sandboxCredentials(keys)
+  const sandbox = await startSandbox({ db, clock, log, credentials: own })
+  return { service: describe('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock), close: sandbox.close }
+}
+
+function describe (mode: PoliceService['mode'], endpoint: string, credentials: Credentials, client: SoapClient, clock: Clock): PoliceService {
+  const { utente } = credentials
+  return { mode, endpoint, utente, account: mode === 'sandbox' ? `sandbox:${utente}` : utente, client, token: tokenSource(client, credentials, clock) }
+}
+
+function credentialsOf ({ ALLOGGIATI_UTENTE: utente, ALLOGGIATI_PASSWORD: password, ALLOGGIATI_WSKEY: wskey }: Config): Credentials | undefined {
+  return utente === undefined || password === undefined || wskey === undefined ? undefined : { utente, password, wskey }
+}
+
+/** An account for a sandbox that was given none: the same for every process of the installation. */
+function sandboxCredentials (keys: Keys): Credentials {
+  const secret = (label: string) => createHash('sha256').update(keys.derive(`sandbox/${label}`)).digest('base64url')
+  return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
+}
+
+/** The service's own address stands in its WSDL and nowhere else: only production with credentials reads it. */
+async function wsdlAddress (): Promise<string> {
+  const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
+  return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!
+}

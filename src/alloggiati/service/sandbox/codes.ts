@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import type { Day } from '#src/lib/time.ts'
+import { ERRORS } from './outcomes.ts'
+
+const BUNDLED = new URL('../../tables/bundled/', import.meta.url)
+
+export interface Place {
+  name: string
+  /** Car plate of the province; `ES` for a state, as in the service's own table. */
+  province: string
+  /** Last day of a comune or state that is no more. */
+  ended?: Day
+}
+
+/** The code tables, by code. */
+export interface Codes {
+  comuni: Map<string, Place>
+  states: Map<string, Place>
+  documents: Map<string, string>
+}
+
+export interface Apartment {
+  id: number
+  descrizione: string
+  comune_codice: string
+  indirizzo: string
+  proprietario: string
+}
+
+const GUEST_TYPES = [
+  ['16', 'OSPITE SINGOLO'],
+  ['17', 'CAPO FAMIGLIA'],
+  ['18', 'CAPO GRUPPO'],
+  ['19', 'FAMILIARE'],
+  ['20', 'MEMBRO GRUPPO']
+]
+
+export async function loadCodes (): Promise<Codes> {
+  const [comuni, states, documents] = await Promise.all(['comuni.tsv', 'stati.tsv', 'documenti.tsv'].map(readRows))
+  return {
+    comuni: new Map(comuni?.map(([code = '', name = '', province = '', ended]) => [code, place(name, province, ended)])),
+    states: new Map(states?.map(([code = '', name = '', ended]) => [code, place(name, 'ES', ended)])),
+    documents: new Map(documents?.map(([code = '', name = '']) => [code, name]))
+  }
+}
+
+/** The CSV of each `TipoTabella`: `;` between fields, LF between lines, none at the end. */
+export const TABLES: Record<string, (codes: Codes, apartments: Apartment[]) => string> = {
+  Luoghi: ({ comuni, states }) => csv('Codice;Descrizione;Provincia;DataFineVal', [...comuni, ...states].map(
+    ([code, { name, province, ended }]) => [code, name, province, ended ? `${italianDay(ended)} 00:00:00` : ''])),
+  Tipi_Documento: ({ documents }) => csv('Codice;Descrizione', [...documents]),
+  Tipi_Alloggiato: () => csv('Codice;Descrizione', GUEST_TYPES),
+  TipoErrore: () => csv('Codice;Descrizione', Object.values(ERRORS).map(({ code, name }) => [code, name])),
+  ListaAppartamenti: ({ comuni }, apartments) => csv('IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', apartments.map((apartment) => {
+    const comune = comuni.get(apartment.comune_codice)
+    return [String(apartment.id), apartment.descrizione, comune?.name ?? '', comune?.province ?? '', apartment.indirizzo, apartment.proprietario]
+  }))
+}
+
+/** `gg/mm/aaaa`. */
+export function italianDay (day: Day): string {
+  return day.split('-').reverse().join('/')
+}
+
+function csv (header: string, rows: string[][]): string {
+  return [header, ...rows.map((row) => row.join(';'))].join('\n')
+}
+
+function place (name: string, province: string, ended?: string): Place {
+  return ended ? { name, province, ended } : { name, province }
+}
+
+async function readRows (file: string): Promise<string[][]> {
+  const [, ...lines] = (await readFile(new URL(file, BUNDLED), 'utf8')).split(/\r?\n/)
+  return lines.filter((line) => line !== '').map((line) => line.split('\t'))
+}

@@ -1,0 +1,96 @@
+import type { Day } from '#src/lib/time.ts'
+
+/*
+ * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that the
+ * official examples leave out too. In answers a text that is empty or missing is '', and a list that is missing is empty.
+ */
+
+export interface EsitoOperazioneServizio {
+  /** Whether the call (or the row) went well. A call that went well may hold rows that did not. */
+  esito: boolean
+  ErroreCod: string
+  ErroreDes: string
+  ErroreDettaglio: string
+}
+
+export interface ElencoSchedineEsito {
+  SchedineValide: number
+  /** One for each row sent, in the same order. */
+  Dettaglio: EsitoOperazioneServizio[]
+}
+
+export interface TokenInfo {
+  issued: Date
+  expires: Date
+  token: string
+}
+
+export type TipoTabella = 'Luoghi' | 'Tipi_Documento' | 'Tipi_Alloggiato' | 'TipoErrore' | 'ListaAppartamenti'
+
+interface Accesso {
+  Utente: string
+  token: string
+}
+
+export interface RichiestaToken {
+  Utente: string
+  Password: string
+  WsKey: string
+}
+
+export interface RichiestaSchedine extends Accesso {
+  /** Rows of 168 characters (174 for the `FileUnico` operations), sent byte for byte. */
+  ElencoSchedine: { string: readonly string[] }
+}
+
+export interface RichiestaSchedineAppartamento extends RichiestaSchedine {
+  IdAppartamento: number
+}
+
+export interface RichiestaRicevuta extends Accesso {
+  /** Sent as midnight of that day without zone, as the service wants it. */
+  Data: Day
+}
+
+export interface RichiestaAppartamento extends Accesso {
+  Descrizione: string
+  ComuneCodice: string
+  Indirizzo: string
+  Proprietario: string
+}
+
+/** The outcome of the call under `<Operation>Result`. */
+type Esito<Name extends string> = { [Key in `${Name}Result`]: EsitoOperazioneServizio }
+type EsitoSchedine<Name extends string> = Esito<Name> & { result?: ElencoSchedineEsito }
+
+export interface Requests {
+  GenerateToken: RichiestaToken
+  Authentication_Test: Accesso
+  Test: RichiestaSchedine
+  Send: RichiestaSchedine
+  GestioneAppartamenti_Test: RichiestaSchedineAppartamento
+  GestioneAppartamenti_Send: RichiestaSchedineAppartamento
+  GestioneAppartamenti_FileUnico_Test: RichiestaSchedine
+  GestioneAppartamenti_FileUnico_Send: RichiestaSchedine
+  Tabella: Accesso & { tipo: TipoTabella }
+  Ricevuta: RichiestaRicevuta
+  GestioneAppartamenti_AggiungiAppartamento: RichiestaAppartamento
+  GestioneAppartamenti_DisabilitaAppartamento: Accesso & { IdAppartamento: number }
+}
+
+export interface Answers {
+  GenerateToken: { GenerateTokenResult?: TokenInfo, result: EsitoOperazioneServizio }
+  Authentication_Test: Esito<'Authentication_Test'>
+  Test: EsitoSchedine<'Test'>
+  Send: EsitoSchedine<'Send'>
+  GestioneAppartamenti_Test: EsitoSchedine<'GestioneAppartamenti_Test'>
+  GestioneAppartamenti_Send: EsitoSchedine<'GestioneAppartamenti_Send'>
+  GestioneAppartamenti_FileUnico_Test: EsitoSchedine<'GestioneAppartamenti_FileUnico_Test'>
+  GestioneAppartamenti_FileUnico_Send: EsitoSchedine<'GestioneAppartamenti_FileUnico_Send'>
+  Tabella: Esito<'Tabella'> & { CSV: string }
+  Ricevuta: Esito<'Ricevuta'> & { PDF?: Buffer }
+  GestioneAppartamenti_AggiungiAppartamento: Esito<'GestioneAppartamenti_AggiungiAppartamento'>
+  GestioneAppartamenti_DisabilitaAppartamento: Esito<'GestioneAppartamenti_DisabilitaAppartamento'>
+}
+
+export type Operation = keyof Requests

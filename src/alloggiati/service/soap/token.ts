@@ -1,0 +1,91 @@
+import type { Clock } from '#src/lib/time.ts'
+import type { SoapClient } from './client.ts'
+import type { TokenInfo } from './contract.ts'
+import { AlloggiatiCredentialsError } from './errors.ts'
+import { malformedReply } from './reply.ts'
+
+export interface Credentials {
+  utente: string
+  password: string
+  wskey: string
+}
+
+export interface TokenSource {
+  /**
+   * A token that is good for a while yet. Parallel callers share one login.
+   * @throws AlloggiatiCredentialsError when the login is refused, and again without a call for 15 minutes after that;
+   *   SoapTransportError when there is no answer
+   */
+  get (): Promise<string>
+  /**
+   * Forgets `token`, which the service has refused; a newer one is kept. Without argument everything is forgotten, a
+   * refused login too: for a person who has put the account in order.
+   */
+  invalidate (token?: string): void
+}
+
+const MAX_MARGIN_MS = 5 * 60_000
+const MARGIN_SHARE = 0.1
+/** Wrong passwords in a row may lock the account. */
+const REFUSAL_MS = 15 * 60_000
+
+interface Held { token: string, until: number }
+
+/** Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life. */
+export function tokenSource (client: Pick<SoapClient, 'GenerateToken'>, credentials: Credentials, clock: Clock): TokenSource {
+  let held: Held | undefined
+  let login: Promise<Held> | undefined
+  let refusal: { error: AlloggiatiCredentialsError, until: number } | undefined
+
+  async function logIn (): Promise<Held> {
+    const { utente: Utente, password: Password, wskey: WsKey } = credentials
+    const { result: { GenerateTokenResult, result }, raw } = await client.GenerateToken({ Utente, Password, WsKey })
+    if (!result.esito) {
+      const descrizione = [result.ErroreDes, result.ErroreDettaglio].filter((text) => text !== '').join(': ')
+      throw new AlloggiatiCredentialsError(withoutSecrets(result.ErroreCod, credentials), withoutSecrets(descrizione, credentials))
+    }
+    if (GenerateTokenResult === undefined || GenerateTokenResult.token === '') throw malformedReply(raw, 'token')
+    return { token: GenerateTokenResult.token, until: usableUntil(GenerateTokenResult, clock.now()) }
+  }
+
+  async function start (): Promise<string> {
+    const mine = logIn()
+    login = mine
+    try {
+      const fresh = await mine
+      if (login === mine) held = fresh
+      return fresh.token
+    } catch (error) {
+      if (login === mine && error instanceof AlloggiatiCredentialsError) refusal = { error, until: clock.now().getTime() + REFUSAL_MS }
+      throw error
+    } finally {
+      if (login === mine) login = undefined
+    }
+  }
+
+  return {
+    async get () {
+      const now = clock.now().getTime()
+      if (held && now < held.until) return held.token
+      if (refusal && now < refusal.until) throw refusal.error
+      return login ? (await login).token : await start()
+    },
+    invalidate (token) {
+      if (token !== undefined && token !== held?.token) return
+      held = undefined
+      if (token !== undefined) return
+      login = undefined
+      refusal = undefined
+    }
+  }
+}
+
+/** Milliseconds since the epoch. Whichever ends first, the instant or the length of life: the two clocks may differ. */
+function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
+  const life = expires.getTime() - issued.getTime()
+  return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)
+}
+
+function withoutSecrets (text: string, { utente, password, wskey }: Credentials): string {
+  return [utente, password, wskey].filter((secret) => secret !== '').reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+}

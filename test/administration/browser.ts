@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify'
+import { SESSION_COOKIE } from '#src/administration/cookies.ts'
+import { bearer } from '#test/identity/twins.ts'
+
+export const MARK = 'service_admin_access=granted'
+
+/** Asks for the cookies with a token; the session's value, and both as a browser sends them. */
+export async function granted (app: FastifyInstance, headers: string | Record<string, string>) {
+  const answer = await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers: typeof headers === 'string' ? bearer(headers) : headers })
+  if (answer.statusCode !== 200) throw new Error(`no cookie: ${answer.statusCode} ${answer.body}`)
+  const value = answer.cookies.find(({ name }) => name === SESSION_COOKIE)!.value
+  return { answer, value, cookie: `${MARK}; ${SESSION_COOKIE}=${value}` }
+}
+
+/** The status of the first page for a browser with these cookies. */
+export async function opens (app: FastifyInstance, cookie?: string, url = '/ad/'): Promise<number> {
+  return (await app.inject({ url, headers: cookie === undefined ? {} : { cookie } })).statusCode
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { readReceipt } from '#src/alloggiati/receipts/receipt-text.ts'
+import { receipts } from '#src/alloggiati/receipts/archive.ts'
+import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
+import { policeService } from '#src/alloggiati/service/police-service.ts'
+import { readConfig } from '#src/config/config.ts'
+import { createKeys } from '#src/lib/secrets.ts'
+import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { build } from '#test/helper.ts'
+import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
+import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
+import { production, productionEnviron, refusalReply, standIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
+
+const realToday = createClock().today()
+const yesterday = addDays(realToday, -1)
+const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
+const none = answer(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
+const dayAsked = ({ body }: Pick<Call, 'body'>) => find(parse(body), '{AlloggiatiService}Data')?.text.slice(0, 10) ?? ''
+
+function receiptReply (pdf: Buffer): Behaviour {
+  return answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
+}
+
+t.test('today, the future and what is older than 30 days have no receipt, and nobody is asked', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  for (const day of [realToday, addDays(realToday, 1), addDays(realToday, 400), addDays(realToday, -31), '1999-01-01']) {
+    const missing = await call('GET', path(day))
+    t.equal(missing.statusCode, 404, day)
+    t.match(missing.json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
+  }
+  t.same(police.calls, [])
+  police.on.Ricevuta = none
+  t.equal((await call('GET', path(addDays(realToday, -30)))).statusCode, 404)
+  t.equal(police.callsOf('Ricevuta').length, 1, 'the 30th day back is asked for')
+})
+
+t.test('a past day is fetched once, and is served as it was for good, even when the service is down', async (t) => {
+  const police = await standIn(t)
+  const { app, call } = await production(t, police)
+  const pdf = Buffer.from('%PDF-1.4\n\x00\xff prova')
+  police.on.Ricevuta = receiptReply(pdf)
+  const first = await call('GET', path(yesterday))
+  t.equal(first.statusCode, 200)
+  t.equal(first.headers['content-type'], 'application/pdf')
+  t.equal(first.headers['content-disposition'], `attachment; filename=ricevuta_${yesterday}.pdf`)
+  t.equal(first.headers['cache-control'], 'no-store')
+  t.ok(first.rawPayload.equals(pdf))
+  t.same(police.callsOf('Ricevuta').map(dayAsked), [yesterday])
+
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4 un altro'))
+  t.ok((await call('GET', path(yesterday))).rawPayload.equals(pdf))
+  await police.stop()
+  const kept = await call('GET', path(yesterday))
+  t.equal(kept.statusCode, 200)
+  t.ok(kept.rawPayload.equals(pdf))
+  t.equal(police.callsOf('Ricevuta').length, 1)
+  t.same(await app.sql`select sha256 from ricevute`, [{ sha256: createHash('sha256').update(pdf).digest('hex') }])
+})
+
+t.test('a receipt that is kept is served when the 30 days are long over', async (t) => {
+  const server = await build(t, { TODAY: today })
+  await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno })
+  const before = (day: Day) => build(t, { TODAY: day, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  const first = await (await before('2026-11-22')).call('GET', path(today))
+  t.equal(first.statusCode, 200)
+  const years = await (await before('2031-11-20')).call('GET', path(today))
+  t.equal(years.statusCode, 200)
+  t.ok(years.rawPayload.equals(first.rawPayload))
+})
+
+t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
+  const server = await build(t, { TODAY: today })
+  await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
+  await server.call('POST', '/api/alloggiati/invio', { ospiti: [single({ nome: 'UGO' })], prenotazione: { ...soggiorno, numero_notti: 7 } })
+  const next = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  const fetched = await next.call('GET', path(today))
+  t.match(fetched.body, /^%PDF-/)
+  t.same(await next.app.sql`select giorno::text, schedine, notti from ricevute`, [{ giorno: today, schedine: 3, notti: 13 }])
+})
+
+t.test('a PDF that cannot be read is kept all the same, without totals', async (t) => {
+  t.same(await readReceipt(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
+  t.same(await readReceipt(Buffer.alloc(0)), { schedine: null, notti: null })
+  t.same(await readReceipt(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), { schedine: 1234, notti: 30_000 })
+  const police = await standIn(t)
+  const { app, call } = await production(t, police)
+  police.on.Ricevuta = receiptReply(Buffer.from('non è un PDF'))
+  t.equal((await call('GET', path(yesterday))).body, 'non è un PDF')
+  t.same(await app.sql`select schedine, notti from ricevute`, [{ schedine: null, notti: null }])
+})
+
+t.test('a day of which the service has no receipt is a 404, and is asked for again next time', async (t) => {
+  const police = await standIn(t)
+  const { app, call } = await production(t, police)
+  for (const reply of [none, answer(plainAnswer('Ricevuta'))]) {
+    police.on.Ricevuta = reply
+    t.match((await call('GET', path(yesterday))).json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
+  }
+  t.same(await app.sql`select from ricevute`, [])
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
+  t.equal((await call('GET', path(yesterday))).statusCode, 200)
+})
+
+t.test('a service that is down, or does not let us in, is a 503 and not a missing receipt', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  for (const reply of [respond('500 Internal Server Error', '<html/>'), (socket) => socket.resetAndDestroy()] satisfies Behaviour[]) {
+    police.on.Ricevuta = reply
+    t.match((await call('GET', path(yesterday))).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+  }
+  await police.stop()
+  const down = await call('GET', path(yesterday))
+  t.match(down.json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', error: String })
+  t.type(down.headers['retry-after'], 'string')
+})
+
+t.test('a token that is refused is not a missing receipt either: the next call logs in afresh', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
+  t.match((await call('GET', path(yesterday))).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
+  t.equal((await call('GET', path(yesterday))).statusCode, 200)
+  t.equal(police.callsOf('GenerateToken').length, 2)
+})
+
+t.test('without credentials a receipt that is not kept is a 503 that says so', async (t) => {
+  const { call } = await build(t, { ALLOGGIATI_MODE: 'production' })
+  t.match((await call('GET', path(yesterday))).json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' })
+  t.equal((await call('GET', path(realToday))).statusCode, 404)
+})
+
+t.test('a day that does not exist, or none, is a 400', async (t) => {
+  const { call } = await build(t)
+  for (const query of ['', '?data=', '?data=ieri', '?data=2026-02-30', '?data=2026-11-2', '?data=2026-11-20&altro=1']) {
+    t.equal((await call('GET', `/api/alloggiati/ricevute${query}`)).statusCode, 400, query)
+  }
+})
+
+t.test('requests at once for a day keep one receipt', async (t) => {
+  const police = await standIn(t)
+  const { app, call } = await production(t, police)
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
+  const answers = await Promise.all(Array.from({ length: 5 }, () => call('GET', path(yesterday))))
+  t.ok(answers.every(({ statusCode }) => statusCode === 200))
+  t.equal((await app.sql`select from ricevute`).length, 1)
+})
+
+t.test('the nightly job fetches the receipts of the last 30 days that are missing, each once', async (t) => {
+  const police = await standIn(t)
+  const { archive, sql } = await nightly(t, police)
+  const sent = [addDays(realToday, -1), addDays(realToday, -30)]
+  police.on.Ricevuta = (socket, received) => (sent.includes(dayAsked(received)) ? receiptReply(Buffer.from(`%PDF-1.4 ${dayAsked(received)}`)) : none)(socket, received)
+  await archive.fetchMissing()
+  const asked = police.callsOf('Ricevuta').map(dayAsked)
+  t.same(asked.toSorted(), Array.from({ length: 30 }, (_, at) => addDays(realToday, at - 30)))
+  t.same((await sql`select giorno::text from ricevute order by giorno`).map(({ giorno }) => giorno), sent.toSorted())
+
+  police.calls.length = 0
+  await archive.fetchMissing()
+  t.equal(police.callsOf('Ricevuta').length, 28, 'what is kept is not asked for again')
+})
+
+t.test('the nightly job that fails half-way keeps what it has and goes on the next time', async (t) => {
+  const police = await standIn(t)
+  const { archive, sql } = await nightly(t, police)
+  police.on.Ricevuta = (socket, received) => (
+    police.callsOf('Ricevuta').length < 3 ? receiptReply(Buffer.from('%PDF-1.4'))(socket, received) : socket.resetAndDestroy())
+  await t.rejects(archive.fetchMissing())
+  t.equal((await sql`select from ricevute`).length, 2)
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
+  await archive.fetchMissing()
+  t.equal((await sql`select from ricevute`).length, 30)
+})
+
+t.test('the nightly job that is refused its token stops at once instead of taking it for 30 missing receipts', async (t) => {
+  const police = await standIn(t)
+  const { archive } = await nightly(t, police)
+  police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
+  await t.rejects(archive.fetchMissing())
+  t.equal(police.callsOf('Ricevuta').length, 1)
+})
+
+/** What the job of 06:30 does, by hand. */
+async function nightly (t: Test, police: StandIn) {
+  const { app, dataDir } = await production(t, police)
+  const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
+  const clock = createClock()
+  const { service } = await policeService({ config, keys: createKeys(config.MASTER_KEY), clock, db: app.db, log: app.log })
+  return { archive: receipts(app.db, service, clock), sql: app.sql }
+}

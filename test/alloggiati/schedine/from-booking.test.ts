@@ -1,0 +1,135 @@
+import t from 'tap'
+import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
+import { decode } from '#src/alloggiati/codec/codec.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { single, member, today } from '#test/alloggiati/rules/samples.ts'
+
+const TODAY = { TODAY: today }
+
+/** A booking with these guests saved; null where a field is not known. */
+async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
+  const created = await call('POST', '/api/v1/prenotazioni', {
+    nome_cognome: 'Marco Provetti', lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 3, numero_ospiti: Math.max(1, guests.length), ...changes
+  })
+  const { id } = created.json<{ data: { id: number } }>().data
+  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: guests })
+  if (saved.statusCode !== 200) throw new Error(saved.body)
+  return id
+}
+
+const untyped = (guest: object) => ({ ...guest, tipo_alloggiato: null })
+const records = async ({ call }: TestApp, id: number, body?: object) => call('POST', `/api/v1/prenotazioni/${id}/schedine`, body)
+const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) => call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
+
+t.test('guests without a type: one alone is 16, several are a family, and what is stored is respected', async (t) => {
+  const cases: [stored: (string | null)[], expected: string[]][] = [
+    [[], []],
+    [[null], ['16']],
+    [[null, null, null], ['17', '19', '19']],
+    [['17', null], ['17', '19']],
+    [['18', null, null], ['18', '20', '20']],
+    [[null, '20', null], ['18', '20', '20']],
+    [[null, '19'], ['17', '19']],
+    [['16', '16'], ['16', '16']],
+    [[null, '16'], ['16', '16']],
+    [['16', null], ['16', '16']],
+    [['17', null, '18', null], ['17', '19', '18', '20']],
+    [['17', null, '16', null, null], ['17', '19', '16', '17', '19']],
+    [['20', null], ['20', '16']]
+  ]
+  for (const [stored, expected] of cases) t.same(guestTypes(stored), expected, JSON.stringify(stored))
+})
+
+t.test('the schedine of a booking are its saved guests, with the stay, and what the rules say', async (t) => {
+  const server = await build(t, TODAY)
+  const { luogo_rilascio, ...rest } = single()
+  const id = await booked(server, [untyped({ ...rest, luogo_rilascio: null })])
+  const made = await records(server, id)
+  t.equal(made.statusCode, 200)
+  t.strictSame(made.json(), {
+    schedine: [{ ...rest, tipo_alloggiato: '16', luogo_rilascio: '' }],
+    soggiorno: { id, check_in: today, numero_notti: 3 },
+    valid: false,
+    errors: [{ ospite: 0, campo: 'luogo_rilascio', messaggio: made.json().errors[0].messaggio }],
+    warnings: []
+  })
+  t.same(await server.app.sql`select from invii`, [], 'and nothing is sent')
+})
+
+t.test('a member\'s stored document is no part of his schedina', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA', { numero_documento: 'CA11111AA', tipo_documento: 'IDELE' }))])
+  const { schedine, valid, warnings } = (await records(server, id)).json()
+  t.match(schedine, [{ tipo_alloggiato: '17', numero_documento: 'CA00000AA' }, { tipo_alloggiato: '19', numero_documento: '', tipo_documento: '' }])
+  t.equal(valid, true)
+  t.same(warnings, [])
+})
+
+t.test('what the schedine answer says can be sent as it is', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
+  const { schedine, soggiorno } = (await records(server, id)).json()
+  const sent = await server.call('POST', '/api/alloggiati/invio', { ospiti: schedine, prenotazione: soggiorno })
+  t.match(sent.json(), { success: true, dettagli: { schedine_inviate: 2, prenotazione_id: id } })
+})
+
+t.test('a booking is sent from what is stored, and tied to itself', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
+  const sent = await send(server, id)
+  t.strictSame(sent.json(), {
+    success: true,
+    message: '2 schedine acquisite',
+    ricevuta: 'AW-20261121-1',
+    dettagli: { schedine_inviate: 2, metodo: 'Send', prenotazione_id: id }
+  })
+  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
+  t.match(data.map(({ riga }: { riga: string }) => decode(riga)), [
+    { record: { tipo_alloggiato: '17', cognome: 'PROVETTI', permanenza: 3, data_arrivo: today } }, { record: { tipo_alloggiato: '19', nome: 'ANNA' } }
+  ])
+  t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and not twice')
+})
+
+t.test('a booking can be rehearsed: nothing is registered', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())])
+  t.match((await send(server, id, { testMode: true })).json(), { success: true, ricevuta: '', dettagli: { metodo: 'Test' } })
+  t.same(await server.app.sql`select from invii`, [])
+})
+
+t.test('the same Idempotency-Key gives the stored answer', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())])
+  const [first, second] = [await send(server, id, {}, { 'idempotency-key': 'una' }), await send(server, id, {}, { 'idempotency-key': 'una' })]
+  t.equal(first.statusCode, 200)
+  t.equal(second.body, first.body)
+})
+
+t.test('an apartment that is named makes records of 174 characters', async (t) => {
+  const server = await build(t, TODAY)
+  const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
+  const apartment = { descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
+  t.equal((await server.app.inject({ method: 'POST', url: '/api/v1/appartamenti', headers: admin, payload: apartment })).statusCode, 201)
+  const id = await booked(server, [untyped(single())])
+  t.match((await records(server, id, { id_appartamento: 0 })).json(), { valid: true, soggiorno: { id_appartamento: 0 } })
+  t.match((await send(server, id, { id_appartamento: 0 })).json(), { success: true, dettagli: { metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: id } })
+})
+
+t.test('a booking without guests has an error, and is not sent', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [])
+  t.match((await records(server, id)).json(), { schedine: [], valid: false, errors: [{ ospite: 0, campo: 'ospiti' }] })
+  t.match((await send(server, id)).json(), { status: 422, codice: 'VALIDAZIONE', errors: [{ campo: 'ospiti' }] })
+})
+
+t.test('a booking that does not exist is not found', async (t) => {
+  const server = await build(t, TODAY)
+  for (const answer of [await records(server, 1), await send(server, 1)]) t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+})
+
+t.test('unknown fields are refused', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())])
+  t.equal((await records(server, id, { altro: 1 })).statusCode, 400)
+  t.equal((await send(server, id, { ospiti: [] })).statusCode, 400)
+})

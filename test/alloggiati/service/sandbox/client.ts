@@ -1,0 +1,91 @@
+import Fastify from 'fastify'
+import type { Test } from 'tap'
+import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import { dayInRome, type Clock } from '#src/lib/time.ts'
+
+/* A client that knows nothing of the sandbox's own code: envelopes are strings, replies are searched with patterns. */
+
+export const ACCOUNT = { utente: 'RM000001', password: 'prova & "riprova"', wskey: 'CHIAVE=' }
+
+export const VERSIONS = {
+  1.1: { mediaType: 'text/xml', namespace: 'http://schemas.xmlsoap.org/soap/envelope/' },
+  1.2: { mediaType: 'application/soap+xml', namespace: 'http://www.w3.org/2003/05/soap-envelope' }
+} as const
+export type Version = keyof typeof VERSIONS
+
+export interface Reply { status: number, type: string | null, text: string }
+
+/** A clock that stands where it was put. */
+export function clockAt (instant: string): Clock & { set (instant: string): void } {
+  let now = new Date(instant)
+  return { now: () => now, today: () => dayInRome(now), set: (next) => { now = new Date(next) } }
+}
+
+/** A sandbox on `db`, stopped when the test ends unless it was before. */
+export async function sandbox (t: Test, db: Database, clock: Clock) {
+  const { endpoint, close } = await startSandbox({ db, clock, log: Fastify({ logger: { level: 'silent' } }).log, credentials: ACCOUNT })
+  t.teardown(close)
+  return { endpoint, close, ...client(endpoint) }
+}
+
+export function client (endpoint: string) {
+  async function post (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<Reply> {
+    const response = await fetch(endpoint, { method: 'POST', body, headers })
+    return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+  }
+
+  /** One call with the given children of the operation's element. */
+  async function call (operation: string, children: string, version: Version = 1.2): Promise<Reply> {
+    return await post(envelope(`<a:${operation}>${children}</a:${operation}>`, version), headersOf(operation, version))
+  }
+
+  async function token (): Promise<string> {
+    const { text } = await call('GenerateToken', login())
+    return first(text, 'token')
+  }
+
+  return { post, call, token }
+}
+
+export function headersOf (operation: string, version: Version): Record<string, string> {
+  const headers = { 'content-type': `${VERSIONS[version].mediaType}; charset=utf-8` }
+  return version === 1.1 ? { ...headers, soapaction: `"AlloggiatiService/${operation}"` } : headers
+}
+
+export function envelope (body: string, version: Version = 1.2, header = ''): string {
+  return `<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="${VERSIONS[version].namespace}" ` +
+    `xmlns:a="AlloggiatiService">${header}<s:Body>${body}</s:Body></s:Envelope>`
+}
+
+export function login ({ utente, password, wskey } = ACCOUNT): string {
+  return `<a:Utente>${escape(utente)}</a:Utente><a:Password>${escape(password)}</a:Password><a:WsKey>${escape(wskey)}</a:WsKey>`
+}
+
+/** The first children of every other operation. */
+export function session (token: string, utente = ACCOUNT.utente): string {
+  return `<a:Utente>${utente}</a:Utente><a:token>${token}</a:token>`
+}
+
+export function list (rows: string[]): string {
+  return `<a:ElencoSchedine>${rows.map((row) => `<a:string>${escape(row)}</a:string>`).join('')}</a:ElencoSchedine>`
+}
+
+/** The texts of all elements of that name, in order; an empty element gives ''. */
+export function every (xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<(?:\\w+:)?${name}(?:/>|(?: [^>]*)?>([^<]*)</)`, 'g'))].map(([, text = '']) => text)
+}
+
+export function first (xml: string, name: string): string {
+  return every(xml, name)[0] ?? `(no ${name})`
+}
+
+/** `esito code description detail` of each outcome in a reply. */
+export function outcomes (xml: string): string[] {
+  const [codes, names, details] = ['ErroreCod', 'ErroreDes', 'ErroreDettaglio'].map((name) => every(xml, name))
+  return every(xml, 'esito').map((esito, i) => [esito, codes?.[i], names?.[i], details?.[i]].join(' ').trim())
+}
+
+function escape (text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Operation, RichiestaSchedine } from '#src/alloggiati/service/soap/contract.ts'
+import { CALLS, failureOf, plainAnswer } from './calls.ts'
+import { answer, clientOf, fixture, recorder } from './server.ts'
+import { find, parse, rowsOf, type Node } from './xml.ts'
+
+const OPERATIONS = Object.keys(CALLS) as Operation[]
+const access = { Utente: 'RM000001', token: 'gettone' }
+
+t.test('all twelve operations go out under their own name and come back', async (t) => {
+  t.equal(OPERATIONS.length, 12)
+  for (const operation of OPERATIONS) {
+    const server = await recorder(t, answer(plainAnswer(operation)))
+    const reply = await CALLS[operation](clientOf(server))
+    t.match(reply, { httpStatus: 200, raw: plainAnswer(operation) })
+    t.match(Object.values(reply.result), [{}], operation)
+    t.ok(find(parse(server.received[0]!.body), `{AlloggiatiService}${operation}`), operation)
+  }
+})
+
+t.test('requests are those of the samples', async (t) => {
+  for (const [operation, file] of [
+    ['GenerateToken', 'GenerateToken-richiesta'], ['Send', 'Send-richiesta'], ['GestioneAppartamenti_Send', 'GestioneAppartamenti_Send-richiesta'],
+    ['Ricevuta', 'Ricevuta-richiesta'], ['Tabella', 'Tabella-richiesta'],
+    ['GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_AggiungiAppartamento-richiesta']
+  ] as const) {
+    const server = await recorder(t, answer(plainAnswer(operation)))
+    await CALLS[operation](clientOf(server))
+    t.same(parse(server.received[0]!.body), parse(fixture(file)), file)
+  }
+})
+
+t.test('SOAP 1.2 names the action in the media type, SOAP 1.1 in its own header', async (t) => {
+  const server = await recorder(t, answer(plainAnswer('GenerateToken')))
+  await CALLS.GenerateToken(clientOf(server))
+  await CALLS.GenerateToken(clientOf(server, { soapVersion: '1.1' }))
+  const [present, old] = server.received
+  t.match(present!.head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
+  t.match(present!.head, /^content-type: application\/soap\+xml; charset=utf-8; action="AlloggiatiService\/GenerateToken"$/im)
+  t.notMatch(present!.head, /^soapaction/im)
+  t.match(old!.head, /^content-type: text\/xml; charset=utf-8$/im)
+  t.match(old!.head, /^soapaction: "AlloggiatiService\/GenerateToken"$/im)
+  t.same(parse(old!.body), parse(fixture('GenerateToken-richiesta-soap11')))
+})
+
+const MANUAL_ORDER: Operation[] = [
+  'GenerateToken', 'Authentication_Test', 'Test', 'Send', 'GestioneAppartamenti_Test', 'GestioneAppartamenti_Send',
+  'GestioneAppartamenti_FileUnico_Test', 'GestioneAppartamenti_FileUnico_Send', 'GestioneAppartamenti_AggiungiAppartamento',
+  'GestioneAppartamenti_DisabilitaAppartamento', 'Ricevuta', 'Tabella'
+]
+const manual = new URL('../../../../../shared/data/alloggiati/envelopes/', import.meta.url)
+const skip = existsSync(manual) ? false : 'the samples of the official manual are not distributed: only the own ones are tested'
+if (skip) t.comment(skip)
+
+t.test('the samples of the official manual', { skip }, async (t) => {
+  for (const [index, operation] of MANUAL_ORDER.entries()) {
+    const read = (suffix: string) => readFileSync(new URL(`${String(index + 1).padStart(2, '0')}_${operation}_${suffix}.xml`, manual), 'utf8')
+    const server = await recorder(t, answer(read(operation === 'Test' ? 'res_mixed' : 'res')))
+    const { result } = await CALLS[operation](clientOf(server))
+    t.match(Object.values(result).find((value) => 'esito' in Object(value)), { esito: true, ErroreCod: '' }, operation)
+    t.same(outline(server.received[0]!.body), outline(read('req')), operation)
+  }
+})
+
+/** The names of all elements in order, repeated ones once: the samples have another number of rows. */
+function outline (xml: string): string[] {
+  const names = (node: Node): string[] => [node.name, ...node.children.flatMap(names)]
+  return names(parse(xml)).filter((name, index, all) => name !== all[index - 1])
+}
+
+t.test('any row goes out and arrives byte for byte', async (t) => {
+  const server = await recorder(t, answer(fixture('Send-risposta')))
+  const client = clientOf(server)
+  const piece = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('   ', '&', '<', '>', '"', '\'', '&amp;', '&#65;', '<![CDATA[', ']]>', '<!--', '<?xml version="1.0"?>', '\t', '\n', '\r', '$xml')
+  )
+  const row = fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => pieces.join(''))
+    .filter((text) => !/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(text))
+  await fc.assert(fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
+    server.received.length = 0
+    await client.Send({ ...access, ElencoSchedine: { string: rows } })
+    t.same(rowsOf(server.received[0]!.body), rows)
+  }), { numRuns: 60 })
+})
+
+t.test('the 34 blanks at the end of a family member\'s row reach the service', async (t) => {
+  const server = await recorder(t, answer(fixture('Send-risposta')))
+  const row = '19' + 'X'.repeat(132) + ' '.repeat(34)
+  await clientOf(server).Send({ ...access, ElencoSchedine: { string: [row] } })
+  t.match(server.received[0]!.body, `string>${row}</`)
+})
+
+t.test('a list without rows is an empty list', async (t) => {
+  const server = await recorder(t, answer(fixture('Send-risposta')))
+  await clientOf(server).Send({ ...access, ElencoSchedine: { string: [] } })
+  t.same(find(parse(server.received[0]!.body), '{AlloggiatiService}ElencoSchedine')?.children, [])
+})
+
+t.test('a value that XML or the contract cannot carry is refused, unnamed, before connecting', async (t) => {
+  const server = await recorder(t, answer(fixture('Send-risposta')))
+  const client = clientOf(server)
+  const rows = (row: string): RichiestaSchedine => ({ ...access, ElencoSchedine: { string: ['riga', row] } })
+  for (const character of ['\0', '\x01', '\x0B', '\x1F', '\uFFFE', '\uFFFF', '\uD800', '\uDC00', '\uDC00\uD800']) {
+    const error = await failureOf(client.Send(rows(`ROSSI${character}`)))
+    t.match(error, { kind: 'invalid-request', sent: false, reason: 'ElencoSchedine' })
+    t.notMatch(String(error), 'ROSSI')
+  }
+  for (const IdAppartamento of [-1, 1.5, NaN, Infinity, 2 ** 31]) {
+    t.match(await failureOf(client.GestioneAppartamenti_Send({ ...rows('x'), IdAppartamento })), { kind: 'invalid-request', sent: false, reason: 'IdAppartamento' })
+  }
+  for (const Data of ['2026-02-30', '2026-3-1', '2026-03-01T00:00:00', '']) {
+    t.match(await failureOf(client.Ricevuta({ ...access, Data })), { kind: 'invalid-request', sent: false, reason: 'Data' })
+  }
+  t.equal(server.connections, 0)
+})
+
+t.test('the day of a receipt is midnight without zone, on the day when the clocks change too', async (t) => {
+  const server = await recorder(t, answer(fixture('Ricevuta-risposta')))
+  for (const Data of ['2026-03-29', '2026-10-25', '2026-07-01']) await clientOf(server).Ricevuta({ ...access, Data })
+  t.same(server.received.map(({ body }) => find(parse(body), '{AlloggiatiService}Data')?.text), [
+    '2026-03-29T00:00:00', '2026-10-25T00:00:00', '2026-07-01T00:00:00'
+  ])
+})
+
+t.test('answers have the types of the contract', async (t) => {
+  const client = async (file: string) => clientOf(await recorder(t, answer(fixture(file))))
+  const good = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
+  const rejected = { esito: false, ErroreCod: '12', ErroreDes: 'SCHEDINA_CAMPO_NON_CORRETTO', ErroreDettaglio: 'Data di Arrivo Errata' }
+
+  const token = await (await client('GenerateToken-risposta')).GenerateToken({ Utente: '', Password: '', WsKey: '' })
+  t.strictSame(token.result, {
+    GenerateTokenResult: { issued: new Date('2026-03-29T00:30:00.123Z'), expires: new Date('2026-03-29T01:30:00.123Z'), token: 'gettone' },
+    result: good
+  })
+  const refused = await (await client('GenerateToken-rifiuto')).GenerateToken({ Utente: '', Password: '', WsKey: '' })
+  t.match(refused.result, { GenerateTokenResult: { token: '' }, result: { esito: false, ErroreCod: '100' } })
+
+  const rows = { ...access, ElencoSchedine: { string: ['a', 'b'] } }
+  const test = await (await client('Test-risposta-mista')).Test(rows)
+  t.strictSame(test.result, { TestResult: good, result: { SchedineValide: 1, Dettaglio: [good, rejected] } })
+  const single = await (await client('Send-risposta')).Send(rows)
+  t.strictSame(single.result, { SendResult: good, result: { SchedineValide: 1, Dettaglio: [good] } }, 'a single row is a list as well')
+
+  const table = await (await client('Tabella-risposta')).Tabella({ ...access, tipo: 'ListaAppartamenti' })
+  t.match(table.result.CSV.split('\n'), ['IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', '0;CASA & BOTTEGA;ROMA;RM;VIA DELL\'ESEMPIO 1;PROVA', /^7;/])
+  const receipt = await (await client('Ricevuta-risposta')).Ricevuta({ ...access, Data: '2026-03-29' })
+  t.strictSame(receipt.result, { RicevutaResult: good, PDF: Buffer.from('%PDF-1.7\n%ä\n') })
+  t.strictSame((await (await client('Authentication_Test-risposta')).Authentication_Test(access)).result, { Authentication_TestResult: good })
+})
+
+t.test('what is empty or missing is an empty text, an empty list or undefined', async (t) => {
+  const server = await recorder(t, answer(plainAnswer('Send')))
+  const client = clientOf(server)
+  const rows = { ...access, ElencoSchedine: { string: ['a'] } }
+  const withResult = (inner: string) => plainAnswer('Send').replace('</SendResponse>', `${inner}</SendResponse>`)
+  t.equal((await client.Send(rows)).result.result, undefined)
+  for (const list of ['', '<Dettaglio/>', '<Dettaglio></Dettaglio>']) {
+    server.behaviour = answer(withResult(`<result><SchedineValide>0</SchedineValide>${list}</result>`))
+    t.strictSame((await client.Send(rows)).result.result, { SchedineValide: 0, Dettaglio: [] })
+  }
+  server.behaviour = answer(plainAnswer('Tabella'))
+  t.equal((await client.Tabella({ ...access, tipo: 'Luoghi' })).result.CSV, '')
+  for (const pdf of ['', '<PDF/>']) {
+    server.behaviour = answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
+    t.equal((await client.Ricevuta({ ...access, Data: '2026-03-29' })).result.PDF, undefined)
+  }
+  server.behaviour = answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>'))
+  t.match(await failureOf(client.Ricevuta({ ...access, Data: '2026-03-29' })), { kind: 'malformed', reason: 'PDF' })
+})
+
+t.test('an error code keeps its zeros', async (t) => {
+  const server = await recorder(t, answer(plainAnswer('Send').replace('<ErroreCod/>', '<ErroreCod>007</ErroreCod>')))
+  const { result } = await clientOf(server).Send({ ...access, ElencoSchedine: { string: [] } })
+  t.equal(result.SendResult.ErroreCod, '007')
+})
+
+t.test('parallel calls do not mix', async (t) => {
+  const server = await recorder(t, (socket, { body }) => answer(fixture('Tabella-risposta').replace('IDAPP', find(parse(body), '{AlloggiatiService}token')?.text ?? ''))(socket, { head: '', body }))
+  const client = clientOf(server)
+  const tokens = Array.from({ length: 10 }, (_, index) => `gettone${index}`)
+  const tables = await Promise.all(tokens.map((token) => client.Tabella({ Utente: 'RM000001', token, tipo: 'Luoghi' })))
+  t.same(tables.map(({ result }) => result.CSV.split(';')[0]), tokens)
+})

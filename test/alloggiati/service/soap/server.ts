@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import type { Test } from 'tap'
+import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/client.ts'
+
+/* A server on loopback that speaks HTTP by hand, so that it can record every byte and get everything wrong. */
+
+export interface Received {
+  /** Request line and headers. */
+  head: string
+  body: string
+}
+
+/** What the server does once it has the whole request. */
+export type Behaviour = (socket: Socket, received: Received) => void
+
+export interface Recorder {
+  url: string
+  /** Connections that were opened. */
+  connections: number
+  /** Bytes of requests that came in, whole or not. */
+  bytes: number
+  received: Received[]
+  behaviour: Behaviour
+}
+
+export async function recorder (t: Test, behaviour: Behaviour, tls?: TlsOptions): Promise<Recorder> {
+  const sockets = new Set<Socket>()
+  const onConnection = (socket: Socket) => {
+    recorder.connections++
+    sockets.add(socket)
+    let input = Buffer.alloc(0)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('data', (chunk) => {
+      recorder.bytes += chunk.length
+      input = Buffer.concat([input, chunk])
+      const received = parse(input)
+      if (!received) return
+      input = Buffer.alloc(0)
+      recorder.received.push(received)
+      recorder.behaviour(socket, received)
+    })
+  }
+  const server: Server = tls ? createTlsServer(tls, onConnection) : createServer(onConnection)
+  server.on('tlsClientError', () => {})
+  const url = await listen(server, tls ? 'https' : 'http')
+  const recorder: Recorder = { url, connections: 0, bytes: 0, received: [], behaviour }
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return recorder
+}
+
+/** Clients of tests are made here only: their endpoint is the recorder's, which is on loopback. */
+export function clientOf ({ url }: { url: string }, options: Omit<SoapClientOptions, 'endpoint'> = {}): SoapClient {
+  if (!['127.0.0.1', 'localhost'].includes(new URL(url).hostname)) throw new Error(`not a loopback address: ${url}`)
+  return soapClient({ ...options, endpoint: url })
+}
+
+/** The address of a port on which nobody listens any more. */
+export async function closedPort (): Promise<string> {
+  const server = createServer()
+  const url = await listen(server, 'http')
+  await new Promise((resolve) => server.close(resolve))
+  return url
+}
+
+export function respond (status: string, body: string | Buffer, ...headers: string[]): Behaviour {
+  const bytes = Buffer.from(body)
+  return (socket) => {
+    socket.write([`HTTP/1.1 ${status}`, `Content-Length: ${bytes.length}`, 'Connection: close', ...headers, '', ''].join('\r\n'))
+    socket.end(bytes)
+  }
+}
+
+export function answer (body: string): Behaviour {
+  return respond('200 OK', body, 'Content-Type: application/soap+xml; charset=utf-8')
+}
+
+export function fixture (name: string): string {
+  return readFileSync(new URL(`../../../../fixtures/alloggiati/envelopes/${name}.xml`, import.meta.url), 'utf8')
+}
+
+async function listen (server: Server, scheme: string): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return `${scheme}://127.0.0.1:${port}/service.asmx`
+}
+
+function parse (input: Buffer): Received | undefined {
+  const end = input.indexOf('\r\n\r\n')
+  if (end === -1) return undefined
+  const head = input.toString('latin1', 0, end)
+  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+  const body = input.subarray(end + 4)
+  return body.length < length ? undefined : { head, body: body.toString('utf8', 0, length) }
+}
