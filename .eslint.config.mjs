@@ -12,5 +12,6 @@ export default [
       'no-console': 'error',
       '@stylistic/max-len': ['error', { code: 150, ignoreUrls: true, ignoreTemplateLiterals: true, ignoreStrings: true, ignoreRegExpLiterals: true }]
     }
-  }
+  },
+  { files: ['test/**'], rules: { 'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }] } }
 ]

@@ -24,13 +24,20 @@ export const ValidaBody = Closed({ ospiti: Ospiti, prenotazione: Soggiorno }, {
   examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
 })
 
-export const ValidaAnswer = Closed({ valid: Type.Boolean(), errors: Type.Array(Ref(Segnalazione)), warnings: Type.Array(Ref(Segnalazione)) }, {
-  examples: [{
-    valid: false,
-    errors: [{ ospite: 0, campo: 'provincia_nascita', messaggio: 'La provincia va indicata solo per i nati in Italia' }],
-    warnings: []
-  }]
-})
+export const ValidaAnswer = Closed(
+  { valid: Type.Boolean(), errors: Type.Array(Ref(Segnalazione)), warnings: Type.Array(Ref(Segnalazione)) },
+  {
+    examples: [
+      {
+        valid: false,
+        errors: [
+          { ospite: 0, campo: 'provincia_nascita', messaggio: 'La provincia va indicata solo per i nati in Italia' }
+        ],
+        warnings: []
+      }
+    ]
+  }
+)
 
 /** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
 export const InvioBody = Closed({
@@ -42,9 +49,12 @@ export const InvioBody = Closed({
 export type InvioBody = Static<typeof InvioBody>
 
 /** The same for the file that is handed in by other means: there is nothing to rehearse. */
-export const FileBody = Closed({ ospiti: Ospiti, prenotazione: Type.Optional(Soggiorno), soggiorno: Type.Optional(Soggiorno) }, {
-  examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
-})
+export const FileBody = Closed(
+  { ospiti: Ospiti, prenotazione: Type.Optional(Soggiorno), soggiorno: Type.Optional(Soggiorno) },
+  {
+    examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
+  }
+)
 export type FileBody = Static<typeof FileBody>
 
 export const InvioAnswer = Closed({
@@ -121,21 +131,39 @@ export const InvioDuplicate = Closed({
   }]
 })
 
-export const CheckAnswer = Closed({ connected: Type.Boolean(), message: Type.String(), endpoint: Type.String() }, {
-  examples: [{ connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: 'http://127.0.0.1:40123/service/service.asmx' }]
-})
-export const CheckFailure = Closed({
-  connected: Type.Boolean(), error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String()
-}, {
-  $id: 'ConnessioneFallita',
-  examples: [{
-    connected: false,
-    error: 'Credenziali Alloggiati Web non configurate',
-    status: 503,
-    codice: 'CREDENZIALI_MANCANTI',
-    requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
-  }]
-})
+export const CheckAnswer = Closed(
+  { connected: Type.Boolean(), message: Type.String(), endpoint: Type.String() },
+  {
+    examples: [
+      {
+        connected: true,
+        message: 'Connessione ad Alloggiati Web riuscita',
+        endpoint: 'http://127.0.0.1:40123/service/service.asmx'
+      }
+    ]
+  }
+)
+export const CheckFailure = Closed(
+  {
+    connected: Type.Boolean(),
+    error: Type.String(),
+    status: Type.Integer(),
+    codice: Type.String(),
+    requestId: Type.String()
+  },
+  {
+    $id: 'ConnessioneFallita',
+    examples: [
+      {
+        connected: false,
+        error: 'Credenziali Alloggiati Web non configurate',
+        status: 503,
+        codice: 'CREDENZIALI_MANCANTI',
+        requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+      }
+    ]
+  }
+)
 
 export const ReceiptQuery = Closed({ data: Day })
 
@@ -150,31 +178,67 @@ export const BookingToVerify = Closed({
 export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
 
-export const CrossCheckAnswer = Closed({
-  totale_prenotazioni: Type.Integer(),
-  totale_ricevute: Type.Integer(),
-  mancanti: Type.Array(Ref(BookingToVerify)),
-  in_attesa: Type.Array(Ref(BookingToVerify)),
-  discordanze: Type.Array(Closed({ giorno: Day, inviate: Type.Integer(), in_ricevuta: Type.Integer() }))
-}, {
-  examples: [{
-    totale_prenotazioni: 2,
-    totale_ricevute: 1,
-    mancanti: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', scadenza: '2026-11-22T13:00:00.000Z' }],
-    in_attesa: [{ prenotazione_id: 2, nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', scadenza: '2026-11-22T13:00:00.000Z' }],
-    discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]
-  }]
-})
+export const CrossCheckAnswer = Closed(
+  {
+    totale_prenotazioni: Type.Integer(),
+    totale_ricevute: Type.Integer(),
+    mancanti: Type.Array(Ref(BookingToVerify)),
+    in_attesa: Type.Array(Ref(BookingToVerify)),
+    discordanze: Type.Array(Closed({ giorno: Day, inviate: Type.Integer(), in_ricevuta: Type.Integer() }))
+  },
+  {
+    examples: [
+      {
+        totale_prenotazioni: 2,
+        totale_ricevute: 1,
+        mancanti: [
+          {
+            prenotazione_id: 2,
+            nome_cognome: 'Anna Bianchi',
+            check_in: '2026-11-21',
+            scadenza: '2026-11-22T13:00:00.000Z'
+          }
+        ],
+        in_attesa: [
+          {
+            prenotazione_id: 2,
+            nome_cognome: 'Anna Bianchi',
+            check_in: '2026-11-21',
+            scadenza: '2026-11-22T13:00:00.000Z'
+          }
+        ],
+        discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]
+      }
+    ]
+  }
+)
 export type CrossCheckAnswer = Static<typeof CrossCheckAnswer>
 
-export const SandboxRecords = Closed({
-  data: Type.Array(Closed({
-    id: Id,
-    riga: Type.String(),
-    giorno: Day,
-    acquisita_il: Type.String(),
-    id_appartamento: Nullable(Type.Integer())
-  }))
-}, {
-  examples: [{ data: [{ id: 1, riga: '1621/11/202603BIANCHI', giorno: '2026-11-21', acquisita_il: '2026-11-21T09:31:00.000Z', id_appartamento: null }] }]
-})
+export const SandboxRecords = Closed(
+  {
+    data: Type.Array(
+      Closed({
+        id: Id,
+        riga: Type.String(),
+        giorno: Day,
+        acquisita_il: Type.String(),
+        id_appartamento: Nullable(Type.Integer())
+      })
+    )
+  },
+  {
+    examples: [
+      {
+        data: [
+          {
+            id: 1,
+            riga: '1621/11/202603BIANCHI',
+            giorno: '2026-11-21',
+            acquisita_il: '2026-11-21T09:31:00.000Z',
+            id_appartamento: null
+          }
+        ]
+      }
+    ]
+  }
+)

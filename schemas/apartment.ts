@@ -5,38 +5,94 @@ import { Closed, Ref, Text } from './common.ts'
 const IdAppartamento = Type.Integer({ minimum: 0, maximum: 999_999, examples: [0] })
 
 /** An apartment as the service lists it. */
-export const Apartment = Closed({
-  id: IdAppartamento,
-  descrizione: Type.String(),
-  comune: Type.String(),
-  provincia: Type.String(),
-  indirizzo: Type.String(),
-  proprietario: Type.String()
-}, {
-  $id: 'Appartamento',
-  examples: [{ id: 0, descrizione: 'CASA AL LAGO', comune: 'ROMA', provincia: 'RM', indirizzo: 'VIA DEI PRATI, 8', proprietario: 'ADA PROVETTI' }]
-})
+export const Apartment = Closed(
+  {
+    id: IdAppartamento,
+    descrizione: Type.String(),
+    comune: Type.String(),
+    provincia: Type.String(),
+    indirizzo: Type.String(),
+    proprietario: Type.String()
+  },
+  {
+    $id: 'Appartamento',
+    examples: [
+      {
+        id: 0,
+        descrizione: 'CASA AL LAGO',
+        comune: 'ROMA',
+        provincia: 'RM',
+        indirizzo: 'VIA DEI PRATI, 8',
+        proprietario: 'ADA PROVETTI'
+      }
+    ]
+  }
+)
 
-export const ApartmentList = Closed({ data: Type.Array(Ref(Apartment)) }, {
-  examples: [{ data: [{ id: 0, descrizione: 'CASA AL LAGO', comune: 'ROMA', provincia: 'RM', indirizzo: 'VIA DEI PRATI, 8', proprietario: 'ADA PROVETTI' }] }]
-})
+export const ApartmentList = Closed(
+  { data: Type.Array(Ref(Apartment)) },
+  {
+    examples: [
+      {
+        data: [
+          {
+            id: 0,
+            descrizione: 'CASA AL LAGO',
+            comune: 'ROMA',
+            provincia: 'RM',
+            indirizzo: 'VIA DEI PRATI, 8',
+            proprietario: 'ADA PROVETTI'
+          }
+        ]
+      }
+    ]
+  }
+)
 
 /** A semicolon would break the service's own list, which is a CSV without quotes. */
 const Line = Text(200, { minLength: 1, pattern: '^(?=.*\\S)[^;\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
 
-export const ApartmentBody = Closed({
-  descrizione: Line,
-  comune_codice: Type.String({ pattern: '^\\d{9}$', description: 'Codice del comune, nella provincia della Questura', examples: ['412058091'] }),
-  indirizzo: Line,
-  proprietario: Line
-}, { examples: [{ descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }] })
+export const ApartmentBody = Closed(
+  {
+    descrizione: Line,
+    comune_codice: Type.String({
+      pattern: '^\\d{9}$',
+      description: 'Codice del comune, nella provincia della Questura',
+      examples: ['412058091']
+    }),
+    indirizzo: Line,
+    proprietario: Line
+  },
+  {
+    examples: [
+      {
+        descrizione: 'Casa al lago',
+        comune_codice: '412058091',
+        indirizzo: 'Via dei Prati, 8',
+        proprietario: 'Ada Provetti'
+      }
+    ]
+  }
+)
 export type ApartmentBody = Static<typeof ApartmentBody>
 
 export const ApartmentParams = Closed({ id: IdAppartamento })
 
-export const ApartmentAnswer = (status: 200 | 201) => Closed({ message: Type.String(), status: Type.Integer() }, {
-  examples: [{ message: status === 201 ? 'Appartamento aggiunto' : 'Appartamento 3 disabilitato: non si può riattivare, solo aggiungere di nuovo', status }]
-})
+export const ApartmentAnswer = (status: 200 | 201) =>
+  Closed(
+    { message: Type.String(), status: Type.Integer() },
+    {
+      examples: [
+        {
+          message:
+            status === 201
+              ? 'Appartamento aggiunto'
+              : 'Appartamento 3 disabilitato: non si può riattivare, solo aggiungere di nuovo',
+          status
+        }
+      ]
+    }
+  )
 
 /** What the service said of an apartment that it did not take: 422. */
 export const ApartmentRefused = Closed({

@@ -11,14 +11,30 @@ export const Scope = OneOf(SCOPES)
 export const MintQuery = Closed({
   name: Type.Optional(Text(100, { minLength: 1, description: 'Un nome per riconoscerla' })),
   days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, description: 'Giorni di validità, 90 se non detto' })),
-  scopes: Type.Optional(Type.String({ maxLength: 60, pattern: `^(${SCOPES.join('|')})(,(${SCOPES.join('|')}))*$`, description: 'Ambiti separati da virgola, tutti se non detto' }))
+  scopes: Type.Optional(
+    Type.String({
+      maxLength: 60,
+      pattern: `^(${SCOPES.join('|')})(,(${SCOPES.join('|')}))*$`,
+      description: 'Ambiti separati da virgola, tutti se non detto'
+    })
+  )
 })
 export type MintQuery = Static<typeof MintQuery>
 
 /** A new key: the only time that it is shown. */
-export const MintedKey = Closed({ apiKey: Type.String(), id: Type.String(), created_at: Instant, expires_at: Instant }, {
-  examples: [{ apiKey: 'lcd_…', id: '0f1e2d3c4b5a6978', created_at: '2026-11-21T09:30:00.000Z', expires_at: '2027-02-19T09:30:00.000Z' }]
-})
+export const MintedKey = Closed(
+  { apiKey: Type.String(), id: Type.String(), created_at: Instant, expires_at: Instant },
+  {
+    examples: [
+      {
+        apiKey: 'lcd_…',
+        id: '0f1e2d3c4b5a6978',
+        created_at: '2026-11-21T09:30:00.000Z',
+        expires_at: '2027-02-19T09:30:00.000Z'
+      }
+    ]
+  }
+)
 export type MintedKey = Static<typeof MintedKey>
 
 export const ApiKey = Closed({
@@ -46,6 +62,13 @@ export const ApiKey = Closed({
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeyList = Closed({ data: Type.Array(Ref(ApiKey)) })
 
-export const KeyParams = Closed({ id: Type.String({ pattern: '^[0-9a-f]{16}$', maxLength: 16, examples: ['0f1e2d3c4b5a6978'] }) })
-export const KeyQuery = Closed({ tutte: Type.Optional(Type.Boolean({ description: 'Quelle di tutti: per amministratori' })) })
-export const KeyRevokedAnswer = Closed({ message: Type.String(), status: Type.Integer() }, { examples: [{ message: 'Chiave revocata', status: 200 }] })
+export const KeyParams = Closed({
+  id: Type.String({ pattern: '^[0-9a-f]{16}$', maxLength: 16, examples: ['0f1e2d3c4b5a6978'] })
+})
+export const KeyQuery = Closed({
+  tutte: Type.Optional(Type.Boolean({ description: 'Quelle di tutti: per amministratori' }))
+})
+export const KeyRevokedAnswer = Closed(
+  { message: Type.String(), status: Type.Integer() },
+  { examples: [{ message: 'Chiave revocata', status: 200 }] }
+)

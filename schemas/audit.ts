@@ -6,10 +6,27 @@ import { paging } from './paging.ts'
 
 /** What is written down. Each has its label in `src/plugins/audit/actions.ts`. */
 export const AZIONI = [
-  'accesso', 'accesso_fallito', 'uscita', 'sessioni_revocate',
-  'utente_creato', 'utente_modificato', 'utente_eliminato', 'password_cambiata', 'identita_collegata', 'identita_scollegata', 'invito',
-  'chiave_creata', 'chiave_revocata', 'chiave_di_firma_ruotata', 'cookie_amministrazione',
-  'invio', 'decisione', 'sospensione', 'prenotazioni_eliminate', 'sql', 'email'
+  'accesso',
+  'accesso_fallito',
+  'uscita',
+  'sessioni_revocate',
+  'utente_creato',
+  'utente_modificato',
+  'utente_eliminato',
+  'password_cambiata',
+  'identita_collegata',
+  'identita_scollegata',
+  'invito',
+  'chiave_creata',
+  'chiave_revocata',
+  'chiave_di_firma_ruotata',
+  'cookie_amministrazione',
+  'invio',
+  'decisione',
+  'sospensione',
+  'prenotazioni_eliminate',
+  'sql',
+  'email'
 ] as const
 
 const EXAMPLE = {
@@ -36,8 +53,15 @@ export const AuditEvent = Closed({
 }, { $id: 'EventoRegistro', examples: [EXAMPLE] })
 export type AuditEvent = Static<typeof AuditEvent>
 
-/** An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year 0. */
-const Moment = Type.String({ ...Instant, maxLength: 40, pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$' })
+/**
+ * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
+ * 0.
+ */
+const Moment = Type.String({
+  ...Instant,
+  maxLength: 40,
+  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
+})
 const Bound = (description: string) => Type.Union([Day, Moment], { description })
 
 export const AuditQuery = Closed({

@@ -3,7 +3,11 @@ import { Closed, Day, Id, Instant, Nullable, OneOf, Text } from './common.ts'
 import { Guest, Name } from './guest.ts'
 import { paging } from './paging.ts'
 
-const Lingua = Type.String({ pattern: '^[A-Z]{2}$', description: 'Codice lingua di due lettere maiuscole', examples: ['IT'] })
+const Lingua = Type.String({
+  pattern: '^[A-Z]{2}$',
+  description: 'Codice lingua di due lettere maiuscole',
+  examples: ['IT']
+})
 const Email = Type.String({ format: 'email', maxLength: 254, examples: ['anna.bianchi@example.com'] })
 
 /** The longest stay: a hundred years catch a mistyped year. */
@@ -49,11 +53,25 @@ const STAMPS = { created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21
 export const Booking = Closed({ ...fields, ...stamps }, { $id: 'Prenotazione', examples: [{ ...EXAMPLE, ...STAMPS }] })
 export type Booking = Static<typeof Booking>
 
-const GUEST = { id: 7, nome: 'Anna', cognome: 'Bianchi', sesso: 'F', data_nascita: '1985-04-12', tipo_documento: 'IDELE', numero_documento: 'CA12345AA' }
+const GUEST = {
+  id: 7,
+  nome: 'Anna',
+  cognome: 'Bianchi',
+  sesso: 'F',
+  data_nascita: '1985-04-12',
+  tipo_documento: 'IDELE',
+  numero_documento: 'CA12345AA'
+}
 
-export const BookingDetail = Closed({ ...fields, ospiti: Type.Array(Guest), ...stamps }, { $id: 'PrenotazioneConOspiti' })
+export const BookingDetail = Closed(
+  { ...fields, ospiti: Type.Array(Guest), ...stamps },
+  { $id: 'PrenotazioneConOspiti' }
+)
 export type BookingDetail = Static<typeof BookingDetail>
-export const BookingDetailAnswer = Closed({ data: BookingDetail }, { examples: [{ data: { ...EXAMPLE, ospiti: [GUEST], ...STAMPS } }] })
+export const BookingDetailAnswer = Closed(
+  { data: BookingDetail },
+  { examples: [{ data: { ...EXAMPLE, ospiti: [GUEST], ...STAMPS } }] }
+)
 
 const input = {
   ...person,
@@ -67,9 +85,22 @@ const input = {
   idf_gen: Type.Optional(Nullable(Text(100)))
 }
 
-/** One of `check_out` and `numero_notti` is needed as well: `src/bookings/stay.ts` sees to it, with an error that names both. */
+/**
+ * One of `check_out` and `numero_notti` is needed as well: `src/bookings/stay.ts` sees to it, with an error that names
+ * both.
+ */
 export const BookingCreation = Closed(input, {
-  examples: [{ nome_cognome: 'Anna Bianchi', lingua: 'IT', email: 'anna.bianchi@example.com', paese_id: 380, check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 2 }]
+  examples: [
+    {
+      nome_cognome: 'Anna Bianchi',
+      lingua: 'IT',
+      email: 'anna.bianchi@example.com',
+      paese_id: 380,
+      check_in: '2026-11-21',
+      numero_notti: 3,
+      numero_ospiti: 2
+    }
+  ]
 })
 export type BookingCreation = Static<typeof BookingCreation>
 
@@ -89,8 +120,14 @@ export const BookingAnswer = (status: 200 | 201) => Closed({ data: Booking, stat
 
 export const BOOKING_SORTS = ['id', '-id', 'check_in', '-check_in', 'updated_at', '-updated_at'] as const
 
-/** An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year 0. */
-const Since = Type.String({ ...Instant, pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$' })
+/**
+ * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
+ * 0.
+ */
+const Since = Type.String({
+  ...Instant,
+  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
+})
 
 export const BookingQuery = Closed({
   q: Type.Optional(Text(100, { minLength: 1, description: 'Cerca in nome, codice ed e-mail' })),
@@ -111,14 +148,24 @@ export const BulkDeleteAnswer = Closed({ message: Type.String(), deleted: Type.A
 })
 
 /** An entry in the shape that FullCalendar reads; `end` is exclusive there, as a check-out day is. */
-export const CalendarEntry = Closed({ id: Id, title: Type.String(), start: Day, end: Day, url: Type.String() }, { $id: 'VoceCalendario' })
+export const CalendarEntry = Closed(
+  { id: Id, title: Type.String(), start: Day, end: Day, url: Type.String() },
+  { $id: 'VoceCalendario' }
+)
 export const Calendar = Type.Array(CalendarEntry, {
   examples: [[{ id: 1, title: 'Anna Bianchi', start: '2026-11-21', end: '2026-11-24', url: '/prenotazioni/1' }]]
 })
 
 const HOUR = '([01]\\d|2[0-3])'
-/** FullCalendar's ISO instants (with or without offset), or plain days; a `+` that was not percent-encoded arrives as a blank. */
-const CalendarBound = Type.String({ maxLength: 40, pattern: `^\\d{4}-\\d{2}-\\d{2}(T${HOUR}:[0-5]\\d(:[0-5]\\d(\\.\\d{1,9})?)?(Z|[+ -]${HOUR}:?[0-5]\\d)?)?$`, examples: ['2026-11-01T00:00:00+01:00'] })
+/**
+ * FullCalendar's ISO instants (with or without offset), or plain days; a `+` that was not percent-encoded arrives as a
+ * blank.
+ */
+const CalendarBound = Type.String({
+  maxLength: 40,
+  pattern: `^\\d{4}-\\d{2}-\\d{2}(T${HOUR}:[0-5]\\d(:[0-5]\\d(\\.\\d{1,9})?)?(Z|[+ -]${HOUR}:?[0-5]\\d)?)?$`,
+  examples: ['2026-11-01T00:00:00+01:00']
+})
 export const CalendarQuery = Closed({
   start: Type.Optional(CalendarBound),
   end: Type.Optional(CalendarBound),

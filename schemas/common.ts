@@ -1,4 +1,12 @@
-import { Type, type ObjectOptions, type SchemaOptions, type Static, type StringOptions, type TProperties, type TSchema } from '@sinclair/typebox'
+import {
+  Type,
+  type ObjectOptions,
+  type SchemaOptions,
+  type Static,
+  type StringOptions,
+  type TProperties,
+  type TSchema
+} from '@sinclair/typebox'
 
 /** An object that refuses fields it does not name. */
 export function Closed<T extends TProperties> (properties: T, options: ObjectOptions = {}) {
@@ -10,10 +18,16 @@ export function Open<T extends TProperties> (properties: T, options: ObjectOptio
   return Type.Object(properties, { ...options, additionalProperties: true })
 }
 
-/** `T` or null, as a `type` array: a union would be coerced, and fast-json-stringify would try its branches one by one. */
+/**
+ * `T` or null, as a `type` array: a union would be coerced, and fast-json-stringify would try its branches one by one.
+ */
 export function Nullable<T extends TSchema> (schema: T) {
   const { type, enum: values, ...rest }: TSchema = schema
-  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) })
+  return Type.Unsafe<Static<T> | null>({
+    ...rest,
+    type: [type, 'null'],
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {})
+  })
 }
 
 /** One of a list of strings. */
@@ -35,7 +49,10 @@ export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-
 /** An instant, ISO 8601 UTC with a `Z`. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 
-/** Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither PostgreSQL nor XML hold. */
+/**
+ * Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither
+ * PostgreSQL nor XML hold.
+ */
 export function Text (maxLength: number, options: StringOptions = {}) {
   return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
 }
@@ -46,14 +63,24 @@ export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String(
 export type FieldError = Static<typeof FieldError>
 
 /** The body of every error. */
-export const ErrorBody = Closed({
-  error: Type.String(),
-  status: Type.Integer(),
-  codice: Type.String(),
-  requestId: Type.String(),
-  dettagli: Type.Optional(Type.Array(FieldError))
-}, {
-  $id: 'Errore',
-  examples: [{ error: 'Prenotazione non trovata', status: 404, codice: 'PRENOTAZIONE_NON_TROVATA', requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f' }]
-})
+export const ErrorBody = Closed(
+  {
+    error: Type.String(),
+    status: Type.Integer(),
+    codice: Type.String(),
+    requestId: Type.String(),
+    dettagli: Type.Optional(Type.Array(FieldError))
+  },
+  {
+    $id: 'Errore',
+    examples: [
+      {
+        error: 'Prenotazione non trovata',
+        status: 404,
+        codice: 'PRENOTAZIONE_NON_TROVATA',
+        requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+      }
+    ]
+  }
+)
 export type ErrorBody = Static<typeof ErrorBody>

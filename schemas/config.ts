@@ -14,7 +14,11 @@ export const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Porta di ascolto (0: una libera)' }),
   HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Indirizzo di ascolto' }),
   PUBLIC_URL: optional(HTTP_URL, 'URL pubblico del servizio; senza, http://HOST:PORT'),
-  DATA_DIR: Type.String({ minLength: 1, default: './data', description: 'Cartella dei dati: database incorporato, chiavi, file' }),
+  DATA_DIR: Type.String({
+    minLength: 1,
+    default: './data',
+    description: 'Cartella dei dati: database incorporato, chiavi, file'
+  }),
   DATABASE_URL: optional('^postgres(ql)?://[^\\s]+$', 'Un PostgreSQL (14 o successivo) al posto di quello incorporato'),
   REDIS_URL: optional('^rediss?://[^\\s]+$', 'Redis per condividere i contatori del rate limit fra più processi'),
 
@@ -24,20 +28,40 @@ export const Environment = Type.Object({
   S3_ACCESS_KEY_ID: secret('Chiave S3'),
   S3_SECRET_ACCESS_KEY: secret('Segreto S3'),
 
-  MASTER_KEY: optional('^[A-Za-z0-9+/]{43}=$', '32 byte in base64, da cui derivano tutti gli altri segreti; generata in DATA_DIR se manca'),
-  API_KEY: Type.Optional(Type.String({ minLength: 16, maxLength: 200, description: 'Chiave API del server: autenticata, non amministratrice' })),
+  MASTER_KEY: optional(
+    '^[A-Za-z0-9+/]{43}=$',
+    '32 byte in base64, da cui derivano tutti gli altri segreti; generata in DATA_DIR se manca'
+  ),
+  API_KEY: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 200,
+      description: 'Chiave API del server: autenticata, non amministratrice'
+    })
+  ),
   ADMIN_EMAIL: optional('^[^@\\s]+@[^@\\s]+$', 'Primo amministratore'),
-  ADMIN_PASSWORD: Type.Optional(Type.String({ minLength: 8, maxLength: 128, description: 'Password del primo amministratore' })),
+  ADMIN_PASSWORD: Type.Optional(
+    Type.String({ minLength: 8, maxLength: 128, description: 'Password del primo amministratore' })
+  ),
 
-  SIGNUP_ENABLED: Type.Boolean({ default: false, description: 'Chiunque può registrarsi; resta in attesa finché un amministratore non gli dà un ruolo. Serve SMTP_URL' }),
-  OAUTH_PROVIDERS: optional(undefined, 'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; github non ha issuer'),
+  SIGNUP_ENABLED: Type.Boolean({
+    default: false,
+    description:
+      'Chiunque può registrarsi; resta in attesa finché un amministratore non gli dà un ruolo. Serve SMTP_URL'
+  }),
+  OAUTH_PROVIDERS: optional(
+    undefined,
+    'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; github non ha issuer'
+  ),
 
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),
   IDP_JWT_SECRET: secret('Segreto condiviso dei token del provider esterno'),
   IDP_ANON_KEY: secret('Chiave anonima del provider esterno'),
   IDP_SERVICE_KEY: secret('Chiave di servizio del provider esterno'),
 
-  ALLOGGIATI_MODE: Type.Optional(OneOf(['sandbox', 'production'], { description: 'sandbox (predefinita senza credenziali) o production' })),
+  ALLOGGIATI_MODE: Type.Optional(
+    OneOf(['sandbox', 'production'], { description: 'sandbox (predefinita senza credenziali) o production' })
+  ),
   ALLOGGIATI_ENDPOINT: optional(HTTP_URL, 'Indirizzo del servizio SOAP (https, o http su loopback)'),
   ALLOGGIATI_UTENTE: secret('Utente Alloggiati Web'),
   ALLOGGIATI_PASSWORD: secret('Password Alloggiati Web'),
@@ -51,14 +75,32 @@ export const Environment = Type.Object({
   OCR_PROVIDER_URL: optional(HTTP_URL, 'Provider OCR esterno'),
   OCR_PROVIDER_KEY: secret('Chiave del provider OCR'),
 
-  QUERY_PASSWORD: Type.Optional(Type.String({ minLength: 12, description: 'Password di /api/querysql; senza, la console SQL è spenta' })),
+  QUERY_PASSWORD: Type.Optional(
+    Type.String({ minLength: 12, description: 'Password di /api/querysql; senza, la console SQL è spenta' })
+  ),
   TRUST_PROXY: optional('^[0-9a-fA-F.:/, ]+$', 'CIDR dei proxy fidati, separati da virgola'),
   CORS_ORIGINS: optional(undefined, 'Origini CORS ammesse, separate da virgola'),
-  RATE_LIMIT_MAX: Type.Integer({ minimum: 1, default: 300, description: 'Richieste per finestra e credenziale (o indirizzo)' }),
-  RATE_LIMIT_LOGIN_MAX: Type.Integer({ minimum: 1, default: 10, description: 'Accessi per finestra, account e indirizzo' }),
+  RATE_LIMIT_MAX: Type.Integer({
+    minimum: 1,
+    default: 300,
+    description: 'Richieste per finestra e credenziale (o indirizzo)'
+  }),
+  RATE_LIMIT_LOGIN_MAX: Type.Integer({
+    minimum: 1,
+    default: 10,
+    description: 'Accessi per finestra, account e indirizzo'
+  }),
   RATE_LIMIT_HEAVY_MAX: Type.Integer({ minimum: 1, default: 60, description: 'OCR e PDF per finestra' }),
-  RATE_LIMIT_WINDOW: Type.Integer({ minimum: 1, maximum: 86_400, default: 60, description: 'Finestra del rate limit, in secondi' }),
-  LOG_LEVEL: OneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info', description: 'Livello dei log' }),
+  RATE_LIMIT_WINDOW: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 60,
+    description: 'Finestra del rate limit, in secondi'
+  }),
+  LOG_LEVEL: OneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    default: 'info',
+    description: 'Livello dei log'
+  }),
   HOSTING_DEPLOY: optional(undefined, 'Nome del deploy mostrato da /api/version'),
   TODAY: optional('^\\d{4}-\\d{2}-\\d{2}$', 'Giorno fisso per test e dimostrazioni; rifiutato in production')
 })

@@ -10,4 +10,7 @@ export const Country = Closed({
 }, { $id: 'Paese' })
 export type Country = Static<typeof Country>
 
-export const CountryList = Closed({ data: Type.Array(Country) }, { examples: [{ data: [{ id: 380, nome: 'Italia', iso2: 'IT', iso3: 'ITA' }] }] })
+export const CountryList = Closed(
+  { data: Type.Array(Country) },
+  { examples: [{ data: [{ id: 380, nome: 'Italia', iso2: 'IT', iso3: 'ITA' }] }] }
+)

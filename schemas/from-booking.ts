@@ -6,22 +6,39 @@ import { Schedina, Segnalazione } from './schedina.ts'
 
 export const CAMPI_SCHEDINA = Object.keys(Schedina.properties) as (keyof typeof Schedina.properties)[]
 
-const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String()])) as Record<keyof typeof Schedina.properties, TString>
+const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String()])) as Record<
+  keyof typeof Schedina.properties,
+  TString
+>
 /** A schedina with every field; `''` is what is not known. */
 const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
-const IdAppartamento = Type.Integer({ minimum: 0, maximum: 999_999, description: 'Per gli account "Gestione Appartamenti"' })
+const IdAppartamento = Type.Integer({
+  minimum: 0,
+  maximum: 999_999,
+  description: 'Per gli account "Gestione Appartamenti"'
+})
 
-export const SoggiornoDaPrenotazione = Closed({ id: Id, check_in: Day, numero_notti: Type.Integer(), id_appartamento: Type.Optional(IdAppartamento) })
+export const SoggiornoDaPrenotazione = Closed({
+  id: Id,
+  check_in: Day,
+  numero_notti: Type.Integer(),
+  id_appartamento: Type.Optional(IdAppartamento)
+})
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
 /** May be left out altogether. */
 export const SchedineBody = Nullable(Closed({ id_appartamento: Type.Optional(IdAppartamento) }, { examples: [{}] }))
 
-export const InvioPrenotazioneBody = Nullable(Closed({ id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()) }, {
-  examples: [{ testMode: true }]
-}))
+export const InvioPrenotazioneBody = Nullable(
+  Closed(
+    { id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()) },
+    {
+      examples: [{ testMode: true }]
+    }
+  )
+)
 
 export const SchedineAnswer = Closed({
   schedine: Type.Array(SchedinaIntera),

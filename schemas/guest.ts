@@ -3,7 +3,11 @@ import { Closed, Day, Id, Nullable, OneOf, Text } from './common.ts'
 
 /** A name: not empty, and not of blanks alone. */
 export function Name (maxLength: number, options: StringOptions = {}) {
-  return Text(maxLength, { minLength: 1, pattern: '^(?=.*[^\\s])[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
+  return Text(maxLength, {
+    minLength: 1,
+    pattern: '^(?=.*[^\\s])[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
+    ...options
+  })
 }
 
 /** A guest as the booking's detail shows it. */
@@ -22,33 +26,58 @@ export type Guest = Static<typeof Guest>
 const optional = (maxLength: number) => Type.Optional(Nullable(Text(maxLength)))
 
 /** A guest as `saveOspiti` takes it. The last four fields let a schedina be built from what is stored. */
-export const GuestInput = Closed({
-  nome: Name(100),
-  cognome: Name(100),
-  sesso: Type.Optional(Type.Unsafe<'M' | 'F' | '' | null>({ ...OneOf(['M', 'F', '']), type: ['string', 'null'], enum: ['M', 'F', '', null] })),
-  data_nascita: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })),
-  luogo_nascita: optional(100),
-  cittadinanza: optional(20),
-  tipo_documento: optional(20),
-  numero_documento: optional(50),
-  luogo_rilascio: optional(100),
-  tipo_alloggiato: optional(2),
-  comune_nascita: optional(20),
-  provincia_nascita: optional(2),
-  stato_nascita: optional(20)
-}, { $id: 'OspiteDaSalvare' })
+export const GuestInput = Closed(
+  {
+    nome: Name(100),
+    cognome: Name(100),
+    sesso: Type.Optional(
+      Type.Unsafe<'M' | 'F' | '' | null>({
+        ...OneOf(['M', 'F', '']),
+        type: ['string', 'null'],
+        enum: ['M', 'F', '', null]
+      })
+    ),
+    data_nascita: Type.Optional(
+      Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })
+    ),
+    luogo_nascita: optional(100),
+    cittadinanza: optional(20),
+    tipo_documento: optional(20),
+    numero_documento: optional(50),
+    luogo_rilascio: optional(100),
+    tipo_alloggiato: optional(2),
+    comune_nascita: optional(20),
+    provincia_nascita: optional(2),
+    stato_nascita: optional(20)
+  },
+  { $id: 'OspiteDaSalvare' }
+)
 export type GuestInput = Static<typeof GuestInput>
 
 export const GuestFields = Object.keys(GuestInput.properties) as (keyof GuestInput)[]
 
-export const SaveGuests = Closed({ prenotazione_id: Id, dati: Type.Array(GuestInput, { maxItems: 1000 }) }, {
-  examples: [{
-    prenotazione_id: 1,
-    dati: [{
-      nome: 'Anna', cognome: 'Bianchi', sesso: 'F', data_nascita: '1985-04-12', cittadinanza: '100000100', tipo_documento: 'IDELE', numero_documento: 'CA12345AA', luogo_rilascio: '412058091'
-    }]
-  }]
-})
+export const SaveGuests = Closed(
+  { prenotazione_id: Id, dati: Type.Array(GuestInput, { maxItems: 1000 }) },
+  {
+    examples: [
+      {
+        prenotazione_id: 1,
+        dati: [
+          {
+            nome: 'Anna',
+            cognome: 'Bianchi',
+            sesso: 'F',
+            data_nascita: '1985-04-12',
+            cittadinanza: '100000100',
+            tipo_documento: 'IDELE',
+            numero_documento: 'CA12345AA',
+            luogo_rilascio: '412058091'
+          }
+        ]
+      }
+    ]
+  }
+)
 export type SaveGuests = Static<typeof SaveGuests>
 
 export const SaveGuestsAnswer = Closed({ message: Type.String(), count: Type.Integer(), status: Type.Integer() }, {

@@ -5,7 +5,18 @@ import { paging } from './paging.ts'
 /* The submission ledger as it is shown, and what a person can decide of it. */
 
 export const STATI = [
-  'pronto', 'preso', 'in_invio', 'acquisito', 'parziale', 'rifiutato', 'non_inviato', 'sconosciuto', 'da_verificare', 'ricevuto', 'depositato_altrove', 'annullato'
+  'pronto',
+  'preso',
+  'in_invio',
+  'acquisito',
+  'parziale',
+  'rifiutato',
+  'non_inviato',
+  'sconosciuto',
+  'da_verificare',
+  'ricevuto',
+  'depositato_altrove',
+  'annullato'
 ] as const
 const Stato = OneOf(STATI)
 
@@ -133,79 +144,147 @@ const DecisionePresa = Closed({
 const DETAIL_EXAMPLE = {
   ...EXAMPLE,
   versione: 3,
-  righe: [{
-    indice: 0,
-    capo: 0,
-    esito: 'sconosciuta',
-    codice_errore: null,
-    messaggio_soap: null,
-    dettaglio: null,
-    permanenza: 3,
-    schedina: {
-      tipo_alloggiato: '16', cognome: 'B.', nome: 'A.', anno_nascita: 1985, cittadinanza: '100000100', tipo_documento: 'IDELE', numero_documento: '…5AA'
+  righe: [
+    {
+      indice: 0,
+      capo: 0,
+      esito: 'sconosciuta',
+      codice_errore: null,
+      messaggio_soap: null,
+      dettaglio: null,
+      permanenza: 3,
+      schedina: {
+        tipo_alloggiato: '16',
+        cognome: 'B.',
+        nome: 'A.',
+        anno_nascita: 1985,
+        cittadinanza: '100000100',
+        tipo_documento: 'IDELE',
+        numero_documento: '…5AA'
+      }
     }
-  }],
-  tentativi: [{
-    numero: 1,
-    base: 'primo',
-    inviato_il: '2026-11-21T09:30:30.000Z',
-    giorno_da: '2026-11-21',
-    giorno_a: '2026-11-21',
-    schedine: 1,
-    notti: 3,
-    esito: '?',
-    osservazioni: [{ esito: '?', fonte: 'risposta', schedine: 0, notti: 0, http_status: null, errore: 'timeout', registrato_il: '2026-11-21T09:31:00.000Z' }]
-  }],
-  transizioni: [{
-    id: 1,
-    da: null,
-    a: 'pronto',
-    chi: 'server',
-    perche: 'accettato',
-    quando: '2026-11-21T09:30:00.000Z',
-    hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
-  }],
+  ],
+  tentativi: [
+    {
+      numero: 1,
+      base: 'primo',
+      inviato_il: '2026-11-21T09:30:30.000Z',
+      giorno_da: '2026-11-21',
+      giorno_a: '2026-11-21',
+      schedine: 1,
+      notti: 3,
+      esito: '?',
+      osservazioni: [
+        {
+          esito: '?',
+          fonte: 'risposta',
+          schedine: 0,
+          notti: 0,
+          http_status: null,
+          errore: 'timeout',
+          registrato_il: '2026-11-21T09:31:00.000Z'
+        }
+      ]
+    }
+  ],
+  transizioni: [
+    {
+      id: 1,
+      da: null,
+      a: 'pronto',
+      chi: 'server',
+      perche: 'accettato',
+      quando: '2026-11-21T09:30:00.000Z',
+      hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+    }
+  ],
   decisioni: [],
   ricevuta_giorno: null
 }
 
-export const InvioDetail = Closed({
-  ...fields,
-  versione: Type.Integer(),
-  righe: Type.Array(Riga),
-  tentativi: Type.Array(Tentativo),
-  transizioni: Type.Array(Transizione),
-  decisioni: Type.Array(DecisionePresa),
-  /** The kept receipt of the day on which it was sent. */
-  ricevuta_giorno: Nullable(Closed({ giorno: Day, sha256: Type.String(), schedine: Nullable(Type.Integer()), notti: Nullable(Type.Integer()) }))
-}, {
-  $id: 'InvioConStoria', examples: [DETAIL_EXAMPLE]
-})
+export const InvioDetail = Closed(
+  {
+    ...fields,
+    versione: Type.Integer(),
+    righe: Type.Array(Riga),
+    tentativi: Type.Array(Tentativo),
+    transizioni: Type.Array(Transizione),
+    decisioni: Type.Array(DecisionePresa),
+    /** The kept receipt of the day on which it was sent. */
+    ricevuta_giorno: Nullable(
+      Closed({
+        giorno: Day,
+        sha256: Type.String(),
+        schedine: Nullable(Type.Integer()),
+        notti: Nullable(Type.Integer())
+      })
+    )
+  },
+  {
+    $id: 'InvioConStoria',
+    examples: [DETAIL_EXAMPLE]
+  }
+)
 export type InvioDetail = Static<typeof InvioDetail>
 
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
 
 /** Ten characters that are not blanks at the ends. */
-const Motivo = Text(1000, { pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', description: 'Almeno 10 caratteri', examples: ['Verificato sul portale della Questura'] })
-
-export const DecisionBody = Closed({
-  decisione: OneOf(DECISIONI),
-  motivo: Motivo,
-  protocollo: Type.Optional(Text(100, { minLength: 1, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })),
-  versione: Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'La versione su cui si decide (ETag)' }),
-  conferma: Text(60, { description: 'Scritta a mano: numero di ospiti e data di arrivo', examples: ['2 ospiti 2026-11-21'] })
-}, {
-  examples: [{ decisione: 'reinvia', motivo: 'La schedina non risulta sul portale della Questura', versione: 3, conferma: '1 ospite 2026-11-21' }]
+const Motivo = Text(1000, {
+  pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
+  description: 'Almeno 10 caratteri',
+  examples: ['Verificato sul portale della Questura']
 })
+
+export const DecisionBody = Closed(
+  {
+    decisione: OneOf(DECISIONI),
+    motivo: Motivo,
+    protocollo: Type.Optional(
+      Text(100, { minLength: 1, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })
+    ),
+    versione: Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'La versione su cui si decide (ETag)' }),
+    conferma: Text(60, {
+      description: 'Scritta a mano: numero di ospiti e data di arrivo',
+      examples: ['2 ospiti 2026-11-21']
+    })
+  },
+  {
+    examples: [
+      {
+        decisione: 'reinvia',
+        motivo: 'La schedina non risulta sul portale della Questura',
+        versione: 3,
+        conferma: '1 ospite 2026-11-21'
+      }
+    ]
+  }
+)
 export type DecisionBody = Static<typeof DecisionBody>
 
-export const DecisionAnswer = Closed({ message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() }, {
-  examples: [{ message: 'Decisione registrata. Stato dell\'invio: esito sconosciuto', data: DETAIL_EXAMPLE, status: 200 }]
-})
+export const DecisionAnswer = Closed(
+  { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
+  {
+    examples: [
+      { message: "Decisione registrata. Stato dell'invio: esito sconosciuto", data: DETAIL_EXAMPLE, status: 200 }
+    ]
+  }
+)
 
-export const HoldState = Closed({ sospeso: Type.Boolean(), motivo: Nullable(Type.String()), chi: Nullable(Type.String()), dal: Nullable(Instant) }, {
-  $id: 'SospensioneInvii', examples: [{ sospeso: true, motivo: 'Controllo delle credenziali', chi: 'user:amministratore-1', dal: '2026-11-21T09:30:00.000Z' }]
-})
+export const HoldState = Closed(
+  { sospeso: Type.Boolean(), motivo: Nullable(Type.String()), chi: Nullable(Type.String()), dal: Nullable(Instant) },
+  {
+    $id: 'SospensioneInvii',
+    examples: [
+      {
+        sospeso: true,
+        motivo: 'Controllo delle credenziali',
+        chi: 'user:amministratore-1',
+        dal: '2026-11-21T09:30:00.000Z'
+      }
+    ]
+  }
+)
 export type HoldState = Static<typeof HoldState>
 export const HoldBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
   examples: [{ sospeso: true, motivo: 'Controllo delle credenziali' }]
@@ -218,4 +297,7 @@ export const PoliceAccount = Closed({
   canale_esclusivo: Type.Boolean()
 }, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
 export type PoliceAccount = Static<typeof PoliceAccount>
-export const PoliceAccountBody = Closed({ canale_esclusivo: Type.Boolean() }, { examples: [{ canale_esclusivo: true }] })
+export const PoliceAccountBody = Closed(
+  { canale_esclusivo: Type.Boolean() },
+  { examples: [{ canale_esclusivo: true }] }
+)

@@ -13,10 +13,20 @@ export type OperatorBody = Static<typeof OperatorBody>
 export const OperatorList = Type.Array(Ref(AuthUser))
 
 /** A user as the user list shows one. */
-export const UserItem = Closed({ id: Uuid, email: Type.String(), user_metadata: Metadata, created_at: Instant }, {
-  $id: 'Utente',
-  examples: [{ id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', email: 'piero@example.org', user_metadata: { name: 'Piero' }, created_at: '2026-11-21T09:30:00.000Z' }]
-})
+export const UserItem = Closed(
+  { id: Uuid, email: Type.String(), user_metadata: Metadata, created_at: Instant },
+  {
+    $id: 'Utente',
+    examples: [
+      {
+        id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+        email: 'piero@example.org',
+        user_metadata: { name: 'Piero' },
+        created_at: '2026-11-21T09:30:00.000Z'
+      }
+    ]
+  }
+)
 export type UserItem = Static<typeof UserItem>
 export const UserList = Type.Array(Ref(UserItem))
 

@@ -1,9 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { Closed, Instant } from './common.ts'
 
-export const RotateBody = Closed({
-  immediate: Type.Optional(Type.Boolean({ description: 'Rifiuta subito i token firmati con le chiavi precedenti: per una chiave compromessa' }))
-}, { examples: [{ immediate: false }] })
+export const RotateBody = Closed(
+  {
+    immediate: Type.Optional(
+      Type.Boolean({
+        description: 'Rifiuta subito i token firmati con le chiavi precedenti: per una chiave compromessa'
+      })
+    )
+  },
+  { examples: [{ immediate: false }] }
+)
 
 export const RotateAnswer = Closed({
   kid: Type.String(),

@@ -11,22 +11,51 @@ import { openness, walk, type Schema } from './schema-walk.ts'
 const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
 
 /** The contract types these as objects of any fields. */
-const OPEN_OBJECTS = new Set(['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) => ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)))
-/** The identity provider's clients send fields that it has no use for: its requests are open by the protocol, and bounded all the same. */
+const OPEN_OBJECTS = new Set(
+  ['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
+    ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)
+  )
+)
+/**
+ * The identity provider's clients send fields that it has no use for: its requests are open by the protocol, and
+ * bounded all the same.
+ */
 const isProviders = (at: string) => / \/auth\/v1\//.test(at)
 
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
-const SECURITY = { public: undefined, cookie: undefined, user: [{ bearer: [] }], auth: ANY_CREDENTIAL, admin: ANY_CREDENTIAL }
+const SECURITY = {
+  public: undefined,
+  cookie: undefined,
+  user: [{ bearer: [] }],
+  auth: ANY_CREDENTIAL,
+  admin: ANY_CREDENTIAL
+}
 
 /** Whoever comes can ask for these. */
 const PUBLIC = [
-  'GET /api/config', 'GET /health/live', 'GET /health/ready', 'GET /openapi.json',
-  'GET /auth/v1/.well-known/jwks.json', 'GET /auth/v1/authorize', 'GET /auth/v1/callback', 'GET /auth/v1/health', 'GET /auth/v1/settings', 'GET /auth/v1/verify',
-  'POST /auth/v1/callback', 'POST /auth/v1/otp', 'POST /auth/v1/recover', 'POST /auth/v1/resend', 'POST /auth/v1/signup', 'POST /auth/v1/token', 'POST /auth/v1/verify'
+  'GET /api/config',
+  'GET /health/live',
+  'GET /health/ready',
+  'GET /openapi.json',
+  'GET /auth/v1/.well-known/jwks.json',
+  'GET /auth/v1/authorize',
+  'GET /auth/v1/callback',
+  'GET /auth/v1/health',
+  'GET /auth/v1/settings',
+  'GET /auth/v1/verify',
+  'POST /auth/v1/callback',
+  'POST /auth/v1/otp',
+  'POST /auth/v1/recover',
+  'POST /auth/v1/resend',
+  'POST /auth/v1/signup',
+  'POST /auth/v1/token',
+  'POST /auth/v1/verify'
 ]
 
 /** A whole booking can be sent back: its read-only fields are taken and ignored. */
-const IGNORED = new Set(['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`))
+const IGNORED = new Set(
+  ['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`)
+)
 
 t.test('the contract', async (t) => {
   const all: RouteOptions[] = []
@@ -39,8 +68,14 @@ t.test('the contract', async (t) => {
   })
   const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
   const routes = all.filter(({ method, schema }) => method !== 'HEAD' && !schema?.hide)
-  const named = routes.map((route) => ({ name: `${String(route.method)} ${route.url}`, schema: route.schema ?? {}, access: route.config?.access }))
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation })))
+  const named = routes.map((route) => ({
+    name: `${String(route.method)} ${route.url}`,
+    schema: route.schema ?? {},
+    access: route.config?.access
+  }))
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
+  )
 
   t.test('every route is described, and nothing is described that is not a route', async (t) => {
     t.ok(routes.length >= 18)
@@ -50,31 +85,67 @@ t.test('the contract', async (t) => {
   t.test('every operation has a name of its own, a summary of its own and known tags', async (t) => {
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
     t.equal(new Set(operations.map(({ summary }) => summary)).size, operations.length)
-    t.same(operations.filter(({ tags }) => tags.length !== 1 || !document.tags.some(({ name }) => name === tags[0])), [])
+    t.same(
+      operations.filter(({ tags }) => tags.length !== 1 || !document.tags.some(({ name }) => name === tags[0])),
+      []
+    )
   })
 
   t.test('every request schema is closed and bounded at every depth', async (t) => {
-    const found = named.flatMap(({ name, schema }) => [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
-      part === undefined ? [] : [...walk(part as Schema, shared)].map(([place, inner]) => ({ at: `${name} ${place}`, problem: openness(inner) }))))
-    const problems = found.filter(({ at, problem }) => problem !== undefined && !(isProviders(at) && problem === 'is an open object'))
+    const found = named.flatMap(({ name, schema }) =>
+      [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
+        part === undefined
+          ? []
+          : [...walk(part as Schema, shared)].map(([place, inner]) => ({
+              at: `${name} ${place}`,
+              problem: openness(inner)
+            }))
+      )
+    )
+    const problems = found.filter(
+      ({ at, problem }) => problem !== undefined && !(isProviders(at) && problem === 'is an open object')
+    )
     t.same(problems.filter(({ at }) => !OPEN_OBJECTS.has(at) && !IGNORED.has(at)), [])
-    t.same(problems.filter(({ problem }) => problem === 'is an open object').map(({ at }) => at).sort(), [
-      'POST /api/alloggiati/file ospiti[]', 'POST /api/alloggiati/file prenotazione', 'POST /api/alloggiati/file soggiorno',
-      'POST /api/alloggiati/invio ospiti[]', 'POST /api/alloggiati/invio prenotazione', 'POST /api/alloggiati/invio soggiorno',
-      'POST /api/alloggiati/valida ospiti[]', 'POST /api/alloggiati/valida prenotazione'
-    ], 'open only where the contract says so')
+    t.same(
+      problems
+        .filter(({ problem }) => problem === 'is an open object')
+        .map(({ at }) => at)
+        .sort(),
+      [
+        'POST /api/alloggiati/file ospiti[]',
+        'POST /api/alloggiati/file prenotazione',
+        'POST /api/alloggiati/file soggiorno',
+        'POST /api/alloggiati/invio ospiti[]',
+        'POST /api/alloggiati/invio prenotazione',
+        'POST /api/alloggiati/invio soggiorno',
+        'POST /api/alloggiati/valida ospiti[]',
+        'POST /api/alloggiati/valida prenotazione'
+      ],
+      'open only where the contract says so'
+    )
     t.ok(found.length > 100, 'the walk really goes down')
   })
 
   t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {
     t.same(named.filter(({ name, schema }) => name.includes(':') && !schema.params).map(({ name }) => name), [])
-    t.same(named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name), [])
+    t.same(
+      named.filter(({ name, schema }) => /^(POST|PUT|PATCH) /.test(name) && !schema.body).map(({ name }) => name),
+      []
+    )
   })
 
   t.test('nullable values are written as a type array, never as a union, which would be coerced', async (t) => {
-    const parts = named.flatMap(({ name, schema }) => [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})]
-      .flatMap((part) => part === undefined || 'content' in (part as object) ? [] : [...walk(part as Schema, shared, name)]))
-    t.same(parts.filter(([, { anyOf, oneOf }]) => [anyOf, oneOf].flatMap((branches) => branches ?? []).some(({ type }) => type === 'null')), [])
+    const parts = named.flatMap(({ name, schema }) =>
+      [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})].flatMap((part) =>
+        part === undefined || 'content' in (part as object) ? [] : [...walk(part as Schema, shared, name)]
+      )
+    )
+    t.same(
+      parts.filter(([, { anyOf, oneOf }]) =>
+        [anyOf, oneOf].flatMap((branches) => branches ?? []).some(({ type }) => type === 'null')
+      ),
+      []
+    )
   })
 
   t.test('every route has a schema for its success and for every error', async (t) => {
@@ -86,8 +157,13 @@ t.test('the contract', async (t) => {
   })
 
   t.test('every error of every operation is described as JSON', async (t) => {
-    const wrong = operations.flatMap(({ name, responses }) => Object.entries(responses)
-      .filter(([status, { content }]) => /^[45]/.test(status) && Object.keys(content ?? {}).join() !== 'application/json').map(([status]) => `${name} ${status}`))
+    const wrong = operations.flatMap(({ name, responses }) =>
+      Object.entries(responses)
+        .filter(
+          ([status, { content }]) => /^[45]/.test(status) && Object.keys(content ?? {}).join() !== 'application/json'
+        )
+        .map(([status]) => `${name} ${status}`)
+    )
     t.same(wrong, [])
   })
 
@@ -101,32 +177,54 @@ t.test('the contract', async (t) => {
   })
 
   t.test('every body and every success has an example, and every example is valid', async (t) => {
-    const ajv = createAjv({ strict: false, coerceTypes: false }).addFormat('binary', true).addSchema(document, 'openapi')
-    const pointer = (...path: string[]) => 'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+    const ajv = createAjv({ strict: false, coerceTypes: false })
+      .addFormat('binary', true)
+      .addSchema(document, 'openapi')
+    const pointer = (...path: string[]) =>
+      'openapi#/' + path.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { requestBody, responses }] of Object.entries(methods)) {
         const places = [
-          ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => ({ type, media, at: ['requestBody', 'content', type] })),
-          ...Object.entries(responses).flatMap(([status, { content }]) => Object.entries(content ?? {}).map(([type, media]) => ({ type, media, at: ['responses', status, 'content', type] })))
+          ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => ({
+            type,
+            media,
+            at: ['requestBody', 'content', type]
+          })),
+          ...Object.entries(responses).flatMap(([status, { content }]) =>
+            Object.entries(content ?? {}).map(([type, media]) => ({
+              type,
+              media,
+              at: ['responses', status, 'content', type]
+            }))
+          )
         ].filter(({ type, at }) => type === 'application/json' && !/^[45]/.test(at[1] ?? ''))
         for (const { media, at } of places) {
-          const examples = [...('example' in media ? [media.example] : []), ...Object.values(media.examples ?? {}).map(({ value }) => value)]
+          const examples = [
+            ...('example' in media ? [media.example] : []),
+            ...Object.values(media.examples ?? {}).map(({ value }) => value)
+          ]
           const where = `${method.toUpperCase()} ${path} ${at.join(' ')}`
           const validate = ajv.compile({ $ref: pointer('paths', path, method, ...at, 'schema') })
           t.ok(examples.length > 0 || componentsHaveExamples(media.schema), `${where} has an example`)
-          for (const example of examples) t.ok(validate(example), `${where}: the example is valid`, { errors: validate.errors })
+          for (const example of examples) {
+            t.ok(validate(example), `${where}: the example is valid`, { errors: validate.errors })
+          }
         }
       }
     }
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       const validate = ajv.compile({ $ref: pointer('components', 'schemas', name) })
-      for (const example of (schema as { examples?: unknown[] }).examples ?? []) t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
+      for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
+        t.ok(validate(example), `${name}: the example is valid`, { errors: validate.errors })
+      }
     }
 
     /** An example can be put together from those of the parts. */
     function componentsHaveExamples (schema: Schema & { examples?: unknown[] }): boolean {
       if (schema.examples?.length || schema.enum) return true
-      if (schema.$ref) return componentsHaveExamples(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
+      if (schema.$ref) {
+        return componentsHaveExamples(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
+      }
       const parts = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
       return parts.length > 0 && parts.every(componentsHaveExamples)
     }
@@ -136,13 +234,30 @@ t.test('the contract', async (t) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const validate = ajv.compile(OpenApiShape)
     t.ok(validate(document), 'its shape', { errors: validate.errors })
-    const schemas = [...nested(document)].flatMap((node) => 'schema' in node ? [node.schema as object] : []).concat(Object.values(document.components.schemas))
-    t.same(schemas.filter((schema) => !ajv.validateSchema(schema)), [], 'its schemas, by the meta-schema of JSON Schema 2020-12')
+    const schemas = [...nested(document)]
+      .flatMap((node) => ('schema' in node ? [node.schema as object] : []))
+      .concat(Object.values(document.components.schemas))
+    t.same(
+      schemas.filter((schema) => !ajv.validateSchema(schema)),
+      [],
+      'its schemas, by the meta-schema of JSON Schema 2020-12'
+    )
     const references = [...nested(document)].flatMap(({ $ref }) => typeof $ref === 'string' ? [$ref] : [])
-    t.same(references.filter((reference) => !Object.keys(document.components.schemas).some((name) => reference === `#/components/schemas/${name}`)), [], 'its references')
+    t.same(
+      references.filter(
+        (reference) =>
+          !Object.keys(document.components.schemas).some((name) => reference === `#/components/schemas/${name}`)
+      ),
+      [],
+      'its references'
+    )
     for (const { name, parameters = [] } of operations) {
       const inPath = parameters.filter((parameter) => parameter.in === 'path')
-      t.same(inPath.map((parameter) => parameter.name).sort(), [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(), `${name}: its path parameters`)
+      t.same(
+        inPath.map((parameter) => parameter.name).sort(),
+        [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
+        `${name}: its path parameters`
+      )
       t.ok(inPath.every(({ required }) => required))
     }
   })
@@ -150,7 +265,11 @@ t.test('the contract', async (t) => {
   t.test('the description is the one on record', async (t) => {
     // A wanted change is put on record with RENEW=1 in the environment, and read in the diff.
     if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(document, null, 2) + '\n')
-    t.same(document, JSON.parse(readFileSync(GOLDEN, 'utf8')), 'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json')
+    t.same(
+      document,
+      JSON.parse(readFileSync(GOLDEN, 'utf8')),
+      'if the change is meant: RENEW=1 node test/contract.test.ts, then review the diff of fixtures/openapi.json'
+    )
     t.same((await app.inject('/openapi.json')).json(), document, '/openapi.json gives it')
   })
 })

@@ -34,23 +34,43 @@ export interface TestApp {
   /** Log lines so far, parsed. */
   logs: Record<string, unknown>[]
   /** A request with the server's API key; a body is sent as JSON. */
-  call (method: InjectOptions['method'], url: string, body?: object, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  call(
+    method: InjectOptions['method'],
+    url: string,
+    body?: object,
+    headers?: Record<string, string>
+  ): Promise<LightMyRequestResponse>
   /** An access token of a person who has just signed in (by default an operator), or with `service` the service key. */
-  token (who?: Who): Promise<string>
+  token(who?: Who): Promise<string>
 }
 
 /**
- * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with every
- * payload checked against its schema. It is closed when the test ends. `prepare` sees the bare instance first.
+ * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with
+ * every payload checked against its schema. It is closed when the test ends. `prepare` sees the bare instance first.
  */
 export async function build (
-  t: Test, environ: Environ = {}, prepare?: (app: FastifyInstance) => void, options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
+  t: Test,
+  environ: Environ = {},
+  prepare?: (app: FastifyInstance) => void,
+  options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
   const url = environ.DATABASE_URL ?? (await testDatabase(t)).url
-  const config = readConfig({ API_KEY, LOG_LEVEL: 'info', PORT: '0', RATE_LIMIT_MAX: '100000', ...environ, DATA_DIR: dataDir, DATABASE_URL: url })
+  const config = readConfig({
+    API_KEY,
+    LOG_LEVEL: 'info',
+    PORT: '0',
+    RATE_LIMIT_MAX: '100000',
+    ...environ,
+    DATA_DIR: dataDir,
+    DATABASE_URL: url
+  })
   const logs: Record<string, unknown>[] = []
-  const logStream = { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } }
+  const logStream = {
+    write: (line: string) => {
+      logs.push(JSON.parse(line) as Record<string, unknown>)
+    }
+  }
   const check = checkPayloads(t)
   const app = await buildApp({
     ...options,
@@ -67,7 +87,13 @@ export async function build (
     url,
     dataDir,
     logs,
-    call: (method = 'GET', url, body, headers = {}) => app.inject({ method, url, headers: { 'x-api-key': API_KEY, ...headers }, ...(body === undefined ? {} : { payload: body }) }),
+    call: (method = 'GET', url, body, headers = {}) =>
+      app.inject({
+        method,
+        url,
+        headers: { 'x-api-key': API_KEY, ...headers },
+        ...(body === undefined ? {} : { payload: body })
+      }),
     token: async ({ name = 'operatore', role = 'operator', service = false } = {}) => {
       if (service) return serviceKey(config, createKeys(config.MASTER_KEY))
       const { access_token: token } = await signIn(app, name, role)
@@ -80,13 +106,18 @@ export async function build (
 export async function signIn (app: FastifyInstance, name: string, role: Role): Promise<AuthSession> {
   const email = `${name}@example.org`
   const { user, session } = await app.db.transaction(async (tx) => {
-    const user = await findUser(tx, { email }) ?? await createUser(tx, { email, confirmed: true, app_metadata: { role }, user_metadata: { name } })
+    const user =
+      (await findUser(tx, { email })) ??
+      (await createUser(tx, { email, confirmed: true, app_metadata: { role }, user_metadata: { name } }))
     return { user, session: await beginSession(tx, user, 'password', { ip: '127.0.0.1', user_agent: 'prova' }) }
   })
   return await sessionAnswer(app.identity.signer, user, session)
 }
 
-/** Routes of the test's own, for `prepare`: they go where the areas' go, after everything that guards and describes routes. */
+/**
+ * Routes of the test's own, for `prepare`: they go where the areas' go, after everything that guards and describes
+ * routes.
+ */
 export function extraRoutes (register: (app: FastifyInstance) => void): (app: FastifyInstance) => void {
   return (app) => {
     app.addHook('onRegister', (instance) => {

@@ -2,16 +2,21 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { Closed, Open, OneOf } from '#schemas/common.ts'
 
 /*
- * The part of OpenAPI 3.1.0 that this service's description uses (https://spec.openapis.org/oas/v3.1.0, section 4.8). Closed: what
- * stands in a place where the specification knows no such field, or where nothing of the kind was ever used here, is an error.
- * Schema objects are judged by the meta-schema of JSON Schema 2020-12 instead.
+ * The part of OpenAPI 3.1.0 that this service's description uses (https://spec.openapis.org/oas/v3.1.0, section 4.8).
+ * Closed: what stands in a place where the specification knows no such field, or where nothing of the kind was ever
+ * used here, is an error. Schema objects are judged by the meta-schema of JSON Schema 2020-12 instead.
  */
 const text = Type.String({ minLength: 1 })
 const schema = Open({})
-const mapOf = (value: TSchema, keys = '^.+$') => Type.Object({}, { patternProperties: { [keys]: value }, additionalProperties: false })
+const mapOf = (value: TSchema, keys = '^.+$') =>
+  Type.Object({}, { patternProperties: { [keys]: value }, additionalProperties: false })
 
 const media = Type.Intersect([
-  Closed({ schema, example: Type.Optional(Type.Unknown()), examples: Type.Optional(mapOf(Open({ value: Type.Unknown() }))) }),
+  Closed({
+    schema,
+    example: Type.Optional(Type.Unknown()),
+    examples: Type.Optional(mapOf(Open({ value: Type.Unknown() })))
+  }),
   Type.Not(Type.Object({ example: Type.Unknown(), examples: Type.Unknown() }))
 ])
 const content = mapOf(media, '^[a-z]+/[a-z0-9.+-]+$')
@@ -31,9 +36,14 @@ const operation = Closed({
   tags: Type.Array(text, { minItems: 1 }),
   description: Type.Optional(text),
   parameters: Type.Optional(Type.Array(parameter)),
-  requestBody: Type.Optional(Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })),
+  requestBody: Type.Optional(
+    Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })
+  ),
   security: Type.Optional(Type.Array(mapOf(Type.Array(Type.String())))),
-  responses: mapOf(Closed({ description: text, content: Type.Optional(content), headers: Type.Optional(mapOf(Open({}))) }), '^([1-5]\\d{2}|[1-5]XX|default)$')
+  responses: mapOf(
+    Closed({ description: text, content: Type.Optional(content), headers: Type.Optional(mapOf(Open({}))) }),
+    '^([1-5]\\d{2}|[1-5]XX|default)$'
+  )
 })
 
 export const OpenApiShape = Closed({
@@ -43,12 +53,19 @@ export const OpenApiShape = Closed({
   tags: Type.Array(Closed({ name: text, description: text })),
   components: Closed({
     schemas: mapOf(schema, '^[a-zA-Z0-9._-]+$'),
-    securitySchemes: mapOf(Type.Union([
-      Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),
-      Closed({ type: Type.Literal('http'), scheme: text, bearerFormat: Type.Optional(text) })
-    ]))
+    securitySchemes: mapOf(
+      Type.Union([
+        Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),
+        Closed({ type: Type.Literal('http'), scheme: text, bearerFormat: Type.Optional(text) })
+      ])
+    )
   }),
-  paths: mapOf(Closed(Object.fromEntries(['get', 'put', 'post', 'delete', 'patch'].map((method) => [method, Type.Optional(operation)]))), '^/')
+  paths: mapOf(
+    Closed(
+      Object.fromEntries(['get', 'put', 'post', 'delete', 'patch'].map((method) => [method, Type.Optional(operation)]))
+    ),
+    '^/'
+  )
 })
 
 interface Media { schema: object, example?: unknown, examples?: Record<string, { value: unknown }> }

@@ -30,7 +30,13 @@ const WRONG = ['GET /prova 200: the payload is not what the schema declares']
 
 t.test('a payload that is exactly what is declared passes', async (t) => {
   t.same(await complaints(async () => ({ nome: 'Anna', giorno: '2026-11-21', nota: null, altri: [1] })), [])
-  t.same(await complaints(async (_request, reply) => reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x' })), [], 'an error, by its class of status')
+  t.same(
+    await complaints(async (_request, reply) =>
+      reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x' })
+    ),
+    [],
+    'an error, by its class of status'
+  )
 })
 
 t.test('null for a string, a missing field and a field too many fail, which the serializer would hide', async (t) => {
@@ -40,17 +46,26 @@ t.test('null for a string, a missing field and a field too many fail, which the 
   t.same(await complaints(async () => ({ nome: 'Anna', giorno: '2026-02-30' })), WRONG, 'a day that does not exist')
   t.same(await complaints(async () => ({ nome: 'Anna', altri: [1.9] })), WRONG, 'a fraction for an integer')
   t.same(await complaints(async () => ({ nome: 12 })), WRONG)
-  t.same(await complaints(async (_request, reply) => reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x', dettaglio: 'y' })),
-    ['GET /prova 404: the payload is not what the schema declares'])
+  t.same(
+    await complaints(async (_request, reply) =>
+      reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x', dettaglio: 'y' })
+    ),
+    ['GET /prova 404: the payload is not what the schema declares']
+  )
 })
 
 t.test('a Date is judged as it will be written', async (t) => {
-  t.same(await complaints(async () => ({ quando: new Date(0) }), Closed({ quando: Type.String({ format: 'date-time' }) })), [])
+  t.same(
+    await complaints(async () => ({ quando: new Date(0) }), Closed({ quando: Type.String({ format: 'date-time' }) })),
+    []
+  )
   t.same(await complaints(async () => ({ nome: 'Anna', giorno: new Date(0) })), WRONG)
 })
 
 t.test('a status that is not declared fails', async (t) => {
-  t.same(await complaints(async (_request, reply) => reply.code(202).send({ nome: 'Anna' })), ['GET /prova 202: no schema for this status'])
+  t.same(await complaints(async (_request, reply) => reply.code(202).send({ nome: 'Anna' })), [
+    'GET /prova 202: no schema for this status'
+  ])
   t.same(await complaints(async () => { throw new Error('guasto') }), ['GET /prova 500: no schema for this status'])
 })
 
@@ -58,6 +73,12 @@ t.test('JSON that is sent as text or as a stream is judged too', async (t) => {
   for (const text of ['{"nome":"Anna"}', '{"nome":null}', '{"nome":"Anna","segreto":1}']) {
     const expected = text === '{"nome":"Anna"}' ? [] : WRONG
     t.same(await complaints(async (_request, reply) => sendJson(reply, text)), expected, text)
-    t.same(await complaints(async (_request, reply) => sendJson(reply, Readable.from([text.slice(0, 5), text.slice(5)], { objectMode: false }))), expected, `${text} in two parts`)
+    t.same(
+      await complaints(async (_request, reply) =>
+        sendJson(reply, Readable.from([text.slice(0, 5), text.slice(5)], { objectMode: false }))
+      ),
+      expected,
+      `${text} in two parts`
+    )
   }
 })

@@ -7,9 +7,9 @@ import { createAjv } from '#src/plugins/validation.ts'
 type Responses = Record<string, object | undefined>
 
 /**
- * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never complains: it
- * drops extra fields and writes `""` for a null, so the payload is judged before it is serialized; text that is JSON already
- * and streams are judged as they are sent.
+ * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
+ * complains: it drops extra fields and writes `""` for a null, so the payload is judged before it is serialized; text
+ * that is JSON already and streams are judged as they are sent.
  */
 export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
   return (app) => {
@@ -26,7 +26,9 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       if (!request.routeOptions.url || request.routeOptions.url.startsWith('/docs')) return
       if (!schema) return t.fail(`${where}: no schema for this status`)
       const validate = compiled.get(schema) ?? compile(schema, request.server.getSchemas())
-      if (!validate(payload)) t.fail(`${where}: the payload is not what the schema declares`, { errors: validate.errors, payload })
+      if (!validate(payload)) {
+        t.fail(`${where}: the payload is not what the schema declares`, { errors: validate.errors, payload })
+      }
     }
 
     function compile (schema: object, sharedSchemas: Record<string, unknown>): ValidateFunction {
@@ -45,7 +47,10 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
 
     app.addHook('onSend', async (request, reply, payload) => {
       if (judged.has(request) || !String(reply.getHeader('content-type')).startsWith('application/json')) return payload
-      const text = payload instanceof Readable ? Buffer.concat(await payload.map((chunk) => Buffer.from(chunk)).toArray()).toString() : payload
+      const text =
+        payload instanceof Readable
+          ? Buffer.concat(await payload.map((chunk) => Buffer.from(chunk)).toArray()).toString()
+          : payload
       if (typeof text === 'string') judge(request, reply, JSON.parse(text))
       return text
     })

@@ -24,7 +24,9 @@ export async function exchange (port: number, request: string): Promise<RawAnswe
 
 /** A request line and headers as they are, on a connection of their own. */
 export function target (method: string, path: string, headers: Record<string, string> = {}): string {
-  const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`
+  )
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 

@@ -26,7 +26,10 @@ export interface ServerProcess {
  * @param entry what to run in place of the server itself; what it says of its end is not shown then
  */
 export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(entry)], { env: { API_KEY, PORT: '0', ...env }, stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore'] })
+  const child = spawn(process.execPath, [fileURLToPath(entry)], {
+    env: { API_KEY, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
+  })
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
   const signal = async (name: NodeJS.Signals) => {
     child.kill(name)
@@ -45,7 +48,12 @@ export async function startServer (env: Record<string, string>, entry: URL = SER
     address,
     lines,
     ended,
-    post: (path, body) => fetch(address + path, { method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    post: (path, body) =>
+      fetch(address + path, {
+        method: 'POST',
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify(body)
+      }),
     kill: () => signal('SIGKILL'),
     end: () => signal('SIGTERM')
   }

@@ -17,7 +17,11 @@ export interface Schema {
 }
 
 /** A schema and everything in it, each with its place: `ospiti[].nome`. A reference stands for what it refers to. */
-export function * walk (schema: Schema, shared: Record<string, Schema>, place = ''): Generator<[place: string, schema: Schema]> {
+export function * walk (
+  schema: Schema,
+  shared: Record<string, Schema>,
+  place = ''
+): Generator<[place: string, schema: Schema]> {
   const { $ref } = schema
   if ($ref !== undefined) {
     const target = shared[$ref.replace(/#$/, '')]
@@ -26,9 +30,13 @@ export function * walk (schema: Schema, shared: Record<string, Schema>, place = 
     return
   }
   yield [place, schema]
-  for (const [name, property] of Object.entries(schema.properties ?? {})) yield * walk(property, shared, place === '' ? name : `${place}.${name}`)
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    yield * walk(property, shared, place === '' ? name : `${place}.${name}`)
+  }
   if (schema.items) yield * walk(schema.items, shared, `${place}[]`)
-  for (const part of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((parts) => parts ?? [])) yield * walk(part, shared, place)
+  for (const part of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((parts) => parts ?? [])) {
+    yield * walk(part, shared, place)
+  }
 }
 
 /** What leaves a request schema open to more than it should be; undefined when nothing does. */
@@ -39,10 +47,16 @@ export function openness (schema: Schema): string | undefined {
 
 const PROBLEMS: readonly (readonly [problem: string, isOpen: (schema: Schema, types: string[]) => boolean])[] = [
   ['takes anything', ({ anyOf, oneOf, allOf }, types) => types.length === 0 && !anyOf && !oneOf && !allOf],
-  ['is an open object', ({ additionalProperties }, types) => types.includes('object') && additionalProperties !== false],
+  [
+    'is an open object',
+    ({ additionalProperties }, types) => types.includes('object') && additionalProperties !== false
+  ],
   ['is an unbounded list', ({ maxItems }, types) => types.includes('array') && maxItems === undefined],
-  ['is an unbounded string', ({ maxLength, format, pattern }, types) =>
-    types.includes('string') && maxLength === undefined && format === undefined && !isBoundedPattern(pattern)]
+  [
+    'is an unbounded string',
+    ({ maxLength, format, pattern }, types) =>
+      types.includes('string') && maxLength === undefined && format === undefined && !isBoundedPattern(pattern)
+  ]
 ]
 
 /** Whether a pattern holds the length by itself: anchored on both sides and without a repetition that has no end. */

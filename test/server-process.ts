@@ -23,26 +23,37 @@ export interface ServerProcess {
 }
 
 /** The real process with nothing but this environment; killed when the test ends. */
-export function serverProcess (t: Test, environ: Record<string, string>, script = SERVER, args: string[] = []): ServerProcess {
+export function serverProcess (
+  t: Test,
+  environ: Record<string, string>,
+  script = SERVER,
+  args: string[] = []
+): ServerProcess {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: temporaryFolder(t), PORT: '0', ...environ }, stdio: ['ignore', 'pipe', 'pipe']
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: temporaryFolder(t), PORT: '0', ...environ },
+    stdio: ['ignore', 'pipe', 'pipe']
   })
   t.teardown(() => child.kill('SIGKILL'))
   const logs: Record<string, unknown>[] = []
   const waiting: (() => void)[] = []
   let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
   createInterface(child.stdout).on('line', (line) => {
     logs.push(JSON.parse(line) as Record<string, unknown>)
     for (const look of waiting) look()
   })
   const exit = once(child, 'close').then(([code]) => code as number | null)
-  const logged = (message: string) => new Promise<void>((resolve, reject) => {
-    const look = () => { if (logs.some(({ msg }) => msg === message)) resolve() }
-    waiting.push(look)
-    look()
-    exit.then(() => reject(new Error(`the process ended before «${message}»: ${stderr}`)), reject)
-  })
+  const logged = (message: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (logs.some(({ msg }) => msg === message)) resolve()
+      }
+      waiting.push(look)
+      look()
+      exit.then(() => reject(new Error(`the process ended before «${message}»: ${stderr}`)), reject)
+    })
   const ready = logged('ready').then(() => String(logs.find(({ msg }) => msg === 'ready')?.address))
   ready.catch(() => {})
   return { logs, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }

@@ -10,7 +10,14 @@ import { serverProcess } from './server-process.ts'
 const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
 /** Known beforehand, so that nothing is to be told. */
 const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
-const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 1
+}
 
 async function started (t: Test) {
   const database = await testDatabase(t)
@@ -21,7 +28,10 @@ async function started (t: Test) {
 
 t.test('a started server says where it listens and in which mode, and answers there', async (t) => {
   const { server, base } = await started(t)
-  t.match(server.logs.find(({ msg }) => msg === 'ready'), { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 })
+  t.match(
+    server.logs.find(({ msg }) => msg === 'ready'),
+    { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 }
+  )
   t.same(await (await fetch(`${base}/health/ready`)).json(), { stato: 'ok' })
   server.signal('SIGTERM')
   t.equal(await server.exit, 0)
@@ -36,7 +46,11 @@ t.test('connections that are idle, silent or half way through a request do not h
   await text(answer)
   await openSocket(t, port)
   await openSocket(t, port, 'GET /health/live HT')
-  await openSocket(t, port, `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`)
+  await openSocket(
+    t,
+    port,
+    `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+  )
   server.signal('SIGTERM')
   // Held up, it would be ended by the deadline of the shutdown instead, with code 1.
   t.equal(await server.exit, 0)
@@ -74,7 +88,11 @@ t.test('a request under way when SIGTERM comes is finished, later ones are refus
   t.same(await sql`select check_out from prenotazioni where id = ${id}`, [{ check_out: '2026-11-26' }])
 
   async function lockWaiter () {
-    for (let rows = []; rows.length === 0;) rows = [...await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`]
+    for (let rows = []; rows.length === 0;) {
+      rows = [
+        ...(await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      ]
+    }
   }
 })
 
@@ -102,8 +120,13 @@ t.test('the first start makes an administrator and says how to sign in, once and
   const { url } = await testDatabase(t)
   const first = serverProcess(t, { DATABASE_URL: url })
   const base = await first.ready
-  const [, email = '', password = ''] = /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
-  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) })
+  const [, email = '', password = ''] =
+    /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
+  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password })
+  })
   t.equal(answer.status, 200)
   const { access_token: token } = await answer.json() as { access_token: string }
   t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
@@ -121,10 +144,17 @@ t.test('the first start makes an administrator and says how to sign in, once and
   t.equal(second.errors(), '')
 })
 
-t.test('a password for the first administrator that everybody knows ends the start with code 1 and one line', async (t) => {
-  const { url, sql } = await testDatabase(t)
-  const server = serverProcess(t, { DATABASE_URL: url, ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'password' })
-  t.equal(await server.exit, 1)
-  t.match(server.errors(), /^Locanda non può partire: ADMIN_PASSWORD: [^\n]+\n$/)
-  t.equal((await sql`select from users`).count, 0)
-})
+t.test(
+  'a password for the first administrator that everybody knows ends the start with code 1 and one line',
+  async (t) => {
+    const { url, sql } = await testDatabase(t)
+    const server = serverProcess(t, {
+      DATABASE_URL: url,
+      ADMIN_EMAIL: 'direzione@example.org',
+      ADMIN_PASSWORD: 'password'
+    })
+    t.equal(await server.exit, 1)
+    t.match(server.errors(), /^Locanda non può partire: ADMIN_PASSWORD: [^\n]+\n$/)
+    t.equal((await sql`select from users`).count, 0)
+  }
+)

@@ -36,7 +36,10 @@ type Decide = (mail: Received) => void | Promise<void>
  * An SMTP server on loopback; it stops when the test ends. Without options it takes everything, without TLS or login.
  * @param options the server's own, and `port`, `decide`
  */
-export async function startSmtp (t: Test, options: SMTPServerOptions & { port?: number, decide?: Decide } = {}): Promise<Smtp> {
+export async function startSmtp (
+  t: Test,
+  options: SMTPServerOptions & { port?: number; decide?: Decide } = {}
+): Promise<Smtp> {
   const { port = 0, decide, ...rest } = options
   const mails: Received[] = []
   const waiting: (() => void)[] = []
@@ -51,31 +54,39 @@ export async function startSmtp (t: Test, options: SMTPServerOptions & { port?: 
     ...rest,
     onData (stream, { envelope, secure }, done) {
       const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        const raw = Buffer.concat(chunks).toString('latin1')
-        const { headers, text, html } = parseMail(raw)
-        const mail = {
-          envelope: { from: envelope.mailFrom === false ? '' : envelope.mailFrom.address, to: envelope.rcptTo.map(({ address }) => address) },
-          headers,
-          subject: headers.subject?.join() ?? '',
-          text,
-          html,
-          raw,
-          secure
-        }
-        decided(mail).then(() => {
-          mails.push(mail)
-          for (const wake of waiting.splice(0)) wake()
-          done()
-        }, done)
-      })
+      stream
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          const raw = Buffer.concat(chunks).toString('latin1')
+          const { headers, text, html } = parseMail(raw)
+          const mail = {
+            envelope: {
+              from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+              to: envelope.rcptTo.map(({ address }) => address)
+            },
+            headers,
+            subject: headers.subject?.join() ?? '',
+            text,
+            html,
+            raw,
+            secure
+          }
+          decided(mail).then(() => {
+            mails.push(mail)
+            for (const wake of waiting.splice(0)) wake()
+            done()
+          }, done)
+        })
     }
   })
   // Of connections: a client that breaks off is no concern of the server's.
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  const close = () => new Promise<void>((resolve) => { server.close(resolve) })
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(resolve)
+    })
   t.teardown(close)
   const taken = (server.server.address() as AddressInfo).port
   return {
@@ -84,7 +95,11 @@ export async function startSmtp (t: Test, options: SMTPServerOptions & { port?: 
     mails,
     async next () {
       const at = handedOut++
-      while (mails[at] === undefined) await new Promise<void>((resolve) => { waiting.push(resolve) })
+      while (mails[at] === undefined) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+        })
+      }
       return mails[at]!
     },
     close

@@ -1,5 +1,17 @@
 import { sql } from 'drizzle-orm'
-import { boolean, date, foreignKey, index, integer, pgTable, primaryKey, text, timestamp, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  date,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex
+} from 'drizzle-orm/pg-core'
 import { bytea } from './columns.ts'
 
 const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'string' })
@@ -8,40 +20,48 @@ const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'strin
  * One list of schedine handed over in one call: the unit of the submission ledger. It outlives its booking
  * (no foreign key): the law wants it kept. `stato` moves only along `invii_transizioni_ammesse`: a trigger sees to it.
  */
-export const invii = pgTable('invii', {
-  id: integer().primaryKey().generatedAlwaysAsIdentity(),
-  /** Our own reference, `AW-<yyyymmdd>-<n>`: the service returns none. */
-  ricevuta: text().notNull().unique(),
-  /** The police account. */
-  utente: text().notNull(),
-  /** Who asked for it. */
-  operatore: text().notNull(),
-  metodo: text().notNull(),
-  id_appartamento: integer(),
-  prenotazione_id: integer(),
-  data_arrivo: date().notNull(),
-  permanenza: integer().notNull(),
-  /** When the law wants it sent. */
-  scadenza: instant().notNull(),
-  /** See `src/alloggiati/ledger/states.ts`. */
-  stato: text().notNull(),
-  /** Counts the changes of state. */
-  versione: integer().notNull().default(0),
-  /** The attempt under way, or the last one; 0 before the first. */
-  tentativo: integer().notNull().default(0),
-  /** The worker that took it. Until the lease ends it is believed to be at work on it. */
-  proprietario: text(),
-  lease_fino_al: instant().notNull(),
-  /** What a person is shown: why it is as it is. */
-  nota: text(),
-  creato_il: instant().notNull().defaultNow(),
-  aggiornato_il: instant().notNull().defaultNow()
-}, (t) => [
-  index('invii_prenotazione').on(t.prenotazione_id),
-  index('invii_aperti').on(t.stato).where(sql`${t.stato} in ('pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare')`),
-  // One flight an account: two calls at once could not be told apart on a receipt that only counts.
-  uniqueIndex('invii_un_volo').on(t.utente).where(sql`${t.stato} in ('preso', 'in_invio')`)
-])
+export const invii = pgTable(
+  'invii',
+  {
+    id: integer().primaryKey().generatedAlwaysAsIdentity(),
+    /** Our own reference, `AW-<yyyymmdd>-<n>`: the service returns none. */
+    ricevuta: text().notNull().unique(),
+    /** The police account. */
+    utente: text().notNull(),
+    /** Who asked for it. */
+    operatore: text().notNull(),
+    metodo: text().notNull(),
+    id_appartamento: integer(),
+    prenotazione_id: integer(),
+    data_arrivo: date().notNull(),
+    permanenza: integer().notNull(),
+    /** When the law wants it sent. */
+    scadenza: instant().notNull(),
+    /** See `src/alloggiati/ledger/states.ts`. */
+    stato: text().notNull(),
+    /** Counts the changes of state. */
+    versione: integer().notNull().default(0),
+    /** The attempt under way, or the last one; 0 before the first. */
+    tentativo: integer().notNull().default(0),
+    /** The worker that took it. Until the lease ends it is believed to be at work on it. */
+    proprietario: text(),
+    lease_fino_al: instant().notNull(),
+    /** What a person is shown: why it is as it is. */
+    nota: text(),
+    creato_il: instant().notNull().defaultNow(),
+    aggiornato_il: instant().notNull().defaultNow()
+  },
+  (t) => [
+    index('invii_prenotazione').on(t.prenotazione_id),
+    index('invii_aperti')
+      .on(t.stato)
+      .where(sql`${t.stato} in ('pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare')`),
+    // One flight an account: two calls at once could not be told apart on a receipt that only counts.
+    uniqueIndex('invii_un_volo')
+      .on(t.utente)
+      .where(sql`${t.stato} in ('preso', 'in_invio')`)
+  ]
+)
 
 /** One guest of a submission: the exact record, encrypted, and what the service said of it. */
 export const invii_schedine = pgTable('invii_schedine', {
@@ -146,7 +166,10 @@ export const invii_decisioni = pgTable('invii_decisioni', {
   quando: instant().notNull().defaultNow()
 }, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
 
-/** While a row is open nothing is sent: a person's stop, or the ledger's own when the database is older than its history. */
+/**
+ * While a row is open nothing is sent: a person's stop, or the ledger's own when the database is older than its
+ * history.
+ */
 export const invii_sospensioni = pgTable('invii_sospensioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   motivo: text().notNull(),

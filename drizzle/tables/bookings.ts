@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm'
 import { check, date, index, integer, pgTable, text, timestamp, unique } from 'drizzle-orm/pg-core'
 
 /** Instants are kept to the millisecond, the precision in which the API shows them. */
-const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow()
+const instant = (name: string) =>
+  timestamp(name, { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow()
 
 export const prenotazioni = pgTable('prenotazioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),

@@ -119,7 +119,10 @@ export const one_time_tokens = pgTable('one_time_tokens', {
   index('one_time_tokens_link').on(t.link_fingerprint)
 ])
 
-/** The keys that sign access tokens (ES256). Published from the start, they sign from `signs_from` on, until a newer one does. */
+/**
+ * The keys that sign access tokens (ES256). Published from the start, they sign from `signs_from` on, until a newer one
+ * does.
+ */
 export const signing_keys = pgTable('signing_keys', {
   kid: text().primaryKey(),
   /** The public key as PEM (SubjectPublicKeyInfo). */
@@ -150,7 +153,9 @@ export const api_keys = pgTable('api_keys', {
 export const admin_sessions = pgTable('admin_sessions', {
   /** SHA-256 of the id in the cookie. */
   id_hash: bytea().primaryKey(),
-  /** The principal it was granted to, and the user whose rights are asked for at every page; null for the service key. */
+  /**
+   * The principal it was granted to, and the user whose rights are asked for at every page; null for the service key.
+   */
   principal: text().notNull(),
   user_id: uuid(),
   created_at: instant().notNull().defaultNow(),

@@ -16,8 +16,8 @@ export const idempotency_keys = pgTable('idempotency_keys', {
 ])
 
 /**
- * What was done by whom, append-only: each row is chained to the one before by a keyed hash, and a trigger refuses every change.
- * It holds ids and fingerprints, never what a person is called.
+ * What was done by whom, append-only: each row is chained to the one before by a keyed hash, and a trigger refuses
+ * every change. It holds ids and fingerprints, never what a person is called.
  */
 export const audit_log = pgTable('audit_log', {
   /** Counted by the writer, so that the chain has no gap. */

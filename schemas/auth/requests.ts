@@ -2,20 +2,31 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Open, OneOf } from '#schemas/common.ts'
 import { Metadata, Uuid } from './user.ts'
 
-/* Bodies of the provider are open objects: its clients send fields that it has no use for, and newer ones more of them. */
+/*
+ * Bodies of the provider are open objects: its clients send fields that it has no use for, and newer ones more of them.
+ */
 
 const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
 /** Null is how clients say that they have none. */
-const nullable = (maxLength: number) => Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
+const nullable = (maxLength: number) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
 const Email = Type.String({ maxLength: 254 })
 const Password = Type.String({ maxLength: 4096 })
 const codeChallenge = { code_challenge: nullable(128), code_challenge_method: nullable(10) }
 
 export const GrantQuery = Open({ grant_type: text(40) })
 
-export const GrantBody = Open({
-  email: text(254), phone: text(40), password: Type.Optional(Password), refresh_token: text(200), auth_code: text(200), code_verifier: text(200)
-}, { examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }] })
+export const GrantBody = Open(
+  {
+    email: text(254),
+    phone: text(40),
+    password: Type.Optional(Password),
+    refresh_token: text(200),
+    auth_code: text(200),
+    code_verifier: text(200)
+  },
+  { examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }] }
+)
 export type GrantBody = Static<typeof GrantBody>
 
 export const LogoutQuery = Open({ scope: text(20) })
@@ -44,13 +55,23 @@ export const SignupBody = Open({
 
 export const RecoverBody = Open({ email: Email, ...codeChallenge }, { examples: [{ email: 'anna@example.org' }] })
 
-export const OtpBody = Open({
-  email: text(254), phone: text(40), create_user: Type.Optional(Type.Boolean()), data: Type.Optional(Metadata), ...codeChallenge
-}, {
-  examples: [{ email: 'anna@example.org', create_user: false }]
-})
+export const OtpBody = Open(
+  {
+    email: text(254),
+    phone: text(40),
+    create_user: Type.Optional(Type.Boolean()),
+    data: Type.Optional(Metadata),
+    ...codeChallenge
+  },
+  {
+    examples: [{ email: 'anna@example.org', create_user: false }]
+  }
+)
 
-export const ResendBody = Open({ type: Type.String({ maxLength: 40 }), email: text(254), phone: text(40), ...codeChallenge }, { examples: [{ type: 'signup', email: 'anna@example.org' }] })
+export const ResendBody = Open(
+  { type: Type.String({ maxLength: 40 }), email: text(254), phone: text(40), ...codeChallenge },
+  { examples: [{ type: 'signup', email: 'anna@example.org' }] }
+)
 
 export const VerifyBody = Open({
   type: Type.String({ maxLength: 40 }), token: text(200), token_hash: text(200), email: text(254), phone: text(40)
@@ -69,9 +90,12 @@ export const AuthorizeQuery = Open({
   skip_http_redirect: text(10),
   prompt: text(40)
 })
-export const CallbackQuery = Open({ state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) }, {
-  examples: [{ state: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', code: 'abc' }]
-})
+export const CallbackQuery = Open(
+  { state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) },
+  {
+    examples: [{ state: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', code: 'abc' }]
+  }
+)
 
 /* The administration. */
 
@@ -92,13 +116,29 @@ const adminFields = {
   role: text(40),
   aud: text(40)
 }
-export const AdminUserBody = Open({ id: Type.Optional(Uuid), ...adminFields }, {
-  examples: [{ email: 'piero@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true, app_metadata: { role: 'operator' } }]
-})
+export const AdminUserBody = Open(
+  { id: Type.Optional(Uuid), ...adminFields },
+  {
+    examples: [
+      {
+        email: 'piero@example.org',
+        password: 'una-frase-lunga-e-mia',
+        email_confirm: true,
+        app_metadata: { role: 'operator' }
+      }
+    ]
+  }
+)
 export type AdminUserBody = Static<typeof AdminUserBody>
-export const DeleteUserBody = Open({ should_soft_delete: Type.Optional(Type.Boolean()) }, { examples: [{ should_soft_delete: false }] })
+export const DeleteUserBody = Open(
+  { should_soft_delete: Type.Optional(Type.Boolean()) },
+  { examples: [{ should_soft_delete: false }] }
+)
 
-export const InviteBody = Open({ email: Email, data: Type.Optional(Metadata) }, { examples: [{ email: 'piero@example.org' }] })
+export const InviteBody = Open(
+  { email: Email, data: Type.Optional(Metadata) },
+  { examples: [{ email: 'piero@example.org' }] }
+)
 export const GenerateLinkBody = Open({
   type: OneOf(['signup', 'invite', 'magiclink', 'recovery', 'email_change_current', 'email_change_new']),
   email: Email,

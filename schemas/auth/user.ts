@@ -2,7 +2,11 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Open } from '#schemas/common.ts'
 
 /** Ids of the identity provider. */
-export const Uuid = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$', maxLength: 36, examples: ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'] })
+export const Uuid = Type.String({
+  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+  maxLength: 36,
+  examples: ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11']
+})
 
 /** Metadata: objects of any fields, by the nature of the protocol. */
 export const Metadata = Type.Unsafe<Record<string, unknown>>(Open({}, { examples: [{ name: 'Anna' }] }))
@@ -78,16 +82,26 @@ export const AuthUser = Closed(user, { $id: 'UtenteAuth', examples: [example] })
 export type AuthUser = Static<typeof AuthUser>
 
 /** A user with the link that was made for them. */
-export const AuthUserLink = Closed({
-  ...user,
-  action_link: Type.String(),
-  email_otp: Type.String(),
-  hashed_token: Type.String(),
-  redirect_to: Type.String(),
-  verification_type: Type.String()
-}, {
-  $id: 'UtenteAuthConCollegamento',
-  examples: [{
-    ...example, action_link: 'https://locanda.example/auth/v1/verify?token=…&type=recovery', email_otp: '123456', hashed_token: '…', redirect_to: 'https://locanda.example', verification_type: 'recovery'
-  }]
-})
+export const AuthUserLink = Closed(
+  {
+    ...user,
+    action_link: Type.String(),
+    email_otp: Type.String(),
+    hashed_token: Type.String(),
+    redirect_to: Type.String(),
+    verification_type: Type.String()
+  },
+  {
+    $id: 'UtenteAuthConCollegamento',
+    examples: [
+      {
+        ...example,
+        action_link: 'https://locanda.example/auth/v1/verify?token=…&type=recovery',
+        email_otp: '123456',
+        hashed_token: '…',
+        redirect_to: 'https://locanda.example',
+        verification_type: 'recovery'
+      }
+    ]
+  }
+)

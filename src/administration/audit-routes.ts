@@ -14,10 +14,19 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/v1/audit',
     config: { access: 'admin' },
-    schema: { operationId: 'listAudit', tags, summary: 'Il registro delle azioni, dalla più recente, a pagine', querystring: AuditQuery, response: { 200: AuditList } },
+    schema: {
+      operationId: 'listAudit',
+      tags,
+      summary: 'Il registro delle azioni, dalla più recente, a pagine',
+      querystring: AuditQuery,
+      response: { 200: AuditList }
+    },
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
-      const [{ data, next }, total] = await Promise.all([auditPage(db, filters, limit, cursor), countEntries(db, filters)])
+      const [{ data, next }, total] = await Promise.all([
+        auditPage(db, filters, limit, cursor),
+        countEntries(db, filters)
+      ])
       reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/audit', request.query, next))
       return { data }
@@ -28,8 +37,13 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/v1/audit/verifica',
     config: { access: 'admin' },
-    schema: { operationId: 'verificaAudit', tags, summary: 'Ripercorre il registro delle azioni e dice se è integro', response: { 200: AuditVerification } },
-    handler: async () => ({ ...await app.audit.verify(), status: 200 })
+    schema: {
+      operationId: 'verificaAudit',
+      tags,
+      summary: 'Ripercorre il registro delle azioni e dice se è integro',
+      response: { 200: AuditVerification }
+    },
+    handler: async () => ({ ...(await app.audit.verify()), status: 200 })
   })
 }
 export default auditRoutes

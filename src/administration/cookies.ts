@@ -4,7 +4,10 @@ import type { Keys } from '#src/lib/secrets.ts'
 /** The cookie of the contract. Anybody can write it, so it opens nothing by itself. */
 export const MARK_COOKIE = 'service_admin_access'
 export const MARK = 'granted'
-/** The one that stands for a session of the server's. Browsers take a name with this prefix only over a secure connection. */
+/**
+ * The one that stands for a session of the server's. Browsers take a name with this prefix only over a secure
+ * connection.
+ */
 export const SESSION_COOKIE = '__Secure-locanda_admin'
 
 /** Of both. Without an age: the browser forgets them when it is closed. */
@@ -18,7 +21,10 @@ const LONGEST_HEADER = 4096
 export interface AdminCookies {
   /** A new session's cookie value, and the hash under which the session is kept. */
   mint (): { value: string, idHash: Buffer }
-  /** The hash of the session's id, when both cookies are there, once each and to the letter. Nothing is looked up for anybody's inventions. */
+  /**
+   * The hash of the session's id, when both cookies are there, once each and to the letter. Nothing is looked up for
+   * anybody's inventions.
+   */
   read (header: string | undefined): Buffer | undefined
 }
 
@@ -42,7 +48,10 @@ export function adminCookies (keys: Keys): AdminCookies {
 
 /** A cookie that comes twice has been put there by two: which one is whose, nobody knows. */
 function onlyValue (header: string, name: string): string | undefined {
-  const values = header.split(';').map((pair) => /^([^=]*)=(.*)$/s.exec(pair)).filter((pair) => pair?.[1]?.trim() === name)
+  const values = header
+    .split(';')
+    .map((pair) => /^([^=]*)=(.*)$/s.exec(pair))
+    .filter((pair) => pair?.[1]?.trim() === name)
   return values.length === 1 ? values[0]?.[2]?.trim() : undefined
 }
 

@@ -38,8 +38,13 @@ export async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): 
   const inState = (stato: string) => states.find((row) => row.stato === stato)?.n ?? 0
   return {
     mode,
-    people: [{ what: 'Utenti', n: alive }, { what: 'Sessioni attive', n: live }],
-    submissions: Object.entries(STATES).map(([stato, description]) => ({ what: `${stato}: ${description}`, n: inState(stato) })).filter(({ n }) => n > 0),
+    people: [
+      { what: 'Utenti', n: alive },
+      { what: 'Sessioni attive', n: live }
+    ],
+    submissions: Object.entries(STATES)
+      .map(([stato, description]) => ({ what: `${stato}: ${description}`, n: inState(stato) }))
+      .filter(({ n }) => n > 0),
     alarms: [
       { what: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
       { what: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },

@@ -13,7 +13,11 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-
 
 /** No scripts, no images, no forms, no frames: the one style sheet, named by its hash. */
 export const PAGE_POLICY = [
-  "default-src 'none'", `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
+  "default-src 'none'",
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
 ].join(';')
 
 const ALARM = html` class="alarm"`
@@ -44,12 +48,19 @@ ${actions.map(row)}</table>
 
 function row ({ id, at, descrizione, actor, object }: AuditEvent): Html {
   const when = html`<time datetime="${at}">${IN_ROME.format(new Date(at))}</time>`
-  return html`<tr><td class="n">${id}</td><td>${when}</td><td>${descrizione}</td><td><code>${actor}</code></td><td><code>${object ?? ''}</code></td></tr>\n`
+  return html`<tr>
+    <td class="n">${id}</td>
+    <td>${when}</td>
+    <td>${descrizione}</td>
+    <td><code>${actor}</code></td>
+    <td><code>${object ?? ''}</code></td>
+  </tr> `
 }
 
 function counts (rows: readonly Counted[], alarming = false): Html {
   return html`<table>
-${rows.map(({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`)}</table>`
+    ${rows.map(({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`)}
+  </table>`
 }
 
 function layout (title: string, content: Html): string {

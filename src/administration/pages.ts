@@ -18,8 +18,8 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 const tags = ['Sistema']
 
 /**
- * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there takes a method
- * that changes anything.
+ * The pages for administrators, under `/ad/`, and the cookies that open them. They are only looked at: nothing there
+ * takes a method that changes anything.
  */
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app
@@ -41,17 +41,33 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     method: 'POST',
     url: '/api/admin/grant-cookie',
     config: { access: 'admin' },
-    schema: { operationId: 'grantCookie', tags, summary: 'Apre le pagine di amministrazione (/ad/) con un cookie', body: NoBody, response: { 200: CookieAnswer } },
+    schema: {
+      operationId: 'grantCookie',
+      tags,
+      summary: 'Apre le pagine di amministrazione (/ad/) con un cookie',
+      body: NoBody,
+      response: { 200: CookieAnswer }
+    },
     handler: async (request, reply) => {
       const { value, idHash } = cookies.mint()
       const expires_at = await db.transaction(async (tx) => {
         const session = await grantSession(tx, idHash, request.principal!)
         const expires_at = session.expires_at.toISOString()
-        await audit.append(tx, { ...authorOf(request), action: 'cookie_amministrazione', object: session.principal, details: { expires_at } })
+        await audit.append(tx, {
+          ...authorOf(request),
+          action: 'cookie_amministrazione',
+          object: session.principal,
+          details: { expires_at }
+        })
         return expires_at
       })
       reply.setCookie(MARK_COOKIE, MARK, ATTRIBUTES).setCookie(SESSION_COOKIE, value, ATTRIBUTES)
-      return { success: true, message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso', expires_at, status: 200 }
+      return {
+        success: true,
+        message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso',
+        expires_at,
+        status: 200
+      }
     }
   })
 

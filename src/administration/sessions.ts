@@ -18,15 +18,26 @@ export interface GrantedSession extends AdminSession { expires_at: Date }
 /** Begins a session for whoever asks; those that have ended are cleared away. */
 export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Principal): Promise<GrantedSession> {
   await tx.delete(table).where(or(lte(table.expires_at, sql`now()`), lte(table.last_seen_at, sql`now() - ${IDLE}`)))
-  const [row] = await tx.insert(table).values({ id_hash, principal: credentialOf(caller), user_id: caller.userId ?? null, expires_at: sql`now() + ${LONGEST}` })
+  const [row] = await tx
+    .insert(table)
+    .values({
+      id_hash,
+      principal: credentialOf(caller),
+      user_id: caller.userId ?? null,
+      expires_at: sql`now() + ${LONGEST}`
+    })
     .returning()
   return { principal: row!.principal, userId: row!.user_id, expires_at: row!.expires_at }
 }
 
 /** The session behind a cookie, if it goes on; looking at it keeps it from ending unused. */
 export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminSession | undefined> {
-  const [row] = await db.update(table).set({ last_seen_at: sql`now()` })
-    .where(and(eq(table.id_hash, id_hash), gt(table.expires_at, sql`now()`), gt(table.last_seen_at, sql`now() - ${IDLE}`)))
+  const [row] = await db
+    .update(table)
+    .set({ last_seen_at: sql`now()` })
+    .where(
+      and(eq(table.id_hash, id_hash), gt(table.expires_at, sql`now()`), gt(table.last_seen_at, sql`now() - ${IDLE}`))
+    )
     .returning({ principal: table.principal, userId: table.user_id })
   return row
 }
@@ -38,9 +49,17 @@ export async function granteeOf (db: Executor, { principal, userId }: AdminSessi
   const [kind, id = ''] = principal.split(':')
   if (kind === 'session') return { ...person, sessionId: id }
   if (kind !== 'key') return person
-  const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
-    eq(api_keys.id, id), isNull(api_keys.revoked_at), gt(api_keys.expires_at, sql`now()`), arrayContains(api_keys.scopes, ['amministrazione'])
-  ))
+  const [key] = await db
+    .select({ scopes: api_keys.scopes })
+    .from(api_keys)
+    .where(
+      and(
+        eq(api_keys.id, id),
+        isNull(api_keys.revoked_at),
+        gt(api_keys.expires_at, sql`now()`),
+        arrayContains(api_keys.scopes, ['amministrazione'])
+      )
+    )
   return key && { ...person, keyId: id, scopes: key.scopes }
 }
 

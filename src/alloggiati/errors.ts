@@ -3,24 +3,34 @@ import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
-/** Why a submission failed, with the text that a person reads. The code is also `dettagli.codice_errore` unless the service gave its own. */
+/**
+ * Why a submission failed, with the text that a person reads. The code is also `dettagli.codice_errore` unless the
+ * service gave its own.
+ */
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori e non sono state inviate',
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
   CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
-  SERVIZIO_OCCUPATO: 'Un altro invio dello stesso account è in corso: nessuna schedina è stata inviata, riprovare fra poco',
+  SERVIZIO_OCCUPATO:
+    'Un altro invio dello stesso account è in corso: nessuna schedina è stata inviata, riprovare fra poco',
   INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
-  ESITO_SCONOSCIUTO: 'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. Verificare la ricevuta di domani o il portale'
+  ESITO_SCONOSCIUTO:
+    'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. Verificare la ricevuta di domani o il portale'
 } as const
 
 export type Cause = keyof typeof CAUSES
 
 /** Nothing has left, for a reason that may pass: the same request, with the same Idempotency-Key, may be made again. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
-  'CREDENZIALI_MANCANTI', 'CREDENZIALI_RIFIUTATE', 'SERVIZIO_NON_RAGGIUNGIBILE', 'SERVIZIO_OCCUPATO', 'INVII_SOSPESI', 'RIFIUTATO_DAL_SERVIZIO'
+  'CREDENZIALI_MANCANTI',
+  'CREDENZIALI_RIFIUTATE',
+  'SERVIZIO_NON_RAGGIUNGIBILE',
+  'SERVIZIO_OCCUPATO',
+  'INVII_SOSPESI',
+  'RIFIUTATO_DAL_SERVIZIO'
 ])
 
 interface Details {
@@ -34,14 +44,25 @@ interface Details {
 /** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`. */
 export class InvioFallito extends ShapedError {
   constructor (cause: Cause, { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {}) {
-    super(cause, 422, CAUSES[cause], { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest }, NOT_SENT.has(cause))
+    super(
+      cause,
+      422,
+      CAUSES[cause],
+      { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
+      NOT_SENT.has(cause)
+    )
   }
 }
 
 /** A guest that was sent before, or may have been. `ospiti` are indices into the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   constructor (ricevute: readonly string[], ospiti: readonly number[]) {
-    super('SCHEDINE_GIA_INVIATE', 409, `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevute.join(', ')}`, { ricevuta: ricevute[0], ospiti })
+    super(
+      'SCHEDINE_GIA_INVIATE',
+      409,
+      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevute.join(', ')}`,
+      { ricevuta: ricevute[0], ospiti }
+    )
   }
 }
 
@@ -53,5 +74,13 @@ export class ConnessioneFallita extends ShapedError {
 }
 
 /** The service is needed for something else than a submission, and is not there. */
-export const ServizioNonRaggiungibile = createError('SERVIZIO_NON_RAGGIUNGIBILE', 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi', 503)
-export const CredenzialiMancanti = createError('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate', 503)
+export const ServizioNonRaggiungibile = createError(
+  'SERVIZIO_NON_RAGGIUNGIBILE',
+  'Servizio Alloggiati Web non raggiungibile: riprovare più tardi',
+  503
+)
+export const CredenzialiMancanti = createError(
+  'CREDENZIALI_MANCANTI',
+  'Credenziali Alloggiati Web non configurate',
+  503
+)

@@ -3,8 +3,20 @@ import { hostname } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
-  BookingToVerify, CheckAnswer, CheckFailure, CrossCheckAnswer, CrossCheckQuery, EsitoSchedina, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure,
-  ReceiptQuery, SandboxRecords, ValidaAnswer, ValidaBody
+  BookingToVerify,
+  CheckAnswer,
+  CheckFailure,
+  CrossCheckAnswer,
+  CrossCheckQuery,
+  EsitoSchedina,
+  InvioAnswer,
+  InvioBody,
+  InvioDuplicate,
+  InvioFailure,
+  ReceiptQuery,
+  SandboxRecords,
+  ValidaAnswer,
+  ValidaBody
 } from '#schemas/alloggiati.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
@@ -38,17 +50,40 @@ import { tablesSource } from './tables/source.ts'
 const tags = ['Alloggiati Web']
 
 /** The legal registration of guests with the State Police. */
-const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock: Clock, soapTimeoutMs?: number }> = async (app, options) => {
+const alloggiati: FastifyPluginAsyncTypebox<{
+  config: Config
+  keys: Keys
+  clock: Clock
+  soapTimeoutMs?: number
+}> = async (app, options) => {
   const { config, keys, clock, soapTimeoutMs: timeoutMs } = options
   const { db, audit, log } = app
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs })
-  const ledger: LedgerContext | null = service && { db, keys, clock, service, head: ledgerHead(config.DATA_DIR), audit, log, name: `${hostname()}/${randomUUID()}` }
+  const ledger: LedgerContext | null = service && {
+    db,
+    keys,
+    clock,
+    service,
+    head: ledgerHead(config.DATA_DIR),
+    audit,
+    log,
+    name: `${hostname()}/${randomUUID()}`
+  }
   const tables = tablesSource(db)
   const archive = receipts(db, service, clock)
   const desk: Desk = { ledger, clock, log, tables: tables.get }
 
   app.addHook('onClose', close)
-  const shared = [Segnalazione, EsitoSchedina, InvioFailure, InvioDuplicate, CheckFailure, BookingToVerify, Codice, Codici]
+  const shared = [
+    Segnalazione,
+    EsitoSchedina,
+    InvioFailure,
+    InvioDuplicate,
+    CheckFailure,
+    BookingToVerify,
+    Codice,
+    Codici
+  ]
   for (const schema of shared) app.addSchema(schema)
 
   if (config.ALLOGGIATI_MODE === 'sandbox') {
@@ -65,7 +100,11 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
   }
   app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
   if (service !== null) {
-    app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: () => tables.refresh((tipo) => downloadTable(service, tipo)) })
+    app.addJob({
+      name: 'code-tables',
+      cron: '10 4 * * *',
+      run: () => tables.refresh((tipo) => downloadTable(service, tipo))
+    })
   }
 
   await app.register(ledgerRoutes, { ledger, mode: config.ALLOGGIATI_MODE, keys, clock })
@@ -84,16 +123,25 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
     },
     handler: async () => {
-      if (service === null) throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
+      if (service === null) {
+        throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
+      }
       try {
         const { esito, ErroreDes } = await authenticate(service)
-        if (esito) return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
+        if (esito) {
+          return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
+        }
         service.token.invalidate()
         throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', `Il servizio ha rifiutato l'accesso: ${ErroreDes}`)
       } catch (err) {
         if (err instanceof ConnessioneFallita) throw err
-        if (err instanceof AlloggiatiCredentialsError) throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', err.message)
-        throw new ConnessioneFallita('SERVIZIO_NON_RAGGIUNGIBILE', err instanceof Error ? err.message : 'Servizio non raggiungibile')
+        if (err instanceof AlloggiatiCredentialsError) {
+          throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', err.message)
+        }
+        throw new ConnessioneFallita(
+          'SERVIZIO_NON_RAGGIUNGIBILE',
+          err instanceof Error ? err.message : 'Servizio non raggiungibile'
+        )
       }
     }
   })
@@ -102,11 +150,23 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
     method: 'POST',
     url: '/api/alloggiati/valida',
     config: { access: 'auth', scope: 'lettura' },
-    schema: { operationId: 'validaSchedine', tags, summary: 'Controlla le schedine con le regole ufficiali', body: ValidaBody, response: { 200: ValidaAnswer } },
+    schema: {
+      operationId: 'validaSchedine',
+      tags,
+      summary: 'Controlla le schedine con le regole ufficiali',
+      body: ValidaBody,
+      response: { 200: ValidaAnswer }
+    },
     handler: async (request) => {
       const { ospiti, prenotazione } = request.body
       const fileUnico = prenotazione.id_appartamento !== undefined
-      const { valid, errors, warnings } = validate({ ospiti, soggiorno: prenotazione, tables: await tables.get(), today: clock.today(), fileUnico })
+      const { valid, errors, warnings } = validate({
+        ospiti,
+        soggiorno: prenotazione,
+        tables: await tables.get(),
+        today: clock.today(),
+        fileUnico
+      })
       return { valid, errors, warnings }
     }
   })
@@ -135,12 +195,20 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       tags,
       summary: 'La ricevuta di un giorno, in PDF',
       querystring: ReceiptQuery,
-      response: { 200: { description: 'Il PDF firmato', content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } } } }
+      response: {
+        200: {
+          description: 'Il PDF firmato',
+          content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
+        }
+      }
     },
     handler: async (request, reply) => {
       const { data } = request.query
       const pdf = await archive.of(data)
-      return reply.type('application/pdf').header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`).send(pdf)
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)
+        .send(pdf)
     }
   })
 
@@ -162,7 +230,13 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
     method: 'GET',
     url: '/api/alloggiati/codici',
     config: { access: 'auth' },
-    schema: { operationId: 'getCodici', tags, summary: 'Le tabelle dei codici; q e limit cercano', querystring: CodiciQuery, response: { 200: Ref(Codici), 304: Type.Null() } },
+    schema: {
+      operationId: 'getCodici',
+      tags,
+      summary: 'Le tabelle dei codici; q e limit cercano',
+      querystring: CodiciQuery,
+      response: { 200: Ref(Codici), 304: Type.Null() }
+    },
     handler: async (request, reply) => {
       const current = await tables.get()
       const tag = `"${current.version}"`
@@ -177,9 +251,17 @@ const alloggiati: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys, clock:
       method: 'GET',
       url: '/api/alloggiati/sandbox/schedine',
       config: { access: 'auth' },
-      schema: { operationId: 'listSchedineSandbox', tags, summary: 'Le schedine acquisite dalla sandbox', response: { 200: SandboxRecords } },
+      schema: {
+        operationId: 'listSchedineSandbox',
+        tags,
+        summary: 'Le schedine acquisite dalla sandbox',
+        response: { 200: SandboxRecords }
+      },
       handler: async () => ({
-        data: (await acquired(db, service.utente)).map((row) => ({ ...row, acquisita_il: new Date(row.acquisita_il).toISOString() }))
+        data: (await acquired(db, service.utente)).map((row) => ({
+          ...row,
+          acquisita_il: new Date(row.acquisita_il).toISOString()
+        }))
       })
     })
   }

@@ -12,22 +12,26 @@ export interface Span { start: Day | null, end: Day | null }
 
 /** The calendar entries of the stays that touch a span of days, by arrival. */
 export function calendar (db: Database) {
-  const touching = db.select({
-    id: t.id,
-    title: t.nome_cognome,
-    start: t.check_in,
-    end: t.check_out,
-    url: sql<string>`'/prenotazioni/' || ${t.id}`
-  }).from(t)
-    .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${sql.placeholder('start')}::date, ${sql.placeholder('end')}::date, '[)')`)
+  const touching = db
+    .select({
+      id: t.id,
+      title: t.nome_cognome,
+      start: t.check_in,
+      end: t.check_out,
+      url: sql<string>`'/prenotazioni/' || ${t.id}`
+    })
+    .from(t)
+    .where(
+      sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${sql.placeholder('start')}::date, ${sql.placeholder('end')}::date, '[)')`
+    )
     .orderBy(asc(t.check_in), asc(t.id))
     .prepare('calendar')
   return (span: Span) => touching.execute({ ...span })
 }
 
 /**
- * The span that FullCalendar asks for with `start` and `end`. An instant with an offset means the day that is written in it,
- * one in UTC (`Z`) the day it is in Rome; an `end` after midnight still includes its day.
+ * The span that FullCalendar asks for with `start` and `end`. An instant with an offset means the day that is written
+ * in it, one in UTC (`Z`) the day it is in Rome; an `end` after midnight still includes its day.
  * @throws CampiNonValidi
  */
 export function calendarSpan ({ start, end }: CalendarQuery): Span {
@@ -45,7 +49,9 @@ function boundary (campo: 'start' | 'end', text: string | undefined): Day | null
     throw new CampiNonValidi({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' })
   }
   const day = instant ? inCalendar(dayInRome(instant)) : text.slice(0, 10)
-  const atMidnight = instant ? inCalendar(dayInRome(new Date(instant.getTime() - 1))) !== day : !/T(?!00:00(:00(\.0+)?)?(Z|[+ -]|$))/.test(text)
+  const atMidnight = instant
+    ? inCalendar(dayInRome(new Date(instant.getTime() - 1))) !== day
+    : !/T(?!00:00(:00(\.0+)?)?(Z|[+ -]|$))/.test(text)
   return campo === 'end' && !atMidnight ? inCalendar(addDays(day, 1)) : day
 }
 

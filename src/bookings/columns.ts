@@ -12,7 +12,9 @@ const { versione: _versione, created_at, updated_at, ...plain } = getTableColumn
 /** A booking's columns in the contract's shape and order. */
 export const bookingColumns = { ...plain, created_at: iso(created_at), updated_at: iso(updated_at) }
 
-/** The same columns as one JSON text a row: a list is sent as PostgreSQL writes it, without a detour through objects. */
+/**
+ * The same columns as one JSON text a row: a list is sent as PostgreSQL writes it, without a detour through objects.
+ */
 export function asJson (columns: Record<string, SQLWrapper>): SQL<string> {
   const named = Object.entries(columns).map(([name, column]) => sql`${column} as ${sql.identifier(name)}`)
   return sql<string>`(select row_to_json(r) from (select ${sql.join(named, sql`, `)}) r)::text`

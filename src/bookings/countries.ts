@@ -9,7 +9,12 @@ const italian: countries.LocaleData = createRequire(import.meta.url)('i18n-iso-c
 export function listCountries (): Country[] {
   countries.registerLocale(italian)
   return Object.entries(countries.getNames('it', { select: 'official' }))
-    .map(([iso2, nome]) => ({ id: Number(countries.alpha2ToNumeric(iso2)), nome, iso2, iso3: countries.alpha2ToAlpha3(iso2) ?? '' }))
+    .map(([iso2, nome]) => ({
+      id: Number(countries.alpha2ToNumeric(iso2)),
+      nome,
+      iso2,
+      iso3: countries.alpha2ToAlpha3(iso2) ?? ''
+    }))
     .filter(({ id }) => id > 0)
     .sort((a, b) => a.nome.localeCompare(b.nome, 'it'))
 }

@@ -22,11 +22,23 @@ export function saveGuests (db: Database, { prenotazione_id, dati }: SaveGuests)
       .returning({ numero_ospiti: prenotazioni.numero_ospiti })
     if (!booking) throw new PrenotazioneNonTrovata()
     if (dati.length > booking.numero_ospiti) {
-      throw new CampiNonValidi({ campo: 'dati', messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${booking.numero_ospiti}` })
+      throw new CampiNonValidi({
+        campo: 'dati',
+        messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${booking.numero_ospiti}`
+      })
     }
-    const rows = dati.map((guest, indice) => ({ ...known(guest), prenotazione_id, indice, nome: guest.nome, cognome: guest.cognome }))
+    const rows = dati.map((guest, indice) => ({
+      ...known(guest),
+      prenotazione_id,
+      indice,
+      nome: guest.nome,
+      cognome: guest.cognome
+    }))
     if (rows.length > 0) {
-      await tx.insert(ospiti).values(rows).onConflictDoUpdate({ target: [ospiti.prenotazione_id, ospiti.indice], set: overwrite })
+      await tx
+        .insert(ospiti)
+        .values(rows)
+        .onConflictDoUpdate({ target: [ospiti.prenotazione_id, ospiti.indice], set: overwrite })
     }
     await tx.delete(ospiti).where(and(eq(ospiti.prenotazione_id, prenotazione_id), gte(ospiti.indice, rows.length)))
     return rows.length

@@ -19,7 +19,11 @@ const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t
 }
 
 /** One page of the list; `limit` rows after the query's cursor. */
-export function bookingPage (db: Executor, { cursor, ...filters }: Omit<BookingQuery, 'limit'>, limit: number): Promise<Page> {
+export function bookingPage (
+  db: Executor,
+  { cursor, ...filters }: Omit<BookingQuery, 'limit'>,
+  limit: number
+): Promise<Page> {
   return page(db, filters, limit, cursor === undefined ? undefined : decodeCursor(cursor, filters.sort ?? 'id'))
 }
 
@@ -29,8 +33,8 @@ export function countBookings (db: Executor, filters: Filters): Promise<number> 
 }
 
 /**
- * All bookings that the filters let through, in batches by keyset: memory stays flat, and no connection is held while a slow
- * client reads.
+ * All bookings that the filters let through, in batches by keyset: memory stays flat, and no connection is held while a
+ * slow client reads.
  */
 export async function * bookingBatches (db: Executor, filters: Filters): AsyncGenerator<string> {
   let position: Position | undefined
@@ -55,19 +59,30 @@ async function page (db: Executor, filters: Filters, limit: number, after: Posit
     // One row more than asked for tells whether anything follows.
     .limit(limit + 1).as('rows')
   const last = sql`filter (where ${rows.place} = ${limit})`
-  const [found] = await db.select({
-    json: sql<string | null>`string_agg(${rows.json}, ',' order by ${rows.place}) filter (where ${rows.place} <= ${limit})`,
-    id: sql<number>`max(${rows.id}) ${last}`,
-    value: sql<string>`max(${rows.value}) ${last}`,
-    more: sql<boolean>`count(*) > ${limit}`
-  }).from(rows).prepare('booking_page').execute()
+  const [found] = await db
+    .select({
+      json: sql<
+        string | null
+      >`string_agg(${rows.json}, ',' order by ${rows.place}) filter (where ${rows.place} <= ${limit})`,
+      id: sql<number>`max(${rows.id}) ${last}`,
+      value: sql<string>`max(${rows.value}) ${last}`,
+      more: sql<boolean>`count(*) > ${limit}`
+    })
+    .from(rows)
+    .prepare('booking_page')
+    .execute()
   const { json, id, value, more } = found!
   return { json: json ?? '', next: more ? { sort, value, id } : undefined }
 }
 
 function order (sort: Sort = 'id') {
   const descending = sort.startsWith('-')
-  return { sort, column: ORDERS[descending ? sort.slice(1) : sort] ?? t.id, direction: descending ? desc : asc, after: descending ? lt : gt }
+  return {
+    sort,
+    column: ORDERS[descending ? sort.slice(1) : sort] ?? t.id,
+    direction: descending ? desc : asc,
+    after: descending ? lt : gt
+  }
 }
 
 /** Rows after a position: a greater value, or the same value and a later id. */
@@ -81,7 +96,9 @@ function beyond ({ sort, value, id }: Position): SQL | undefined {
 function conditions ({ q, check_in_da, check_in_a, paese_id, updated_since }: Filters): (SQL | undefined)[] {
   const like = q === undefined ? undefined : `%${q.replace(/[\\%_]/g, '\\$&')}%`
   return [
-    like === undefined ? undefined : sql`(${t.nome_cognome} ilike ${like} or ${t.idf_gen} ilike ${like} or ${t.email} ilike ${like})`,
+    like === undefined
+      ? undefined
+      : sql`(${t.nome_cognome} ilike ${like} or ${t.idf_gen} ilike ${like} or ${t.email} ilike ${like})`,
     check_in_da === undefined ? undefined : gte(t.check_in, check_in_da),
     check_in_a === undefined ? undefined : lte(t.check_in, check_in_a),
     paese_id === undefined ? undefined : eq(t.paese_id, paese_id),

@@ -15,7 +15,10 @@ export interface Versioned<T> { booking: T, versione: number }
 /** Which versions a change may be made on; undefined: any. */
 export type Expected = ReadonlySet<number> | undefined
 
-const guestJson = sql.join(Object.keys(Guest.properties).map((name) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(name)}`), sql`, `)
+const guestJson = sql.join(
+  Object.keys(Guest.properties).map((name) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(name)}`),
+  sql`, `
+)
 
 /** The guests of a booking in the same round trip as the booking. */
 const guestList = sql<Guest[]>`(

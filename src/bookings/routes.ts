@@ -3,7 +3,16 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { IdParams } from '#schemas/common.ts'
 import {
-  BookingAnswer, BookingCreation, BookingDetailAnswer, BookingList, BookingQuery, BookingUpdate, BulkDelete, BulkDeleteAnswer, Calendar, CalendarQuery
+  BookingAnswer,
+  BookingCreation,
+  BookingDetailAnswer,
+  BookingList,
+  BookingQuery,
+  BookingUpdate,
+  BulkDelete,
+  BulkDeleteAnswer,
+  Calendar,
+  CalendarQuery
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
@@ -43,10 +52,18 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/v1/prenotazioni',
     config: { access: 'auth' },
-    schema: { operationId: 'listPrenotazioni', tags, summary: 'Le prenotazioni: tutte, o a pagine', querystring: BookingQuery, response: { 200: BookingList } },
+    schema: {
+      operationId: 'listPrenotazioni',
+      tags,
+      summary: 'Le prenotazioni: tutte, o a pagine',
+      querystring: BookingQuery,
+      response: { 200: BookingList }
+    },
     handler: async (request, reply) => {
       const { limit, cursor, ...filters } = request.query
-      if (limit === undefined && cursor === undefined) return sendJson(reply, Readable.from(wholeList(filters), { objectMode: false }))
+      if (limit === undefined && cursor === undefined) {
+        return sendJson(reply, Readable.from(wholeList(filters), { objectMode: false }))
+      }
       const [{ json, next }, total] = await Promise.all([
         bookingPage(app.db, { ...filters, cursor }, limit ?? DEFAULT_LIMIT),
         countBookings(app.db, filters)
@@ -61,7 +78,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/v1/prenotazioni/:id',
     config: { access: 'auth' },
-    schema: { operationId: 'getPrenotazione', tags, summary: 'Una prenotazione con i suoi ospiti', params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() } },
+    schema: {
+      operationId: 'getPrenotazione',
+      tags,
+      summary: 'Una prenotazione con i suoi ospiti',
+      params: IdParams,
+      response: { 200: BookingDetailAnswer, 304: Type.Null() }
+    },
     handler: async (request, reply) => {
       const { booking, versione } = await repository.find(request.params.id)
       const tag = etag(versione)
@@ -75,7 +98,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     method: 'POST',
     url: '/api/v1/prenotazioni',
     config: { access: 'auth', idempotent: true },
-    schema: { operationId: 'createPrenotazione', tags, summary: 'Crea una prenotazione', body: BookingCreation, response: { 201: BookingAnswer(201) } },
+    schema: {
+      operationId: 'createPrenotazione',
+      tags,
+      summary: 'Crea una prenotazione',
+      body: BookingCreation,
+      response: { 201: BookingAnswer(201) }
+    },
     handler: async (request, reply) => {
       const { booking, versione } = await repository.create(request.body)
       reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
@@ -96,7 +125,11 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: BookingAnswer(200) }
     },
     handler: async (request, reply) => {
-      const { booking, versione } = await repository.update(request.params.id, request.body, expectedVersions(request.headers['if-match']))
+      const { booking, versione } = await repository.update(
+        request.params.id,
+        request.body,
+        expectedVersions(request.headers['if-match'])
+      )
       reply.header('etag', etag(versione))
       return { data: booking, status: 200 }
     }
@@ -107,11 +140,19 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/v1/prenotazioni/delete-bulk',
     config: { access: 'auth' },
     schema: {
-      operationId: 'deletePrenotazioni', tags, summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', body: BulkDelete, response: { 200: BulkDeleteAnswer }
+      operationId: 'deletePrenotazioni',
+      tags,
+      summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna',
+      body: BulkDelete,
+      response: { 200: BulkDeleteAnswer }
     },
     handler: async (request) => {
       const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
-      return { message: counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate'), deleted, status: 200 }
+      return {
+        message: counted(deleted.length, 'prenotazione eliminata', 'prenotazioni eliminate'),
+        deleted,
+        status: 200
+      }
     }
   })
 
@@ -119,7 +160,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     method: 'POST',
     url: '/api/saveOspiti',
     config: { access: 'auth', idempotent: true },
-    schema: { operationId: 'saveOspiti', tags, summary: 'Salva la lista completa degli ospiti di una prenotazione', body: SaveGuests, response: { 200: SaveGuestsAnswer } },
+    schema: {
+      operationId: 'saveOspiti',
+      tags,
+      summary: 'Salva la lista completa degli ospiti di una prenotazione',
+      body: SaveGuests,
+      response: { 200: SaveGuestsAnswer }
+    },
     handler: async (request) => {
       const count = await saveGuests(app.db, request.body)
       return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
@@ -130,7 +177,12 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/v1/paesi',
     config: { access: 'auth' },
-    schema: { operationId: 'listPaesi', tags, summary: 'I paesi di ISO 3166-1, per paese_id', response: { 200: CountryList } },
+    schema: {
+      operationId: 'listPaesi',
+      tags,
+      summary: 'I paesi di ISO 3166-1, per paese_id',
+      response: { 200: CountryList }
+    },
     handler: async () => countries
   })
 

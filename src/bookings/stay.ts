@@ -5,7 +5,11 @@ import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 export interface Stay { check_in: Day, check_out: Day }
 
 /** The stay of a new booking: `check_out` wins over `numero_notti`; one of the two is needed. */
-export function newStay ({ check_in, check_out, numero_notti }: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>): Stay {
+export function newStay ({
+  check_in,
+  check_out,
+  numero_notti
+}: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>): Stay {
   if (check_out !== undefined) return ordered({ check_in, check_out })
   if (numero_notti !== undefined) return moved(check_in, numero_notti)
   throw new CampiNonValidi(
@@ -15,7 +19,10 @@ export function newStay ({ check_in, check_out, numero_notti }: Pick<BookingCrea
 }
 
 /** The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone leaves it. */
-export function changedStay (current: Stay, { check_in = current.check_in, check_out, numero_notti }: BookingUpdate): Stay {
+export function changedStay (
+  current: Stay,
+  { check_in = current.check_in, check_out, numero_notti }: BookingUpdate
+): Stay {
   if (check_out !== undefined) return ordered({ check_in, check_out })
   if (numero_notti !== undefined) return moved(check_in, numero_notti)
   return ordered({ check_in, check_out: current.check_out }, 'check_in')
@@ -23,7 +30,10 @@ export function changedStay (current: Stay, { check_in = current.check_in, check
 
 function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
   if (stay.check_out <= stay.check_in) {
-    throw new CampiNonValidi({ campo, messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out' })
+    throw new CampiNonValidi({
+      campo,
+      messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
+    })
   }
   if (daysBetween(stay.check_in, stay.check_out) > MAX_NOTTI) {
     throw new CampiNonValidi({ campo, messaggio: `porta il soggiorno oltre ${MAX_NOTTI} notti` })
@@ -34,6 +44,8 @@ function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
 function moved (check_in: Day, nights: number): Stay {
   const check_out = addDays(check_in, nights)
   // Beyond the year 9999 it is no longer a day.
-  if (!isDay(check_out)) throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
+  if (!isDay(check_out)) {
+    throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
+  }
   return { check_in, check_out }
 }

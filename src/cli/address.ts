@@ -10,7 +10,9 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000'
  */
 export function baseUrl (text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) throw usageError(`${source}: deve essere un indirizzo http o https`)
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw usageError(`${source}: deve essere un indirizzo http o https`)
+  }
   // Not repeated: it may hold a password.
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw usageError(`${source}: l'indirizzo non deve contenere credenziali, né parti dopo «?» o «#»`)
@@ -22,5 +24,10 @@ export function baseUrl (text: string, source: string): string {
 export function isPrivate (base: string): boolean {
   const { protocol, hostname } = new URL(base)
   // `URL` has already brought every spelling of an IPv4 address to four decimal numbers.
-  return protocol === 'https:' || hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+  return (
+    protocol === 'https:' ||
+    hostname === 'localhost' ||
+    hostname === '[::1]' ||
+    (isIPv4(hostname) && hostname.startsWith('127.'))
+  )
 }

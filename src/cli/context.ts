@@ -39,7 +39,9 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
     async send (base, path, request = {}) {
       // Node would then take any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
-        throw usageError('NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. Per un\'autorità propria: NODE_EXTRA_CA_CERTS')
+        throw usageError(
+          "NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. Per un'autorità propria: NODE_EXTRA_CA_CERTS"
+        )
       }
       return exchange(base, path, { timeoutMs, ...request })
     }
@@ -73,6 +75,8 @@ export async function ownKey (context: Context): Promise<StoredKey> {
 export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
   const { url, key } = await ownKey(context)
   const answer = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
-  if (answer.status === 401) throw notSignedIn('La chiave salvata non è valida, è scaduta o è stata revocata', refusal(answer).risposta)
+  if (answer.status === 401) {
+    throw notSignedIn('La chiave salvata non è valida, è scaduta o è stata revocata', refusal(answer).risposta)
+  }
   return answer
 }

@@ -34,7 +34,8 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * One request and its whole answer, whatever its status. Redirects are not followed: they would take credentials elsewhere.
+ * One request and its whole answer, whatever its status. Redirects are not followed: they would take credentials
+ * elsewhere.
  * @param base a base URL as `baseUrl` gives it
  * @throws CliError when there is no answer, or not in time
  */
@@ -45,14 +46,22 @@ export async function exchange (base: string, path: string, request: Request = {
   try {
     const response = await fetch(url, {
       method,
-      headers: { accept: 'application/json', ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' })
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs)
     })
     return { status: response.status, headers: response.headers, body: parsed(await response.text()) }
   } catch (err) {
-    throw new CliError(EXIT.unreachable, 'SERVER_NON_RAGGIUNGIBILE', `Server non raggiungibile: ${base} (${reason(err)})`)
+    throw new CliError(
+      EXIT.unreachable,
+      'SERVER_NON_RAGGIUNGIBILE',
+      `Server non raggiungibile: ${base} (${reason(err)})`
+    )
   }
 }
 

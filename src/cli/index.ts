@@ -7,4 +7,11 @@ process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'E
 
 const { env, stdin, stdout, stderr } = process
 // Not `process.exit`: what is still on its way to a pipe would be lost.
-process.exitCode = await run(process.argv.slice(2), { env, stdin, stdout, stderr, home: homedir(), hostname: hostname() })
+process.exitCode = await run(process.argv.slice(2), {
+  env,
+  stdin,
+  stdout,
+  stderr,
+  home: homedir(),
+  hostname: hostname()
+})

@@ -25,10 +25,15 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   'commander.optionMissingArgument': 'Manca il valore dell\'opzione'
 }
 
-/** A wrong use, told in one line. The library's messages hold what is at fault in quotes, and what may have been meant in a second line. */
+/**
+ * A wrong use, told in one line. The library's messages hold what is at fault in quotes, and what may have been meant
+ * in a second line.
+ */
 export function usageProblem ({ code, message }: CommanderError): CliError {
   const problem = PROBLEMS[code]
-  if (problem === undefined) return usageError(code === 'commander.excessArguments' ? 'Troppi argomenti' : 'Uso non valido')
+  if (problem === undefined) {
+    return usageError(code === 'commander.excessArguments' ? 'Troppi argomenti' : 'Uso non valido')
+  }
   const quoted = /'(.*)'/.exec(message)?.[1] ?? ''
   const meant = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message)?.[1]
   return usageError(`${problem} «${quoted}»${meant === undefined ? '' : `: forse ${meant}?`}`)

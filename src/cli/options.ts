@@ -13,7 +13,9 @@ export function day (option: string): (text: string) => string {
 export function integer (option: string, min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max) throw usageError(`${option}: «${text}» non è un numero intero da ${min} a ${max}`)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw usageError(`${option}: «${text}» non è un numero intero da ${min} a ${max}`)
+    }
     return value
   }
 }

@@ -27,14 +27,16 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean): Outp
     },
     fail ({ exit, codice, message, risposta }) {
       const error = { codice, messaggio: message, uscita: exit, ...(risposta ? { risposta } : {}) }
-      stderr.write(`${json ? JSON.stringify({ error }) : `${exit === EXIT.interrupted ? '' : 'Errore: '}${line(message)}`}\n`)
+      stderr.write(
+        `${json ? JSON.stringify({ error }) : `${exit === EXIT.interrupted ? '' : 'Errore: '}${line(message)}`}\n`
+      )
     }
   }
 }
 
 /**
- * Text as it is safe to show on one line of a terminal: control characters and marks that turn the direction of writing, by which
- * a name could say something else than it does, become blanks.
+ * Text as it is safe to show on one line of a terminal: control characters and marks that turn the direction of
+ * writing, by which a name could say something else than it does, become blanks.
  */
 export function line (text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu, ' ')

@@ -11,7 +11,16 @@ import { listBookings, showBooking } from './commands/prenotazioni.ts'
 import { printServiceKey } from './commands/service-key.ts'
 import { createContext, type Context } from './context.ts'
 import { usageError, type Exit } from './errors.ts'
-import { HELP, KEY_HELP, LIST_HELP, LOGIN_HELP, REHEARSE_HELP, SERVICE_KEY_HELP, SHOW_HELP, VALIDATE_HELP } from './help-texts.ts'
+import {
+  HELP,
+  KEY_HELP,
+  LIST_HELP,
+  LOGIN_HELP,
+  REHEARSE_HELP,
+  SERVICE_KEY_HELP,
+  SHOW_HELP,
+  VALIDATE_HELP
+} from './help-texts.ts'
 import { helpConfiguration } from './italian.ts'
 import { day, integer, oneOf, someOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
@@ -77,14 +86,28 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
   const alloggiati = group(program, 'alloggiati', 'Le schedine per la Polizia di Stato')
   command(alloggiati, 'check', 'Prova la connessione del server ad Alloggiati Web')
     .action(run(checkConnection))
-  fromSource(command(alloggiati, 'valida', 'Controlla le schedine con le regole ufficiali, senza inviarle', VALIDATE_HELP))
-    .action(run((context, file: string | undefined, options: SourceOptions) => validate(context, source(file, options))))
-  fromSource(command(alloggiati, 'invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', REHEARSE_HELP))
-    .option('--test', 'soltanto una prova: necessaria, gli invii definitivi si fanno nell\'applicazione')
-    .action(run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
-      if (test !== true) throw usageError('Da qui si fanno soltanto prove, con --test: l\'invio definitivo non si può annullare e si fa nell\'applicazione')
-      return rehearse(context, source(file, options))
-    }))
+  fromSource(
+    command(alloggiati, 'valida', 'Controlla le schedine con le regole ufficiali, senza inviarle', VALIDATE_HELP)
+  ).action(run((context, file: string | undefined, options: SourceOptions) => validate(context, source(file, options))))
+  fromSource(
+    command(
+      alloggiati,
+      'invio',
+      'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)',
+      REHEARSE_HELP
+    )
+  )
+    .option('--test', "soltanto una prova: necessaria, gli invii definitivi si fanno nell'applicazione")
+    .action(
+      run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
+        if (test !== true) {
+          throw usageError(
+            "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa nell'applicazione"
+          )
+        }
+        return rehearse(context, source(file, options))
+      })
+    )
 
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
     .action(run(printServiceKey))
@@ -92,7 +115,11 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
 }
 
 function command (parent: Command, name: string, description: string, help = ''): Command {
-  return parent.command(name).description(description).helpOption('-h, --help', 'mostra l\'aiuto').addHelpText('after', help)
+  return parent
+    .command(name)
+    .description(description)
+    .helpOption('-h, --help', "mostra l'aiuto")
+    .addHelpText('after', help)
 }
 
 function group (parent: Command, name: string, description: string): Command {
@@ -102,13 +129,25 @@ function group (parent: Command, name: string, description: string): Command {
 function fromSource (command: Command): Command {
   return command
     .argument('[file]', 'file JSON con «ospiti» e «prenotazione»; «-» per lo standard input')
-    .option('--prenotazione <id>', 'gli ospiti salvati di questa prenotazione, al posto di un file', identifier('--prenotazione'))
-    .option('--appartamento <n>', 'con --prenotazione: l\'appartamento, per gli account «Gestione Appartamenti»', integer('--appartamento', 0, 999_999))
+    .option(
+      '--prenotazione <id>',
+      'gli ospiti salvati di questa prenotazione, al posto di un file',
+      identifier('--prenotazione')
+    )
+    .option(
+      '--appartamento <n>',
+      "con --prenotazione: l'appartamento, per gli account «Gestione Appartamenti»",
+      integer('--appartamento', 0, 999_999)
+    )
 }
 
 function source (file: string | undefined, { prenotazione, appartamento }: SourceOptions): Source {
-  if ((file === undefined) === (prenotazione === undefined)) throw usageError('Indicare un file (o «-»), oppure --prenotazione: uno dei due')
-  if (appartamento !== undefined && prenotazione === undefined) throw usageError('--appartamento va con --prenotazione: in un file sta in «prenotazione.id_appartamento»')
+  if ((file === undefined) === (prenotazione === undefined)) {
+    throw usageError('Indicare un file (o «-»), oppure --prenotazione: uno dei due')
+  }
+  if (appartamento !== undefined && prenotazione === undefined) {
+    throw usageError('--appartamento va con --prenotazione: in un file sta in «prenotazione.id_appartamento»')
+  }
   return { file, prenotazione, appartamento }
 }
 

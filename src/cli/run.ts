@@ -29,6 +29,12 @@ export async function run (args: readonly string[], terminal: Terminal): Promise
 
 function problemOf (err: unknown): CliError {
   if (err instanceof CliError) return err
-  if (err instanceof CommanderError) return err.code === 'commander.help' ? usageError('Manca il comando') : usageProblem(err)
-  return new CliError(EXIT.failed, 'ERRORE_IMPREVISTO', `Errore imprevisto: ${err instanceof Error ? err.message : String(err)}`)
+  if (err instanceof CommanderError) {
+    return err.code === 'commander.help' ? usageError('Manca il comando') : usageProblem(err)
+  }
+  return new CliError(
+    EXIT.failed,
+    'ERRORE_IMPREVISTO',
+    `Errore imprevisto: ${err instanceof Error ? err.message : String(err)}`
+  )
 }

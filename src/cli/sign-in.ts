@@ -22,26 +22,64 @@ export interface KeyWishes { days?: number, scopes?: readonly string[] }
  * @param email asked for at the terminal when it is missing
  * @throws CliError
  */
-export async function mintKey (context: Context, base: string, email: string | undefined, { days, scopes }: KeyWishes = {}): Promise<MintedKey> {
+export async function mintKey (
+  context: Context,
+  base: string,
+  email: string | undefined,
+  { days, scopes }: KeyWishes = {}
+): Promise<MintedKey> {
   requirePrivate(base)
-  if (email === undefined && !isInteractive(context)) throw usageError('Senza un terminale l\'indirizzo va indicato con --email')
-  const settings = expectBody<Static<typeof Entrance>>(await context.send(base, '/api/config'), 'backendUrl', 'backendKey')
+  if (email === undefined && !isInteractive(context)) {
+    throw usageError("Senza un terminale l'indirizzo va indicato con --email")
+  }
+  const settings = expectBody<Static<typeof Entrance>>(
+    await context.send(base, '/api/config'),
+    'backendUrl',
+    'backendKey'
+  )
   const provider = providerAddress(settings.backendUrl)
   const apikey = String(settings.backendKey)
 
   const bearer = await signIn(context, provider, apikey, await credentials(context, email))
   const authorization = `Bearer ${bearer}`
   try {
-    const query = { name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength), days, scopes: scopes?.join(',') }
-    return expectBody<MintedKey>(await context.send(base, '/api/cli/auth/key', { query, headers: { authorization } }), 'apiKey', 'id', 'expires_at')
+    const query = {
+      name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength),
+      days,
+      scopes: scopes?.join(',')
+    }
+    return expectBody<MintedKey>(
+      await context.send(base, '/api/cli/auth/key', { query, headers: { authorization } }),
+      'apiKey',
+      'id',
+      'expires_at'
+    )
   } finally {
-    const ended = await context.send(provider, '/auth/v1/logout', { method: 'POST', query: { scope: 'local' }, headers: { apikey, authorization } }).catch(() => undefined)
-    if (ended === undefined || ended.status >= 300) context.out.warn('la sessione usata per l\'accesso non è stata chiusa: si vede fra le sessioni dell\'utente')
+    const ended = await context
+      .send(provider, '/auth/v1/logout', {
+        method: 'POST',
+        query: { scope: 'local' },
+        headers: { apikey, authorization }
+      })
+      .catch(() => undefined)
+    if (ended === undefined || ended.status >= 300) {
+      context.out.warn("la sessione usata per l'accesso non è stata chiusa: si vede fra le sessioni dell'utente")
+    }
   }
 }
 
-async function signIn (context: Context, provider: string, apikey: string, body: { email: string, password: string }): Promise<string> {
-  const answer = await context.send(provider, '/auth/v1/token', { method: 'POST', query: { grant_type: 'password' }, headers: { apikey }, body })
+async function signIn (
+  context: Context,
+  provider: string,
+  apikey: string,
+  body: { email: string; password: string }
+): Promise<string> {
+  const answer = await context.send(provider, '/auth/v1/token', {
+    method: 'POST',
+    query: { grant_type: 'password' },
+    headers: { apikey },
+    body
+  })
   if (answer.status >= 400 && answer.status < 500) throw refused(answer)
   return String(expectBody<{ access_token: string }>(answer, 'access_token').access_token)
 }
@@ -50,7 +88,9 @@ async function signIn (context: Context, provider: string, apikey: string, body:
 async function credentials (context: Context, given: string | undefined): Promise<{ email: string, password: string }> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()
-  const password = terminal.env.LOCANDA_PASSWORD || await (isInteractive(context) ? ask(terminal, 'Password: ', true) : firstLine(terminal))
+  const password =
+    terminal.env.LOCANDA_PASSWORD ||
+    (await (isInteractive(context) ? ask(terminal, 'Password: ', true) : firstLine(terminal)))
   if (email === '' || password === '') throw usageError(`Manca ${email === '' ? 'l\'e-mail' : 'la password'}`)
   return { email, password }
 }
@@ -66,7 +106,11 @@ function refused ({ status, headers, body }: Answer): CliError {
   const codice = reason === '' ? `STATO_${status}` : reason.toUpperCase()
   if (status === 429) {
     const seconds = Number(headers.get('retry-after'))
-    return new CliError(EXIT.failed, codice, `Troppi tentativi di accesso: riprovare ${seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'}`)
+    return new CliError(
+      EXIT.failed,
+      codice,
+      `Troppi tentativi di accesso: riprovare ${seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'}`
+    )
   }
   return new CliError(EXIT.credentials, codice, REFUSALS[reason] ?? `Accesso rifiutato (${reason || status})`)
 }

@@ -40,7 +40,9 @@ export async function readKey (place: Place): Promise<{ stored: StoredKey, expos
     const code = codeOf(err)
     if (code === 'ENOENT') return undefined
     // A parser's message would quote the content.
-    throw failure(`Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): correggerlo, o eliminarlo ed eseguire «locanda login»`)
+    throw failure(
+      `Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): correggerlo, o eliminarlo ed eseguire «locanda login»`
+    )
   }
 }
 
@@ -87,7 +89,13 @@ function folder ({ env, home }: Place): string {
 function isStoredKey (value: unknown): value is StoredKey {
   if (typeof value !== 'object' || value === null) return false
   const { url, id, key, expires_at } = value as Partial<Record<keyof StoredKey, unknown>>
-  return typeof url === 'string' && URL.canParse(url) && typeof id === 'string' && isKey(key) && typeof expires_at === 'string'
+  return (
+    typeof url === 'string' &&
+    URL.canParse(url) &&
+    typeof id === 'string' &&
+    isKey(key) &&
+    typeof expires_at === 'string'
+  )
 }
 
 function codeOf (err: unknown): string | undefined {

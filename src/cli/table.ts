@@ -10,14 +10,22 @@ export interface Column {
 const GAP = '  '
 const graphemes = new Intl.Segmenter('it', { granularity: 'grapheme' })
 /** Characters that take two columns, by the scripts and blocks that UAX #11 calls wide. */
-const WIDE = /^(?![\uff61-\uffdc])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/u
+const WIDE =
+  /^(?![\uff61-\uffdc])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/u
 
 /** Rows in aligned columns under a head of capitals. */
 export function table (columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((text, at) => cut(line(text), columns[at]?.max ?? Infinity)))
   const all = [columns.map(({ title }) => title.toUpperCase()), ...cells]
   const widths = columns.map((_, at) => Math.max(...all.map((row) => width(row[at] ?? ''))))
-  return all.map((row) => row.map((text, at) => padded(text, widths[at] ?? 0, columns[at]?.right)).join(GAP).trimEnd()).join('\n')
+  return all
+    .map((row) =>
+      row
+        .map((text, at) => padded(text, widths[at] ?? 0, columns[at]?.right))
+        .join(GAP)
+        .trimEnd()
+    )
+    .join('\n')
 }
 
 /** Names and values, one a line; what is not known is a dash. */

@@ -24,7 +24,13 @@ export interface Terminal {
  */
 export async function ask ({ stdin, stderr }: Terminal, question: string, hidden = false): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input: stdin, output: hidden ? nowhere : stderr, terminal: true, historySize: 0, prompt: question })
+  const lines = createInterface({
+    input: stdin,
+    output: hidden ? nowhere : stderr,
+    terminal: true,
+    historySize: 0,
+    prompt: question
+  })
   const answer = new Promise<string>((resolve, reject) => {
     const leave = () => reject(new CliError(EXIT.interrupted, 'INTERROTTO', 'Interrotto'))
     lines.once('line', resolve).once('SIGINT', leave).once('close', leave)

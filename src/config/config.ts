@@ -33,28 +33,53 @@ type Check = (env: Environment) => readonly [variable: string, reason: string] |
 
 /** What ties variables together, or needs more than a pattern. */
 const CHECKS: readonly Check[] = [
-  (env) => env.TODAY !== undefined && !isDay(env.TODAY) ? ['TODAY', 'non è un giorno del calendario'] : undefined,
-  (env) => env.TODAY !== undefined && env.ALLOGGIATI_MODE === 'production' ? ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production'] : undefined,
+  (env) => (env.TODAY !== undefined && !isDay(env.TODAY) ? ['TODAY', 'non è un giorno del calendario'] : undefined),
+  (env) =>
+    env.TODAY !== undefined && env.ALLOGGIATI_MODE === 'production'
+      ? ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production']
+      : undefined,
   (env) => together(env, ['ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY']),
-  (env) => env.ALLOGGIATI_UTENTE !== undefined && env.ALLOGGIATI_MODE === undefined
-    ? ['ALLOGGIATI_MODE', 'con le credenziali va detto: sandbox o production']
-    : undefined,
-  (env) => env.ALLOGGIATI_MODE === 'sandbox' && env.ALLOGGIATI_ENDPOINT !== undefined
-    ? ['ALLOGGIATI_ENDPOINT', 'non è ammessa in sandbox, che ha un indirizzo suo']
-    : undefined,
-  (env) => env.ALLOGGIATI_ENDPOINT !== undefined && env.ALLOGGIATI_MODE === undefined
-    ? ['ALLOGGIATI_MODE', 'con ALLOGGIATI_ENDPOINT va detto: sandbox o production']
-    : undefined,
+  (env) =>
+    env.ALLOGGIATI_UTENTE !== undefined && env.ALLOGGIATI_MODE === undefined
+      ? ['ALLOGGIATI_MODE', 'con le credenziali va detto: sandbox o production']
+      : undefined,
+  (env) =>
+    env.ALLOGGIATI_MODE === 'sandbox' && env.ALLOGGIATI_ENDPOINT !== undefined
+      ? ['ALLOGGIATI_ENDPOINT', 'non è ammessa in sandbox, che ha un indirizzo suo']
+      : undefined,
+  (env) =>
+    env.ALLOGGIATI_ENDPOINT !== undefined && env.ALLOGGIATI_MODE === undefined
+      ? ['ALLOGGIATI_MODE', 'con ALLOGGIATI_ENDPOINT va detto: sandbox o production']
+      : undefined,
   (env) => endpointProblem(env.ALLOGGIATI_ENDPOINT),
   (env) => together(env, ['ADMIN_EMAIL', 'ADMIN_PASSWORD']),
   (env) => together(env, ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']),
-  (env) => env.IDP_URL !== undefined && env.IDP_ANON_KEY === undefined ? ['IDP_ANON_KEY', 'manca: serve con IDP_URL'] : undefined,
-  (env) => env.IDP_URL === undefined ? onlyWith(env, 'IDP_URL', ['IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY']) : undefined,
-  (env) => env.IDP_URL !== undefined && env.ADMIN_EMAIL !== undefined ? ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'] : undefined,
-  (env) => env.SIGNUP_ENABLED && env.SMTP_URL === undefined ? ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'] : undefined,
-  (env) => env.SMTP_URL !== undefined && env.MAIL_FROM === undefined ? ['MAIL_FROM', 'manca: serve con SMTP_URL'] : undefined,
-  (env) => list(env.TRUST_PROXY).some((cidr) => !isCidr(cidr)) ? ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'] : undefined,
-  (env) => list(env.CORS_ORIGINS).some((origin) => !isOrigin(origin)) ? ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])'] : undefined
+  (env) =>
+    env.IDP_URL !== undefined && env.IDP_ANON_KEY === undefined
+      ? ['IDP_ANON_KEY', 'manca: serve con IDP_URL']
+      : undefined,
+  (env) =>
+    env.IDP_URL === undefined
+      ? onlyWith(env, 'IDP_URL', ['IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY'])
+      : undefined,
+  (env) =>
+    env.IDP_URL !== undefined && env.ADMIN_EMAIL !== undefined
+      ? ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider']
+      : undefined,
+  (env) =>
+    env.SIGNUP_ENABLED && env.SMTP_URL === undefined
+      ? ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati']
+      : undefined,
+  (env) =>
+    env.SMTP_URL !== undefined && env.MAIL_FROM === undefined ? ['MAIL_FROM', 'manca: serve con SMTP_URL'] : undefined,
+  (env) =>
+    list(env.TRUST_PROXY).some((cidr) => !isCidr(cidr))
+      ? ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR']
+      : undefined,
+  (env) =>
+    list(env.CORS_ORIGINS).some((origin) => !isOrigin(origin))
+      ? ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])']
+      : undefined
 ]
 
 /**
@@ -71,7 +96,10 @@ export function readConfig (environ: Environ): Config {
   return Object.freeze({
     ...env,
     DATA_DIR: dataDir,
-    PUBLIC_URL: (env.PUBLIC_URL ?? `http://${env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST}:${env.PORT}`).replace(/\/+$/, ''),
+    PUBLIC_URL: (env.PUBLIC_URL ?? `http://${env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST}:${env.PORT}`).replace(
+      /\/+$/,
+      ''
+    ),
     ALLOGGIATI_MODE: env.ALLOGGIATI_MODE ?? 'sandbox',
     ALLOGGIATI_CA: readCa(env.ALLOGGIATI_CA_FILE),
     TRUST_PROXY: list(env.TRUST_PROXY),
@@ -83,7 +111,9 @@ export function readConfig (environ: Environ): Config {
 
 function parse (environ: Environ): Environment {
   // An empty value is how shells and compose files spell "not set".
-  const data = Object.fromEntries(Object.entries(environ).filter(([name, value]) => name in Environment.properties && value !== ''))
+  const data = Object.fromEntries(
+    Object.entries(environ).filter(([name, value]) => name in Environment.properties && value !== '')
+  )
   try {
     return envSchema<Environment>({ schema: Environment, data, dotenv: false, env: false })
   } catch (err) {
@@ -95,10 +125,16 @@ function parse (environ: Environ): Environment {
 
 function together (env: Environment, names: readonly (keyof Environment)[]): readonly [string, string] | undefined {
   const missing = names.filter((name) => env[name] === undefined)
-  return missing.length > 0 && missing.length < names.length ? [missing[0]!, `manca: va con ${names.filter((name) => name !== missing[0]).join(', ')}`] : undefined
+  return missing.length > 0 && missing.length < names.length
+    ? [missing[0]!, `manca: va con ${names.filter((name) => name !== missing[0]).join(', ')}`]
+    : undefined
 }
 
-function onlyWith (env: Environment, needed: string, names: readonly (keyof Environment)[]): readonly [string, string] | undefined {
+function onlyWith (
+  env: Environment,
+  needed: string,
+  names: readonly (keyof Environment)[]
+): readonly [string, string] | undefined {
   const found = names.find((name) => env[name] !== undefined)
   return found === undefined ? undefined : [found, `manca ${needed}, con cui va`]
 }
@@ -112,7 +148,9 @@ function readProviders (json: string | undefined): OAuthProvider[] {
 }
 
 function endpointProblem (endpoint: string | undefined): readonly [string, string] | undefined {
-  return endpoint === undefined || isSafeAddress(endpoint) ? undefined : ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback']
+  return endpoint === undefined || isSafeAddress(endpoint)
+    ? undefined
+    : ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback']
 }
 
 function readCa (file: string | undefined): string | undefined {
@@ -123,7 +161,9 @@ function readCa (file: string | undefined): string | undefined {
   } catch {
     throw new ConfigError('ALLOGGIATI_CA_FILE', 'file non leggibile')
   }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----')) throw new ConfigError('ALLOGGIATI_CA_FILE', 'nessun certificato PEM nel file')
+  if (!pem.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new ConfigError('ALLOGGIATI_CA_FILE', 'nessun certificato PEM nel file')
+  }
   return pem
 }
 
@@ -143,7 +183,10 @@ function isCidr (text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = isIP(address)
   if (family === 0 || rest.length > 0) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128))
+  return (
+    prefix === undefined ||
+    (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128))
+  )
 }
 
 function isOrigin (text: string): boolean {

@@ -12,7 +12,10 @@ export type Change = 'user' | 'session' | 'key' | 'signing'
 export interface Changes {
   /** Listening: what is remembered from now on will be contradicted when it changes. */
   ready (): Promise<boolean>
-  /** Resolves when every process that listens has heard of every change committed so far; one that does not answer is not waited for long. */
+  /**
+   * Resolves when every process that listens has heard of every change committed so far; one that does not answer is
+   * not waited for long.
+   */
   settled (): Promise<void>
 }
 
@@ -26,7 +29,11 @@ interface Round { heard: Set<string>, expected: number, done: () => void }
  * @param patienceMs how long `settled` waits for processes that do not answer
  */
 export function listenToChanges (
-  sql: postgres.Sql, log: Pick<FastifyBaseLogger, 'warn' | 'error'>, onChange: (change: Change, id: string) => void, onGap: () => void, patienceMs = PATIENCE_MS
+  sql: postgres.Sql,
+  log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
+  onChange: (change: Change, id: string) => void,
+  onGap: () => void,
+  patienceMs = PATIENCE_MS
 ): Changes {
   const rounds = new Map<string, Round>()
   const own = randomUUID()
@@ -43,7 +50,11 @@ export function listenToChanges (
 
   function acknowledge (id: string) {
     if (rounds.has(id)) count(id, own)
-    else sql`select pg_notify(${CHANNEL}, ${`ack:${id}:${own}`})`.catch((err: unknown) => log.warn({ err }, 'a change of identity was heard and not acknowledged'))
+    else {
+      sql`select pg_notify(${CHANNEL}, ${`ack:${id}:${own}`})`.catch((err: unknown) =>
+        log.warn({ err }, 'a change of identity was heard and not acknowledged')
+      )
+    }
   }
 
   function count (id: string, process: string) {
@@ -53,16 +64,21 @@ export function listenToChanges (
 
   async function ready () {
     // Once only: the driver goes on trying by itself, also when the first attempt fails.
-    begun ??= sql.listen(CHANNEL, heard, () => {
-      isHeard = true
-      onGap()
-    }).then(() => {}, (err: unknown) => log.error({ err }, 'changes of identity are not heard yet: nothing is remembered'))
+    begun ??= sql
+      .listen(CHANNEL, heard, () => {
+        isHeard = true
+        onGap()
+      })
+      .then(
+        () => {},
+        (err: unknown) => log.error({ err }, 'changes of identity are not heard yet: nothing is remembered')
+      )
     await begun
     return isHeard
   }
 
   async function ask (id: string, round: Round): Promise<void> {
-    if (!await ready()) return round.done()
+    if (!(await ready())) return round.done()
     const [row] = await sql<[{ listeners: number }]>`
       select pg_notify(${CHANNEL}, ${`sync:${id}`}),
         (select count(*)::int from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}) as listeners`
@@ -79,7 +95,8 @@ export function listenToChanges (
       const round: Round = { heard: new Set(), expected: Infinity, done: resolve }
       rounds.set(id, round)
       const deadline = setTimeout(resolve, patienceMs)
-      // Not awaited itself: with the database gone or busy even the question may have to wait. The change itself is committed.
+      // Not awaited itself: with the database gone or busy even the question may have to wait. The change itself is
+      // committed.
       ask(id, round).catch((err: unknown) => {
         log.warn({ err }, 'a change of identity was not waited for')
         resolve()

@@ -52,7 +52,10 @@ export class AuthError extends Error {
   readonly statusCode: number
   /** Why a password is weak. */
   readonly reasons: readonly string[] | undefined
-  constructor (code: AuthErrorCode, { message, status, reasons }: { message?: string, status?: number, reasons?: readonly string[] } = {}) {
+  constructor (
+    code: AuthErrorCode,
+    { message, status, reasons }: { message?: string; status?: number; reasons?: readonly string[] } = {}
+  ) {
     super(message ?? AUTH_ERRORS[code][1])
     this.name = 'AuthError'
     this.code = code
@@ -61,11 +64,29 @@ export class AuthError extends Error {
   }
 }
 
-export const EmailGiaRegistrata = createError('EMAIL_GIA_REGISTRATA', 'Esiste già un account con questo indirizzo e-mail', 409)
-export const UltimoAmministratore = createError('ULTIMO_AMMINISTRATORE', 'L’ultimo amministratore non può essere tolto', 409)
-export const ProviderNonCollegato = createError('PROVIDER_NON_COLLEGATO', 'All’account non è collegato il provider «%s»', 404)
-export const UnicaIdentita = createError('UNICA_IDENTITA', 'È l’unico modo di accedere a questo account: non può essere scollegato', 409)
+export const EmailGiaRegistrata = createError(
+  'EMAIL_GIA_REGISTRATA',
+  'Esiste già un account con questo indirizzo e-mail',
+  409
+)
+export const UltimoAmministratore = createError(
+  'ULTIMO_AMMINISTRATORE',
+  'L’ultimo amministratore non può essere tolto',
+  409
+)
+export const ProviderNonCollegato = createError(
+  'PROVIDER_NON_COLLEGATO',
+  'All’account non è collegato il provider «%s»',
+  404
+)
+export const UnicaIdentita = createError(
+  'UNICA_IDENTITA',
+  'È l’unico modo di accedere a questo account: non può essere scollegato',
+  409
+)
 export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
 export const AmministrazioneNonDisponibile = createError(
-  'AMMINISTRAZIONE_NON_DISPONIBILE', 'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY', 503
+  'AMMINISTRAZIONE_NON_DISPONIBILE',
+  'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY',
+  503
 )

@@ -1,6 +1,9 @@
 import { isIPv4 } from 'node:net'
 
-/** An address to which guests' data and credentials must not be sent. The address is not repeated: it may hold a password. */
+/**
+ * An address to which guests' data and credentials must not be sent. The address is not repeated: it may hold a
+ * password.
+ */
 export class UnsafeAddress extends Error {
   constructor () {
     super('L\'indirizzo del servizio deve essere https, o http su un indirizzo di loopback, senza credenziali')
@@ -20,7 +23,9 @@ export function safeAddress (address: string | URL): URL {
 export function isSafeAddress (address: string): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, hostname, username, password } = new URL(address)
-  return username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+  return (
+    username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+  )
 }
 
 /** Of a host as `URL` gives it: every spelling of an IPv4 address is four decimal numbers there. */

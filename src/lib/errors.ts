@@ -9,22 +9,62 @@ export const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta
 export const NonAutenticato = createError('NON_AUTENTICATO', 'Autenticazione mancante o non valida', 401)
 export const NonAutorizzato = createError('NON_AUTORIZZATO', 'Permessi insufficienti', 403)
 export const AmbitoInsufficiente = createError('AMBITO_INSUFFICIENTE', 'Questa chiave non è abilitata a «%s»', 403)
-export const ServeUnaPersona = createError('SERVE_UNA_PERSONA', 'Serve l’accesso di una persona: una chiave API non basta', 403)
-export const AccountInAttesa = createError('ACCOUNT_IN_ATTESA', 'L’account è in attesa che un amministratore gli assegni un ruolo', 403)
+export const ServeUnaPersona = createError(
+  'SERVE_UNA_PERSONA',
+  'Serve l’accesso di una persona: una chiave API non basta',
+  403
+)
+export const AccountInAttesa = createError(
+  'ACCOUNT_IN_ATTESA',
+  'L’account è in attesa che un amministratore gli assegni un ruolo',
+  403
+)
 export const RisorsaNonTrovata = createError('RISORSA_NON_TROVATA', 'Risorsa non trovata', 404)
 export const MetodoNonAmmesso = createError('METODO_NON_AMMESSO', 'Metodo non ammesso per questa risorsa', 405)
 export const TroppeRichieste = createError('TROPPE_RICHIESTE', 'Troppe richieste: riprovare fra %s secondi', 429)
-export const RegistroNonDisponibile = createError('REGISTRO_NON_DISPONIBILE', 'Il registro delle azioni non è scrivibile: la richiesta non è stata eseguita', 503)
-export const ServizioOccupato = createError('SERVIZIO_OCCUPATO', 'Servizio momentaneamente occupato: riprovare fra poco', 503)
-export const ProviderNonRaggiungibile = createError('PROVIDER_NON_RAGGIUNGIBILE', 'Provider di identità momentaneamente non raggiungibile: riprovare fra poco', 503)
-export const PostaNonConfigurata = createError('POSTA_NON_CONFIGURATA', 'L’invio di e-mail non è configurato su questo server', 503)
+export const RegistroNonDisponibile = createError(
+  'REGISTRO_NON_DISPONIBILE',
+  'Il registro delle azioni non è scrivibile: la richiesta non è stata eseguita',
+  503
+)
+export const ServizioOccupato = createError(
+  'SERVIZIO_OCCUPATO',
+  'Servizio momentaneamente occupato: riprovare fra poco',
+  503
+)
+export const ProviderNonRaggiungibile = createError(
+  'PROVIDER_NON_RAGGIUNGIBILE',
+  'Provider di identità momentaneamente non raggiungibile: riprovare fra poco',
+  503
+)
+export const PostaNonConfigurata = createError(
+  'POSTA_NON_CONFIGURATA',
+  'L’invio di e-mail non è configurato su questo server',
+  503
+)
 
 export const PrenotazioneNonTrovata = createError('PRENOTAZIONE_NON_TROVATA', 'Prenotazione non trovata', 404)
-export const PrenotazioneModificata = createError('PRENOTAZIONE_MODIFICATA', 'La prenotazione è stata modificata nel frattempo', 412)
-export const InvioInCorso = createError('INVIO_IN_CORSO', 'Prenotazioni con un invio alla Polizia ancora aperto: %s', 409)
+export const PrenotazioneModificata = createError(
+  'PRENOTAZIONE_MODIFICATA',
+  'La prenotazione è stata modificata nel frattempo',
+  412
+)
+export const InvioInCorso = createError(
+  'INVIO_IN_CORSO',
+  'Prenotazioni con un invio alla Polizia ancora aperto: %s',
+  409
+)
 
-export const ChiaveRiusata = createError('IDEMPOTENCY_KEY_RIUSATA', 'Idempotency-Key già usata con una richiesta diversa', 422)
-export const ChiaveInCorso = createError('IDEMPOTENCY_KEY_IN_CORSO', 'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta', 409)
+export const ChiaveRiusata = createError(
+  'IDEMPOTENCY_KEY_RIUSATA',
+  'Idempotency-Key già usata con una richiesta diversa',
+  422
+)
+export const ChiaveInCorso = createError(
+  'IDEMPOTENCY_KEY_IN_CORSO',
+  'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta',
+  409
+)
 
 export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per la data richiesta', 404)
 

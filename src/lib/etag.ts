@@ -4,8 +4,8 @@ export function etag (versione: number): string {
 }
 
 /**
- * The versions that an `If-Match` header allows; undefined when any will do (no header, or `*`). Tags that are weak or not ours
- * match nothing (RFC 9110, 13.1.1).
+ * The versions that an `If-Match` header allows; undefined when any will do (no header, or `*`). Tags that are weak or
+ * not ours match nothing (RFC 9110, 13.1.1).
  */
 export function expectedVersions (ifMatch: string | undefined): ReadonlySet<number> | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined

@@ -21,7 +21,13 @@ export function decodeCursor (cursor: string, sort: string): Position {
   const parts = parse(cursor)
   if (parts !== undefined) {
     const [order, value, id] = parts
-    if (order === sort && typeof value === 'string' && VALUE.test(value) && Number.isInteger(id) && Math.abs(Number(id)) <= MAX_ID) {
+    if (
+      order === sort &&
+      typeof value === 'string' &&
+      VALUE.test(value) &&
+      Number.isInteger(id) &&
+      Math.abs(Number(id)) <= MAX_ID
+    ) {
       return { sort, value, id: Number(id) }
     }
   }

@@ -1,6 +1,16 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { platform } from 'node:os'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync
+} from 'node:fs'
 import { join } from 'node:path'
 
 const KEY_BYTES = 32
@@ -44,13 +54,17 @@ export function createKeys (master: Buffer): Keys {
     derive,
     seal (plain, context) {
       const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', sealing, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context))
+      const cipher = createCipheriv('aes-256-gcm', sealing, iv, { authTagLength: TAG_BYTES }).setAAD(
+        Buffer.from(context)
+      )
       const body = Buffer.concat([cipher.update(plain), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), body])
     },
     open (sealed, context) {
       // authTagLength is not optional: without it Node accepts a tag cut down to 4 bytes.
-      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, IV_BYTES), {
+        authTagLength: TAG_BYTES
+      })
       decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
       return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
     },
@@ -69,7 +83,9 @@ function decode (base64: string): Buffer {
 
 function readKeyFile (file: string): Buffer {
   const key = decode(readFileSync(file, 'utf8').trim())
-  if (platform() !== 'win32' && (statSync(file).mode & 0o077) !== 0) throw new Error('il file master.key in DATA_DIR è leggibile da altri: chmod 600')
+  if (platform() !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
+    throw new Error('il file master.key in DATA_DIR è leggibile da altri: chmod 600')
+  }
   return key
 }
 

@@ -17,10 +17,22 @@ const MS_PER_DAY = 86_400_000
 const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
-const romeDay = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Rome', year: 'numeric', month: '2-digit', day: '2-digit' })
+const romeDay = new Intl.DateTimeFormat('en-CA', {
+  timeZone: 'Europe/Rome',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit'
+})
 
 const romeClock = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'Europe/Rome', hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
+  timeZone: 'Europe/Rome',
+  hourCycle: 'h23',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit'
 })
 
 /** The calendar day of an instant in Europe/Rome. */
@@ -46,7 +58,9 @@ export function daysBetween (from: Day, to: Day): number {
   return epochDay(to) - epochDay(from)
 }
 
-/** Whole years of age on `on` of a person born on `born` (a 29 February birthday counts from 1 March in common years). */
+/**
+ * Whole years of age on `on` of a person born on `born` (a 29 February birthday counts from 1 March in common years).
+ */
 export function ageInYears (born: Day, on: Day): number {
   const years = Number(on.slice(0, 4)) - Number(born.slice(0, 4))
   return on.slice(5) < born.slice(5) ? years - 1 : years
@@ -73,8 +87,8 @@ function epochDay (day: Day): number {
 }
 
 /**
- * The instant of a wall-clock hour of a day in Europe/Rome. An hour that the clocks skip is taken as if they had not yet been
- * moved; of one that comes twice, the first is meant.
+ * The instant of a wall-clock hour of a day in Europe/Rome. An hour that the clocks skip is taken as if they had not
+ * yet been moved; of one that comes twice, the first is meant.
  */
 export function instantInRome (day: Day, hour: number, minute = 0): Date {
   const wall = Date.parse(`${day}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`)
@@ -86,7 +100,8 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
 const ARRIVAL_HOUR = 14
 
 /**
- * When the law wants an arrival communicated: within 24 hours, or 6 for stays of up to 24 hours (art. 109 TULPS, DM 16/9/2021).
+ * When the law wants an arrival communicated: within 24 hours, or 6 for stays of up to 24 hours (art. 109 TULPS, DM
+ * 16/9/2021).
  */
 export function filingDeadline (arrival: Day, nights: number): Date {
   return new Date(instantInRome(arrival, ARRIVAL_HOUR).getTime() + (nights <= 1 ? 6 : 24) * MS_PER_HOUR)

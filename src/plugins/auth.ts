@@ -3,9 +3,18 @@ import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fa
 import fp from 'fastify-plugin'
 import type { Scope } from '#schemas/api-key.ts'
 import type { Config } from '#src/config/config.ts'
-import { AccountInAttesa, AmbitoInsufficiente, NonAutenticato, NonAutorizzato, ServeUnaPersona } from '#src/lib/errors.ts'
+import {
+  AccountInAttesa,
+  AmbitoInsufficiente,
+  NonAutenticato,
+  NonAutorizzato,
+  ServeUnaPersona
+} from '#src/lib/errors.ts'
 
-/** Who may call a route. `user`: a person with a bearer token, not a key. `cookie`: a browser, by what its scope checks (`cookieGuard`). */
+/**
+ * Who may call a route. `user`: a person with a bearer token, not a key. `cookie`: a browser, by what its scope checks
+ * (`cookieGuard`).
+ */
 export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'
 
 /** Who is calling. */
@@ -27,7 +36,8 @@ export interface Principal {
 }
 
 /** Why a credential is not good, in the codes of Supabase Auth. */
-export type Refusal = 'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
+export type Refusal =
+  'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
 export type Identified = Principal | Refusal
 
 /** What an identity provider, embedded or external, knows of credentials. */
@@ -54,7 +64,10 @@ declare module 'fastify' {
     refusal: Refusal
   }
   interface FastifyInstance {
-    /** What the routes of an instance are guarded by where they do not say it themselves: only for other people's plugins. */
+    /**
+     * What the routes of an instance are guarded by where they do not say it themselves: only for other people's
+     * plugins.
+     */
     defaultAccess: Access | undefined
     /** What guards the routes of an instance whose access is `cookie`. It throws to refuse. */
     cookieGuard: onRequestAsyncHookHandler | undefined
@@ -64,45 +77,54 @@ declare module 'fastify' {
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
- * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and puts a guard on every route
- * by its `config.access`. Identification comes first, so that the rate limit between the two can count by caller.
+ * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and puts a guard on every
+ * route by its `config.access`. Identification comes first, so that the rate limit between the two can count by caller.
  */
-export default fp<{ config: Config, authenticator: Authenticator }>(async function auth (app, { config, authenticator }) {
-  const isServerKey = secretComparer(config.API_KEY)
+export default fp<{ config: Config; authenticator: Authenticator }>(
+  async function auth (app, { config, authenticator }) {
+    const isServerKey = secretComparer(config.API_KEY)
 
-  app.decorate('defaultAccess', undefined)
-  app.decorate('cookieGuard', undefined)
-  app.decorateRequest('principal', null)
-  app.decorateRequest('refusal', 'no_authorization')
+    app.decorate('defaultAccess', undefined)
+    app.decorate('cookieGuard', undefined)
+    app.decorateRequest('principal', null)
+    app.decorateRequest('refusal', 'no_authorization')
 
-  app.addHook('onRequest', function identify (request, _reply, done) {
-    const found = identified(request)
-    if (!(found instanceof Promise)) return done(settle(request, found))
-    found.then((identity) => done(settle(request, identity)), done)
-  })
+    app.addHook('onRequest', function identify (request, _reply, done) {
+      const found = identified(request)
+      if (!(found instanceof Promise)) return done(settle(request, found))
+      found.then((identity) => done(settle(request, identity)), done)
+    })
 
-  /** The first credential presented counts; a wrong one is not made good by another. */
-  function identified (request: FastifyRequest): Identified | Promise<Identified> {
-    const { authorization, 'x-api-key': header } = request.headers
-    const query = takeQueryKey(request)
-    const key = header ?? query
-    // Nobody is asked who they are where it makes no difference: what everybody may have is there without a database, too.
-    if (request.routeOptions.config.access === 'public') return 'no_authorization'
-    if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
-    const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
-    if (token === undefined) return 'no_authorization'
-    const bearer = authenticator.bearer(token, request)
-    return key === undefined || key === token || isServerKey(key) ? bearer : sameAs(bearer, byKey(key))
-  }
+    /** The first credential presented counts; a wrong one is not made good by another. */
+    function identified (request: FastifyRequest): Identified | Promise<Identified> {
+      const { authorization, 'x-api-key': header } = request.headers
+      const query = takeQueryKey(request)
+      const key = header ?? query
+      // Nobody is asked who they are where it makes no difference: what everybody may have is there without a database,
+      // too.
+      if (request.routeOptions.config.access === 'public') return 'no_authorization'
+      if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
+      const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
+      if (token === undefined) return 'no_authorization'
+      const bearer = authenticator.bearer(token, request)
+      return key === undefined || key === token || isServerKey(key) ? bearer : sameAs(bearer, byKey(key))
+    }
 
-  function byKey (key: unknown): Identified | Promise<Identified> {
-    if (isServerKey(key)) return SERVER
-    return typeof key === 'string' && key !== '' ? authenticator.key(key).then((principal) => principal ?? 'no_authorization') : 'no_authorization'
-  }
-}, { name: 'auth' })
+    function byKey (key: unknown): Identified | Promise<Identified> {
+      if (isServerKey(key)) return SERVER
+      return typeof key === 'string' && key !== ''
+        ? authenticator.key(key).then((principal) => principal ?? 'no_authorization')
+        : 'no_authorization'
+    }
+  },
+  { name: 'auth' }
+)
 
 /** A token and a key together are one caller or none. */
-async function sameAs (bearer: Identified | Promise<Identified>, byKey: Identified | Promise<Identified>): Promise<Identified> {
+async function sameAs (
+  bearer: Identified | Promise<Identified>,
+  byKey: Identified | Promise<Identified>
+): Promise<Identified> {
   const [first, second] = await Promise.all([bearer, byKey])
   if (typeof first === 'string') return first
   return typeof second === 'object' && second.userId !== undefined && second.userId === first.userId ? first : 'bad_jwt'
@@ -113,22 +135,29 @@ function settle (request: FastifyRequest, identity: Identified): undefined {
   else request.principal = identity
 }
 
-/** Puts the guards on. Registered after the rate limit: a flood of wrong credentials is counted before it is refused. */
+/**
+ * Puts the guards on. Registered after the rate limit: a flood of wrong credentials is counted before it is refused.
+ */
 export const guards = fp<{ authenticator: Authenticator }>(async function guards (app, { authenticator }) {
   const CHECKS = { auth: requireCaller, user: requirePerson, admin: requireAdmin }
 
   app.addHook('onRoute', function guard (route) {
     const access = route.config?.access ?? this.defaultAccess
-    if (access === undefined) throw new Error(`Route ${String(route.method)} ${route.url} does not say who may call it (config.access)`)
+    if (access === undefined) {
+      throw new Error(`Route ${String(route.method)} ${route.url} does not say who may call it (config.access)`)
+    }
     const scope = route.config?.scope ?? scopeOf(access, String(route.method))
     route.config = { ...route.config, access, scope }
     if (access === 'public') return
     const check = access === 'cookie' ? this.cookieGuard : CHECKS[access]
-    if (check === undefined) throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
+    if (check === undefined) {
+      throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
+    }
     route.onRequest = [route.onRequest ?? [], check].flat()
     // Pages are not part of the description.
     if (!route.schema || access === 'cookie') return
-    route.schema.security ??= access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    route.schema.security ??=
+      access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
 
   /** What is guarded is somebody's data: no cache keeps it, unless the route says otherwise. */
@@ -157,7 +186,9 @@ type Done = (err?: Error) => void
 function problem ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
-  return principal.scopes === undefined || principal.scopes.includes(config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
+  return principal.scopes === undefined || principal.scopes.includes(config.scope!)
+    ? undefined
+    : new AmbitoInsufficiente(config.scope!)
 }
 
 function scopeOf (access: Access, method: string): Scope {

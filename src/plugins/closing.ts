@@ -7,8 +7,8 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 const BODY_WITHIN_MS = 3000
 
 /**
- * The end: requests under way are finished, later ones are refused, and then every connection is dropped. Node alone would wait
- * for connections on which nothing, or half a request, was sent.
+ * The end: requests under way are finished, later ones are refused, and then every connection is dropped. Node alone
+ * would wait for connections on which nothing, or half a request, was sent.
  */
 export default fp(async function closing (app) {
   const underWay = new Set<ServerResponse>()

@@ -22,20 +22,46 @@ declare module 'fastify' {
   }
 }
 
-interface Problem { status: number, codice: string, error: string, dettagli?: FieldError[], body?: Record<string, unknown> }
+interface Problem {
+  status: number
+  codice: string
+  error: string
+  dettagli?: FieldError[]
+  body?: Record<string, unknown>
+}
 
 const INTERNAL: Problem = { status: 500, codice: 'ERRORE_INTERNO', error: 'Errore interno del server' }
 
 /** What Fastify and its plugins throw, in the words of this API. */
 const FRAMEWORK: Readonly<Record<string, Problem>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: { status: 400, codice: 'JSON_NON_VALIDO', error: 'Il corpo della richiesta non è JSON valido' },
+  FST_ERR_CTP_INVALID_JSON_BODY: {
+    status: 400,
+    codice: 'JSON_NON_VALIDO',
+    error: 'Il corpo della richiesta non è JSON valido'
+  },
   FST_ERR_CTP_EMPTY_JSON_BODY: { status: 400, codice: 'JSON_NON_VALIDO', error: 'Il corpo della richiesta è vuoto' },
-  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, codice: 'CORPO_TROPPO_GRANDE', error: 'Il corpo della richiesta è troppo grande' },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, codice: 'TIPO_NON_SUPPORTATO', error: 'Content-Type non supportato: serve application/json' },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: 'Content-Length non corrisponde al corpo' },
+  FST_ERR_CTP_BODY_TOO_LARGE: {
+    status: 413,
+    codice: 'CORPO_TROPPO_GRANDE',
+    error: 'Il corpo della richiesta è troppo grande'
+  },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    status: 415,
+    codice: 'TIPO_NON_SUPPORTATO',
+    error: 'Content-Type non supportato: serve application/json'
+  },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    status: 400,
+    codice: 'RICHIESTA_NON_VALIDA',
+    error: 'Content-Length non corrisponde al corpo'
+  },
   FST_ERR_BAD_URL: { status: 400, codice: 'URL_NON_VALIDO', error: 'Indirizzo non valido' },
   FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' },
-  FST_UNDER_PRESSURE: { status: 503, codice: 'SERVIZIO_OCCUPATO', error: 'Servizio momentaneamente occupato: riprovare fra poco' }
+  FST_UNDER_PRESSURE: {
+    status: 503,
+    codice: 'SERVIZIO_OCCUPATO',
+    error: 'Servizio momentaneamente occupato: riprovare fra poco'
+  }
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>> = {
@@ -61,7 +87,10 @@ export default fp(async function errors (app) {
 
 /** What the router refuses meets no hook: its log line and the headers of every answer are added here. */
 export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  request.log.info({ method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip }, 'request')
+  request.log.info(
+    { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
+    'request'
+  )
   return renderError(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
 }
 
@@ -82,15 +111,35 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
 export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
-  const body = JSON.stringify({ error, status, codice: 'RICHIESTA_NON_VALIDA', requestId: randomUUID() } satisfies ErrorBody)
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...BARE_HEADERS, 'cache-control': 'no-store', connection: 'close' }
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  const body = JSON.stringify({
+    error,
+    status,
+    codice: 'RICHIESTA_NON_VALIDA',
+    requestId: randomUUID()
+  } satisfies ErrorBody)
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...BARE_HEADERS,
+    'cache-control': 'no-store',
+    connection: 'close'
+  }
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n${body}`
+  )
 }
 
 function problemOf (err: FastifyError): Problem {
   if (err.validation) {
     const dettagli = fieldErrors(err.validation, err.validationContext)
-    return { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: `Richiesta non valida: ${dettagli.map((item) => `${item.campo} ${item.messaggio}`).join('; ')}`, dettagli }
+    return {
+      status: 400,
+      codice: 'RICHIESTA_NON_VALIDA',
+      error: `Richiesta non valida: ${dettagli.map((item) => `${item.campo} ${item.messaggio}`).join('; ')}`,
+      dettagli
+    }
   }
   const framework = FRAMEWORK[err.code]
   if (framework) return framework
@@ -99,7 +148,9 @@ function problemOf (err: FastifyError): Problem {
   const status = err.statusCode ?? 500
   // Anything not from the catalogue keeps its status but not its words: they may say more than they should.
   if (!isOurs(err)) {
-    return status >= 400 && status < 500 ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' } : INTERNAL
+    return status >= 400 && status < 500
+      ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' }
+      : INTERNAL
   }
   const { code: codice, message: error, dettagli, body } = err
   return { status, codice, error, ...(dettagli ? { dettagli } : {}), ...(body ? { body } : {}) }

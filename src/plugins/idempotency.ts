@@ -19,9 +19,10 @@ declare module 'fastify' {
 const HEADER_MAX = 255
 
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored answer,
- * another body 422, a first request still at work 409. The key is stored before the handler runs. When a process dies half-way,
- * the key stays taken: nobody can tell whether the work was done, and doing it twice is the greater harm.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
+ * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
+ * process dies half-way, the key stays taken: nobody can tell whether the work was done, and doing it twice is the
+ * greater harm.
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
@@ -43,7 +44,9 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (key === undefined) return
     const principal = request.principal!.id
     // Keyed: a bare hash of a guest's data could be guessed.
-    const fingerprint = secrets.fingerprint('idempotency', request.method, request.url, JSON.stringify(request.body)).toString('hex')
+    const fingerprint = secrets
+      .fingerprint('idempotency', request.method, request.url, JSON.stringify(request.body))
+      .toString('hex')
     const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
       set: { fingerprint, status: null, body: null, created_at: sql`now()` },
@@ -76,6 +79,8 @@ function headerKey (request: FastifyRequest): string | undefined {
   const raw = request.headers['idempotency-key']
   if (raw === undefined) return undefined
   const key = typeof raw === 'string' ? raw.replace(/^"(.*)"$/, '$1').trim() : ''
-  if (key === '' || key.length > HEADER_MAX) throw new CampiNonValidi({ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` })
+  if (key === '' || key.length > HEADER_MAX) {
+    throw new CampiNonValidi({ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` })
+  }
   return key
 }

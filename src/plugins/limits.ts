@@ -34,7 +34,8 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     }
   })
 
-  // Counted before the body is read, as on every route: the hooks that a not-found handler can have of its own come after that.
+  // Counted before the body is read, as on every route: the hooks that a not-found handler can have of its own come
+  // after that.
   const limit = app.rateLimit()
   app.addHook('onRequest', async function limitUnknown (request, reply) {
     if (request.is404) await limit.call(this, request, reply)

@@ -2,7 +2,10 @@ import { LogController, type FastifyReply, type FastifyRequest, type FastifyServ
 import pino from 'pino'
 import { postgresError } from './database/problems.ts'
 
-/** A write of its own for every line took a sixth of the time of a small GET. What is at most this old is lost when the process is killed. */
+/**
+ * A write of its own for every line took a sixth of the time of a small GET. What is at most this old is lost when the
+ * process is killed.
+ */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 4096
 
@@ -15,8 +18,19 @@ export function loggerOptions (level: string, stream?: { write (line: string): v
     level,
     stream: stream ?? pino.destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS }),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
-    // Should somebody log a request or a credential all the same. Named paths: wildcards are searched for in every line.
-    redact: ['headers.authorization', 'headers.cookie', 'headers["x-api-key"]', 'authorization', 'cookie', 'password', 'token', 'api_key', 'wskey']
+    // Should somebody log a request or a credential all the same. Named paths: wildcards are searched for in every
+    // line.
+    redact: [
+      'headers.authorization',
+      'headers.cookie',
+      'headers["x-api-key"]',
+      'authorization',
+      'cookie',
+      'password',
+      'token',
+      'api_key',
+      'wskey'
+    ]
   }
 }
 
@@ -40,7 +54,10 @@ export const requestLog = new RequestLog()
 
 interface LoggedError { type: string, message: string, stack: string, [detail: string]: unknown }
 
-/** An error for the log. Database errors carry bound values in message, detail and parameters: only their codes are kept. */
+/**
+ * An error for the log. Database errors carry bound values in message, detail and parameters: only their codes are
+ * kept.
+ */
 export function serializeError (err: unknown): LoggedError {
   const database = postgresError(err)
   if (database) {

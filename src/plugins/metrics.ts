@@ -14,7 +14,9 @@ export interface GaugeSource {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Adds a gauge to `/metrics`. What cannot be read is logged and left out (`NaN`): the rest is shown all the same. */
+    /**
+     * Adds a gauge to `/metrics`. What cannot be read is logged and left out (`NaN`): the rest is shown all the same.
+     */
     addGauge (source: GaugeSource): void
   }
 }
@@ -25,7 +27,11 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 /** Where no route of ours answered; never the address that was asked for. */
 const NO_ROUTE = 'unknown'
 
-const TEXT = Type.String({ examples: ['# HELP locanda_submissions Submissions by state.\n# TYPE locanda_submissions gauge\nlocanda_submissions{state="acquisito"} 12\n'] })
+const TEXT = Type.String({
+  examples: [
+    '# HELP locanda_submissions Submissions by state.\n# TYPE locanda_submissions gauge\nlocanda_submissions{state="acquisito"} 12\n'
+  ]
+})
 
 /** Prometheus metrics at `/metrics`: the process, the durations of requests, and what the areas add. */
 export default fp(async function metrics (app) {
@@ -39,7 +45,10 @@ export default fp(async function metrics (app) {
   })
 
   app.addHook('onResponse', function observe (request, reply, done) {
-    durations.observe({ method: request.method, route: request.routeOptions.url ?? NO_ROUTE, status: reply.statusCode }, reply.elapsedTime / 1000)
+    durations.observe(
+      { method: request.method, route: request.routeOptions.url ?? NO_ROUTE, status: reply.statusCode },
+      reply.elapsedTime / 1000
+    )
     done()
   })
 
@@ -64,8 +73,13 @@ export default fp(async function metrics (app) {
     }))
   })
 
-  // Of the library's default metrics only this one: its observers of garbage collection and event loop slowed a small GET down by a quarter.
-  app.addGauge({ name: 'process_resident_memory_bytes', help: 'Resident memory of the process.', read: async () => memoryUsage.rss() })
+  // Of the library's default metrics only this one: its observers of garbage collection and event loop slowed a small
+  // GET down by a quarter.
+  app.addGauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process.',
+    read: async () => memoryUsage.rss()
+  })
 
   app.route({
     method: 'GET',

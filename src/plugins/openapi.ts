@@ -24,7 +24,12 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Locanda', version: VERSION, description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.', license: { name: 'MIT' } },
+      info: {
+        title: 'Locanda',
+        version: VERSION,
+        description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
+        license: { name: 'MIT' }
+      },
       servers: [{ url: config.PUBLIC_URL ?? '/' }],
       tags: TAGS,
       components: {
@@ -45,7 +50,10 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
   })
 }, { name: 'openapi' })
 
-/* The library's own policy sends browsers to https, which a server on plain http does not speak, and lets other hosts in. */
+/*
+ * The library's own policy sends browsers to https, which a server on plain http does not speak, and lets other hosts
+ * in.
+ */
 const PAGE_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -61,14 +69,26 @@ const PAGE_POLICY = {
 /** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
 export async function openapiPages (app: Parameters<typeof swaggerUi>[0]) {
   app.defaultAccess = 'public'
-  app.get('/openapi.json', {
-    config: { access: 'public' },
-    schema: {
-      operationId: 'getOpenapi',
-      tags: ['Sistema'],
-      summary: 'La descrizione OpenAPI 3.1 di questo servizio',
-      response: { 200: Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0', info: { title: 'Locanda', version: '0.1.0' }, paths: {} }] }) }
-    }
-  }, async () => app.swagger())
+  app.get(
+    '/openapi.json',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'getOpenapi',
+        tags: ['Sistema'],
+        summary: 'La descrizione OpenAPI 3.1 di questo servizio',
+        response: {
+          200: Type.Object(
+            {},
+            {
+              additionalProperties: true,
+              examples: [{ openapi: '3.1.0', info: { title: 'Locanda', version: '0.1.0' }, paths: {} }]
+            }
+          )
+        }
+      }
+    },
+    async () => app.swagger()
+  )
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
 }

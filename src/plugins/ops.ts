@@ -12,7 +12,12 @@ const ops: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/health/live',
     config: { access: 'public', rateLimit: false },
-    schema: { operationId: 'getHealthLive', tags: ['Sistema'], summary: 'Il processo risponde', response: { 200: Health } },
+    schema: {
+      operationId: 'getHealthLive',
+      tags: ['Sistema'],
+      summary: 'Il processo risponde',
+      response: { 200: Health }
+    },
     handler: async () => ({ stato: 'ok' as const })
   })
 
@@ -20,10 +25,22 @@ const ops: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/health/ready',
     config: { access: 'public', rateLimit: false },
-    schema: { operationId: 'getHealthReady', tags: ['Sistema'], summary: 'Il servizio può lavorare: il database risponde', response: { 200: Health } },
+    schema: {
+      operationId: 'getHealthReady',
+      tags: ['Sistema'],
+      summary: 'Il servizio può lavorare: il database risponde',
+      response: { 200: Health }
+    },
     handler: async () => {
-      const timeout = new Promise<never>((_resolve, reject) => setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref())
-      await Promise.race([app.sql`select 1`.catch(() => { throw new ServizioOccupato() }), timeout])
+      const timeout = new Promise<never>((_resolve, reject) =>
+        setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref()
+      )
+      await Promise.race([
+        app.sql`select 1`.catch(() => {
+          throw new ServizioOccupato()
+        }),
+        timeout
+      ])
       return { stato: 'ok' as const }
     }
   })

@@ -7,8 +7,8 @@ import { Socket } from 'node:net'
 import type { Config } from '#src/config/config.ts'
 
 /**
- * Helmet's headers for a service without pages, worked out once: they are the same for every answer, and its plugin would work
- * them out anew for each, a twentieth of a small GET. Those that only concern pages are left out.
+ * Helmet's headers for a service without pages, worked out once: they are the same for every answer, and its plugin
+ * would work them out anew for each, a twentieth of a small GET. Those that only concern pages are left out.
  */
 function securityHeaders (https: boolean): OutgoingHttpHeaders {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -27,7 +27,10 @@ function securityHeaders (https: boolean): OutgoingHttpHeaders {
   return { ...response.getHeaders() }
 }
 
-/** Response headers for an API that serves no pages, the list of foreign origins, and a refusal when the event loop is behind. */
+/**
+ * Response headers for an API that serves no pages, the list of foreign origins, and a refusal when the event loop is
+ * behind.
+ */
 export default fp<{ config: Config }>(async function security (app, { config }) {
   const headers = securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false)
   app.addHook('onRequest', function secure (request, reply, done) {
@@ -41,7 +44,15 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     // The strict refusal is plain text.
     strictPreflight: false,
     exposedHeaders: [
-      'ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode', 'X-Supabase-Api-Version', 'Content-Disposition', 'Content-Range'
+      'ETag',
+      'Link',
+      'Retry-After',
+      'X-Total-Count',
+      'X-Request-Id',
+      'X-Alloggiati-Mode',
+      'X-Supabase-Api-Version',
+      'Content-Disposition',
+      'Content-Range'
     ]
   })
   await app.register(underPressure, { maxEventLoopDelay: 2000, retryAfter: 5 })

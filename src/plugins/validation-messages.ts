@@ -7,13 +7,18 @@ type Params = Record<string, unknown>
 const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'è obbligatorio',
   additionalProperties: () => 'non è un campo previsto',
-  type: ({ type }) => `deve essere di tipo ${([] as unknown[]).concat(type).map((name) => TYPES[String(name)] ?? String(name)).join(' o ')}`,
-  enum: ({ allowedValues }) => `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : []).map((value) => value === '' ? '(vuoto)' : String(value)).join(', ')}`,
+  type: ({ type }) =>
+    `deve essere di tipo ${([] as unknown[])
+      .concat(type)
+      .map((name) => TYPES[String(name)] ?? String(name))
+      .join(' o ')}`,
+  enum: ({ allowedValues }) =>
+    `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : []).map((value) => (value === '' ? '(vuoto)' : String(value))).join(', ')}`,
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `deve essere più di ${String(limit)}`,
   maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
-  minLength: ({ limit }) => limit === 1 ? 'non può essere vuoto' : `deve avere almeno ${String(limit)} caratteri`,
+  minLength: ({ limit }) => (limit === 1 ? 'non può essere vuoto' : `deve avere almeno ${String(limit)} caratteri`),
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
   minItems: ({ limit }) => `deve avere almeno ${String(limit)} elementi`,
   maxItems: ({ limit }) => `deve avere al massimo ${String(limit)} elementi`,
@@ -22,7 +27,13 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'stringa', number: 'numero', integer: 'numero intero', boolean: 'booleano', object: 'oggetto', array: 'elenco', null: 'null'
+  string: 'stringa',
+  number: 'numero',
+  integer: 'numero intero',
+  boolean: 'booleano',
+  object: 'oggetto',
+  array: 'elenco',
+  null: 'null'
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -35,7 +46,12 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** Validation errors as `{campo, messaggio}`; a `campo` inside a list reads `dati[0].nome`. */
 export function fieldErrors (errors: readonly FastifySchemaValidationError[], context = 'body'): FieldError[] {
   return errors.map(({ keyword, params, instancePath }) => {
-    const property = keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
+    const property =
+      keyword === 'required'
+        ? params.missingProperty
+        : keyword === 'additionalProperties'
+          ? params.additionalProperty
+          : undefined
     const path = instancePath.split('/').slice(1).concat(property === undefined ? [] : [String(property)])
     const campo = path.map((part, at) => /^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`).join('')
     return { campo: campo || context, messaggio: MESSAGES[keyword]?.(params) ?? 'non è valido' }

@@ -14,13 +14,14 @@ export function createAjv (options: Options): Ajv {
 }
 
 /**
- * Bodies are taken literally: `"1"` is not 1 and null is not "". Path, query and headers are text by nature, so scalars in
- * them are coerced (but a repeated parameter is not made a list).
+ * Bodies are taken literally: `"1"` is not 1 and null is not "". Path, query and headers are text by nature, so scalars
+ * in them are coerced (but a repeated parameter is not made a list).
  */
 function buildValidator (shared: unknown): FastifySchemaCompiler<object> {
   // Checking the schemas against the meta-schema, which every Ajv compiles for itself, would take a fifth of the start.
   const strict = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false })
-  // Without strictNumbers: coercion makes Infinity of "1e400", and Ajv would take it for settled without asking for the bounds.
+  // Without strictNumbers: coercion makes Infinity of "1e400", and Ajv would take it for settled without asking for the
+  // bounds.
   const coercing = createAjv({ coerceTypes: true, useDefaults: true, strictNumbers: false, validateSchema: false })
   for (const schema of Object.values(shared as Record<string, object>)) {
     strict.addSchema(schema)

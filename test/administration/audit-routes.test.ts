@@ -19,7 +19,11 @@ t.test('an entry is shown with the words of its action, and without its hash', a
   const server = await build(t)
   const call = await admin(server)
   await server.app.audit.append(server.app.db, entry(1))
-  await server.app.audit.append(server.app.db, { actor: 'anonimo', action: 'accesso_fallito', details: { tentativi: 3, ultimo: true, altro: null } })
+  await server.app.audit.append(server.app.db, {
+    actor: 'anonimo',
+    action: 'accesso_fallito',
+    details: { tentativi: 3, ultimo: true, altro: null }
+  })
   const [second, first] = (await call('GET', AUDIT)).json<{ data: AuditEvent[] }>().data
   for (const { at } of [first!, second!]) {
     t.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -28,10 +32,22 @@ t.test('an entry is shown with the words of its action, and without its hash', a
   const { at: _first, ...shown } = first!
   const { at: _second, ...other } = second!
   t.strictSame(shown, {
-    id: 1, actor: 'user:1', action: 'utente_modificato', object: 'user:1', ip: '192.0.2.7', details: { n: 1, campi: ['ruolo'] }, descrizione: 'Utente modificato'
+    id: 1,
+    actor: 'user:1',
+    action: 'utente_modificato',
+    object: 'user:1',
+    ip: '192.0.2.7',
+    details: { n: 1, campi: ['ruolo'] },
+    descrizione: 'Utente modificato'
   })
   t.strictSame(other, {
-    id: 2, actor: 'anonimo', action: 'accesso_fallito', object: null, ip: null, details: { tentativi: 3, ultimo: true, altro: null }, descrizione: 'Accesso non riuscito'
+    id: 2,
+    actor: 'anonimo',
+    action: 'accesso_fallito',
+    object: null,
+    ip: null,
+    details: { tentativi: 3, ultimo: true, altro: null },
+    descrizione: 'Accesso non riuscito'
   })
 })
 
@@ -67,7 +83,9 @@ t.test('it is searched by who and what', async (t) => {
   const server = await build(t)
   const call = await admin(server)
   const { app: { audit, db } } = server
-  for (const [n, action] of (['accesso', 'uscita', 'accesso', 'sql'] as const).entries()) await audit.append(db, entry(n % 2, { action }))
+  for (const [n, action] of (['accesso', 'uscita', 'accesso', 'sql'] as const).entries()) {
+    await audit.append(db, entry(n % 2, { action }))
+  }
   const found = async (query: string) => {
     const answer = await call('GET', AUDIT + query)
     t.equal(answer.headers['x-total-count'], String(ids(answer).length))
@@ -81,7 +99,12 @@ t.test('it is searched by who and what', async (t) => {
 })
 
 t.test('a day is the day of Italy, whole; an instant is what it says, itself included', async (t) => {
-  const server = await at(t, ['2026-11-20T22:59:59.999Z', '2026-11-20T23:00:00Z', '2026-11-21T22:59:59.999Z', '2026-11-21T23:00:00Z'])
+  const server = await at(t, [
+    '2026-11-20T22:59:59.999Z',
+    '2026-11-20T23:00:00Z',
+    '2026-11-21T22:59:59.999Z',
+    '2026-11-21T23:00:00Z'
+  ])
   const call = await admin(server)
   const found = async (query: string) => ids(await call('GET', AUDIT + query))
   t.same(await found('?da=2026-11-21'), [4, 3, 2])
@@ -94,7 +117,14 @@ t.test('a day is the day of Italy, whole; an instant is what it says, itself inc
 })
 
 t.test('a day on which the clocks change has 23 hours, or 25', async (t) => {
-  const server = await at(t, ['2026-03-28T23:00:00Z', '2026-03-29T21:59:59Z', '2026-03-29T22:00:00Z', '2026-10-24T22:00:00Z', '2026-10-25T22:59:59Z', '2026-10-25T23:00:00Z'])
+  const server = await at(t, [
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T21:59:59Z',
+    '2026-03-29T22:00:00Z',
+    '2026-10-24T22:00:00Z',
+    '2026-10-25T22:59:59Z',
+    '2026-10-25T23:00:00Z'
+  ])
   const call = await admin(server)
   t.same(ids(await call('GET', `${AUDIT}?da=2026-03-29&a=2026-03-29`)), [2, 1])
   t.same(ids(await call('GET', `${AUDIT}?da=2026-10-25&a=2026-10-25`)), [5, 4])
@@ -114,34 +144,68 @@ t.test('it is for administrators alone, its verification too', async (t) => {
 t.test('what a query cannot mean is a 400 that names the field', async (t) => {
   const call = await admin(await build(t))
   const wrong: [query: string, field: string][] = [
-    ['limit=0', 'limit'], ['limit=1001', 'limit'], ['cursor=!', 'cursor'], ['cursor=AAAA', 'cursor'], ['actor=', 'actor'], [`actor=${'a'.repeat(201)}`, 'actor'],
-    ['action=', 'action'], ['action=altro', 'action'], ['da=', 'da'], ['da=ieri', 'da'], ['da=2026-02-30', 'da'], ['a=2026-02-30T00:00:00Z', 'a'],
-    ['da=0000-01-01T00:00:00Z', 'da'], ['da=2026-11-21T00:00:00%2B15:00', 'da'], ['a=2026-11-21T00:00:00', 'a'], ['altro=1', 'altro']
+    ['limit=0', 'limit'],
+    ['limit=1001', 'limit'],
+    ['cursor=!', 'cursor'],
+    ['cursor=AAAA', 'cursor'],
+    ['actor=', 'actor'],
+    [`actor=${'a'.repeat(201)}`, 'actor'],
+    ['action=', 'action'],
+    ['action=altro', 'action'],
+    ['da=', 'da'],
+    ['da=ieri', 'da'],
+    ['da=2026-02-30', 'da'],
+    ['a=2026-02-30T00:00:00Z', 'a'],
+    ['da=0000-01-01T00:00:00Z', 'da'],
+    ['da=2026-11-21T00:00:00%2B15:00', 'da'],
+    ['a=2026-11-21T00:00:00', 'a'],
+    ['altro=1', 'altro']
   ]
   for (const [query, field] of wrong) {
     const answer = await call('GET', `${AUDIT}?${query}`)
     t.match(answer.json(), { status: 400, dettagli: [{ campo: field }] }, query)
   }
-  for (const query of ['da=0001-01-01', 'a=9999-12-31', 'a=9999-12-31T23:59:59-14:00', 'da=0001-01-01T00:00:00%2B14:00', 'a=2026-12-31T23:59:60Z']) {
+  for (const query of [
+    'da=0001-01-01',
+    'a=9999-12-31',
+    'a=9999-12-31T23:59:59-14:00',
+    'da=0001-01-01T00:00:00%2B14:00',
+    'a=2026-12-31T23:59:60Z'
+  ]) {
     t.equal((await call('GET', `${AUDIT}?${query}`)).statusCode, 200, query)
   }
 })
 
 t.test('whatever a bound is, the answer is a list or a 400', async (t) => {
   const call = await admin(await build(t))
-  const digits = (count: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: count, maxLength: count })
-  const like = fc.tuple(digits(4), digits(2), digits(2), fc.constantFrom('', 'T00:00:00Z', 't23:59:60z', 'T12:00:00.123456789+14:00', 'T24:00:00Z', ' 00:00', 'T1:2:3Z'))
+  const digits = (count: number) =>
+    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: count, maxLength: count })
+  const like = fc
+    .tuple(
+      digits(4),
+      digits(2),
+      digits(2),
+      fc.constantFrom('', 'T00:00:00Z', 't23:59:60z', 'T12:00:00.123456789+14:00', 'T24:00:00Z', ' 00:00', 'T1:2:3Z')
+    )
     .map(([year, month, day, rest]) => `${year}-${month}-${day}${rest}`)
-  await fc.assert(fc.asyncProperty(fc.constantFrom('da', 'a'), fc.oneof(like, fc.string({ unit: 'binary' })), async (field, bound) => {
-    const { statusCode } = await call('GET', `${AUDIT}?${field}=${encodeURIComponent(bound.toWellFormed())}`)
-    return statusCode === 200 || statusCode === 400
-  }), { numRuns: 300 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('da', 'a'),
+      fc.oneof(like, fc.string({ unit: 'binary' })),
+      async (field, bound) => {
+        const { statusCode } = await call('GET', `${AUDIT}?${field}=${encodeURIComponent(bound.toWellFormed())}`)
+        return statusCode === 200 || statusCode === 400
+      }
+    ),
+    { numRuns: 300 }
+  )
   t.pass()
 })
 
 t.test('what a stranger\'s hand has put into the table is shown as well as it can be', async (t) => {
   const server = await at(t, ['2026-11-21T00:00:00Z'])
-  await server.app.sql`insert into audit_log (id, at, actor, action, details, hash) values (-1, now(), '', 'inventata', '{"a": {"b": [1]}}', '')`
+  await server.app
+    .sql`insert into audit_log (id, at, actor, action, details, hash) values (-1, now(), '', 'inventata', '{"a": {"b": [1]}}', '')`
   const shown = (await (await admin(server))('GET', AUDIT)).json<{ data: AuditEvent[] }>().data
   t.match(shown, [{ id: 1 }, { id: -1, action: 'inventata', descrizione: 'inventata', details: { a: { b: [1] } } }])
 })

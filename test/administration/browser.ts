@@ -6,7 +6,11 @@ export const MARK = 'service_admin_access=granted'
 
 /** Asks for the cookies with a token; the session's value, and both as a browser sends them. */
 export async function granted (app: FastifyInstance, headers: string | Record<string, string>) {
-  const answer = await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers: typeof headers === 'string' ? bearer(headers) : headers })
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/api/admin/grant-cookie',
+    headers: typeof headers === 'string' ? bearer(headers) : headers
+  })
   if (answer.statusCode !== 200) throw new Error(`no cookie: ${answer.statusCode} ${answer.body}`)
   const value = answer.cookies.find(({ name }) => name === SESSION_COOKIE)!.value
   return { answer, value, cookie: `${MARK}; ${SESSION_COOKIE}=${value}` }

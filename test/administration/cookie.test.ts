@@ -23,16 +23,32 @@ t.test('the cookies', async (t) => {
     t.ok(ends > 7.9 * HOUR_MS && ends <= 8 * HOUR_MS, 'at most eight hours')
     const raw = [answer.headers['set-cookie']].flat().map((text) => String(text).split('; '))
     t.same(raw.map(([pair]) => pair), ['service_admin_access=granted', `__Secure-locanda_admin=${value}`])
-    for (const [, ...attributes] of raw) t.same(attributes.sort(), ['HttpOnly', 'Path=/ad/', 'SameSite=Strict', 'Secure'])
+    for (const [, ...attributes] of raw) {
+      t.same(attributes.sort(), ['HttpOnly', 'Path=/ad/', 'SameSite=Strict', 'Secure'])
+    }
     t.match(value, /^[0-9a-f]{32}\.[0-9a-f]{64}$/)
     t.equal(answer.headers['cache-control'], 'no-store')
   })
 
   t.test('the database keeps a hash, the audit log who and when, the log nothing', async (t) => {
     const [row] = await app.sql`select encode(id_hash, 'hex') as id_hash, principal, user_id from admin_sessions`
-    t.same({ ...row }, { id_hash: hash('sha256', value.slice(0, 32), 'hex'), principal: `session:${person.session_id}`, user_id: person.sub })
+    t.same(
+      { ...row },
+      {
+        id_hash: hash('sha256', value.slice(0, 32), 'hex'),
+        principal: `session:${person.session_id}`,
+        user_id: person.sub
+      }
+    )
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'cookie_amministrazione'`
-    t.same({ ...entry }, { actor: `user:${person.sub}`, object: `session:${person.session_id}`, details: { expires_at: answer.json().expires_at } })
+    t.same(
+      { ...entry },
+      {
+        actor: `user:${person.sub}`,
+        object: `session:${person.session_id}`,
+        details: { expires_at: answer.json().expires_at }
+      }
+    )
     t.equal(await opens(app, cookie), 200)
     t.ok(logs.length > 1)
     for (const part of value.split('.')) t.notOk(JSON.stringify([logs, entry]).includes(part))
@@ -54,8 +70,10 @@ t.test('the cookies', async (t) => {
     const wrong: Record<string, string> = {
       'another mac': own(`${id}.${turned(mac)}`),
       'another id': own(`${turned(id)}.${mac}`),
-      'an id of nobody\'s, rightly signed': own(signed(randomBytes(16).toString('hex'), createKeys(master).derive('admin-cookie'))),
-      'another installation\'s secret': own(signed(id, createKeys(randomBytes(32)).derive('admin-cookie'))),
+      "an id of nobody's, rightly signed": own(
+        signed(randomBytes(16).toString('hex'), createKeys(master).derive('admin-cookie'))
+      ),
+      "another installation's secret": own(signed(id, createKeys(randomBytes(32)).derive('admin-cookie'))),
       'another of our secrets': own(signed(id, createKeys(master).derive('api-key'))),
       'the master key itself': own(signed(id, master)),
       'no secret': own(signed(id, Buffer.alloc(0))),
@@ -66,11 +84,13 @@ t.test('the cookies', async (t) => {
       'upper case': own(value.toUpperCase()),
       quoted: own(`"${value}"`),
       encoded: own(value.replace('.', '%2e')),
-      'the hash in place of the id': own(signed(hash('sha256', id, 'hex').slice(0, 32), createKeys(master).derive('admin-cookie'))),
+      'the hash in place of the id': own(
+        signed(hash('sha256', id, 'hex').slice(0, 32), createKeys(master).derive('admin-cookie'))
+      ),
       'another mark': `service_admin_access=admin; ${SESSION_COOKIE}=${value}`,
       'a mark in upper case': `service_admin_access=GRANTED; ${SESSION_COOKIE}=${value}`,
       'the names in another case': `Service_Admin_Access=granted; ${SESSION_COOKIE.toLowerCase()}=${value}`,
-      'the session\'s name without its prefix': `${MARK}; locanda_admin=${value}`,
+      "the session's name without its prefix": `${MARK}; locanda_admin=${value}`,
       'two marks': `${MARK}; ${cookie}`,
       'two different marks': `service_admin_access=; ${cookie}`,
       'two sessions, the right one first': `${cookie}; ${SESSION_COOKIE}=x`,
@@ -84,7 +104,12 @@ t.test('the cookies', async (t) => {
       const refused = await app.inject({ url: '/ad/', headers: { cookie } })
       t.equal(refused.statusCode, 401, name)
       t.match(refused.headers, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-      t.same(refused.json(), { error: 'Autenticazione mancante o non valida', status: 401, codice: 'NON_AUTENTICATO', requestId: refused.headers['x-request-id'] })
+      t.same(refused.json(), {
+        error: 'Autenticazione mancante o non valida',
+        status: 401,
+        codice: 'NON_AUTENTICATO',
+        requestId: refused.headers['x-request-id']
+      })
     }
     t.equal(await opens(app, cookie), 200, 'the right ones still open')
   })
@@ -93,13 +118,18 @@ t.test('the cookies', async (t) => {
     for (const headers of [bearer(admin), bearer(await token({ service: true })), { 'x-api-key': API_KEY }]) {
       t.equal((await app.inject({ url: '/ad/', headers })).statusCode, 401)
     }
-    for (const url of ['/api/v1/paesi', '/api/users', '/auth/v1/user']) t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401, url)
+    for (const url of ['/api/v1/paesi', '/api/users', '/auth/v1/user']) {
+      t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401, url)
+    }
     t.equal((await app.inject({ method: 'POST', url: GRANT, headers: { cookie } })).statusCode, 401)
   })
 
   t.test('administrators are given them, and nobody else', async (t) => {
-    const key = async (scopes: string) => ({ 'x-api-key': (await as(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string })
-    const ask = async (headers: Record<string, string>) => (await app.inject({ method: 'POST', url: GRANT, headers })).statusCode
+    const key = async (scopes: string) => ({
+      'x-api-key': (await as(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string
+    })
+    const ask = async (headers: Record<string, string>) =>
+      (await app.inject({ method: 'POST', url: GRANT, headers })).statusCode
     t.equal(await ask({}), 401)
     t.equal(await ask({ 'x-api-key': API_KEY }), 403, 'the server key')
     t.equal(await ask(bearer(await token({ name: 'piero' }))), 403, 'an operator')
@@ -112,9 +142,15 @@ t.test('the cookies', async (t) => {
   })
 
   t.test('a body is not needed, and if there is one it is empty', async (t) => {
-    const ask = async (payload: string | undefined, type?: string) => (await app.inject({
-      method: 'POST', url: GRANT, headers: { ...bearer(admin), ...(type === undefined ? {} : { 'content-type': type }) }, ...(payload === undefined ? {} : { payload })
-    })).statusCode
+    const ask = async (payload: string | undefined, type?: string) =>
+      (
+        await app.inject({
+          method: 'POST',
+          url: GRANT,
+          headers: { ...bearer(admin), ...(type === undefined ? {} : { 'content-type': type }) },
+          ...(payload === undefined ? {} : { payload })
+        })
+      ).statusCode
     t.equal(await ask(undefined), 200)
     t.equal(await ask('', 'application/json'), 200)
     t.equal(await ask('{}', 'application/json'), 200)
@@ -124,7 +160,8 @@ t.test('the cookies', async (t) => {
   t.test('cookies in two headers count like two in one', async (t) => {
     const port = await listen(app)
     const { cookie } = await granted(app, admin)
-    const twice = (first: string, second: string) => exchange(port, target('GET', '/ad/', { cookie: first }).replace('\r\n\r\n', `\r\ncookie: ${second}\r\n\r\n`))
+    const twice = (first: string, second: string) =>
+      exchange(port, target('GET', '/ad/', { cookie: first }).replace('\r\n\r\n', `\r\ncookie: ${second}\r\n\r\n`))
     t.equal((await twice(cookie, 'x=y')).status, 200)
     t.equal((await twice(cookie, `${SESSION_COOKIE}=x`)).status, 401)
     t.equal((await twice(MARK, cookie)).status, 401)
@@ -136,10 +173,12 @@ t.test('the session behind the cookies', async (t) => {
 
   t.test('ends after 15 minutes without use; use keeps it, never beyond its end', async (t) => {
     const { cookie, answer } = await granted(app, await token({ name: 'anna', role: 'admin' }))
-    const age = (column: string, by: string) => app.sql.unsafe(`update admin_sessions set ${column} = now() - interval '${by}'`)
+    const age = (column: string, by: string) =>
+      app.sql.unsafe(`update admin_sessions set ${column} = now() - interval '${by}'`)
     await age('last_seen_at', '14 minutes 50 seconds')
     t.equal(await opens(app, cookie), 200)
-    const [used] = await app.sql`select extract(epoch from now() - last_seen_at) < 60 as now, expires_at from admin_sessions`
+    const [used] =
+      await app.sql`select extract(epoch from now() - last_seen_at) < 60 as now, expires_at from admin_sessions`
     t.equal(used!.now, true, 'it was seen just now')
     t.equal(new Date(used!.expires_at).toISOString(), answer.json().expires_at, 'and ends when it did')
     await age('last_seen_at', '15 minutes')
@@ -207,8 +246,15 @@ t.test('under /ad/', async (t) => {
   t.test('nothing can be changed: other methods are refused, with the cookies and from any site', async (t) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       for (const url of ['/ad/', '/ad/utenti']) {
-        for (const headers of [{}, { cookie }, { cookie, origin: 'https://altrove.example', 'sec-fetch-site': 'cross-site' }]) {
-          const { statusCode, headers: { allow } } = await app.inject({ method, url, headers })
+        for (const headers of [
+          {},
+          { cookie },
+          { cookie, origin: 'https://altrove.example', 'sec-fetch-site': 'cross-site' }
+        ]) {
+          const {
+            statusCode,
+            headers: { allow }
+          } = await app.inject({ method, url, headers })
           t.same([statusCode, allow], [405, 'GET, HEAD'], `${method} ${url}`)
         }
       }
@@ -227,6 +273,12 @@ t.test('under /ad/', async (t) => {
 })
 
 t.test('a route that wants the cookie where nothing checks it stops the start', async (t) => {
-  const start = build(t, {}, extraRoutes((app) => { app.get('/prova', { config: { access: 'cookie' } }, async () => ({})) }))
+  const start = build(
+    t,
+    {},
+    extraRoutes((app) => {
+      app.get('/prova', { config: { access: 'cookie' } }, async () => ({}))
+    })
+  )
   await t.rejects(start, { message: 'Nothing checks the cookie of route GET /prova (cookieGuard)' })
 })

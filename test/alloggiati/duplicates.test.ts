@@ -29,9 +29,16 @@ t.test('a guest that was edited after the Send is the same guest', async (t) => 
   const { app, call } = await build(t, TODAY)
   await call('POST', '/api/alloggiati/invio', body())
   const edits = [
-    { numero_documento: 'CA99999ZZ' }, { sesso: 'F' }, { cognome: ' provetti ' }, { cognome: 'Provettì' }, { tipo_documento: 'PASOR' }, { cittadinanza: '100000216' }
+    { numero_documento: 'CA99999ZZ' },
+    { sesso: 'F' },
+    { cognome: ' provetti ' },
+    { cognome: 'Provettì' },
+    { tipo_documento: 'PASOR' },
+    { cittadinanza: '100000216' }
   ]
-  for (const edit of edits) t.equal((await call('POST', '/api/alloggiati/invio', body(edit))).statusCode, 409, JSON.stringify(edit))
+  for (const edit of edits) {
+    t.equal((await call('POST', '/api/alloggiati/invio', body(edit))).statusCode, 409, JSON.stringify(edit))
+  }
   const longer = { ospiti: [single()], prenotazione: { ...soggiorno, numero_notti: 9 } }
   t.equal((await call('POST', '/api/alloggiati/invio', longer)).statusCode, 409)
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
@@ -49,7 +56,10 @@ t.test('another guest, and the same one on another arrival, are sent', async (t)
 t.test('a list with one guest sent before is refused whole: nothing of it goes out', async (t) => {
   const { app, call } = await build(t, TODAY)
   await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(2)], prenotazione: soggiorno })
-  const refused = await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(1), guestNo(2), guestNo(3)], prenotazione: soggiorno })
+  const refused = await call('POST', '/api/alloggiati/invio', {
+    ospiti: [guestNo(1), guestNo(2), guestNo(3)],
+    prenotazione: soggiorno
+  })
   t.match(refused.json(), { status: 409, ospiti: [1] })
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
@@ -57,10 +67,17 @@ t.test('a list with one guest sent before is refused whole: nothing of it goes o
 t.test('of 20 Sends of a guest at once one goes out', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => call('POST', '/api/alloggiati/invio', invio([guestNo(1)])))
+  )
   const winners = answers.filter(({ statusCode }) => statusCode === 200)
   t.equal(winners.length, 1)
-  t.ok(answers.every((each) => winners.includes(each) || (each.statusCode === 409 && each.json().ricevuta === winners[0]?.json().ricevuta)))
+  t.ok(
+    answers.every(
+      (each) =>
+        winners.includes(each) || (each.statusCode === 409 && each.json().ricevuta === winners[0]?.json().ricevuta)
+    )
+  )
   t.equal(police.callsOf('Send').length, 1)
 })
 
@@ -68,7 +85,11 @@ t.test('of Sends at once from two servers on one database one goes out', async (
   const police = await standIn(t)
   const one = await production(t, police)
   const other = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? one : other).call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      (n % 2 ? one : other).call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+    )
+  )
   t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, ...Array.from({ length: 19 }, () => 409)])
   t.equal(police.callsOf('Send').length, 1)
 })
@@ -99,7 +120,12 @@ t.test('a guest that is being sent cannot be sent beside it', async (t) => {
 })
 
 t.test('what the sandbox took does not keep a guest from the police', async (t) => {
-  const sandbox = await build(t, { ALLOGGIATI_MODE: 'sandbox', ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova' })
+  const sandbox = await build(t, {
+    ALLOGGIATI_MODE: 'sandbox',
+    ALLOGGIATI_UTENTE: 'RM000001',
+    ALLOGGIATI_PASSWORD: 'parola-di-prova',
+    ALLOGGIATI_WSKEY: 'chiave-di-prova'
+  })
   t.equal((await sandbox.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })

@@ -24,7 +24,11 @@ t.test('a service that is down sends nothing, and the same guest goes out once i
   await police.stop()
   const down = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
   t.equal(down.statusCode, 422)
-  t.match(down.json(), { success: false, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', dettagli: { codice_errore: 'SERVIZIO_NON_RAGGIUNGIBILE' } })
+  t.match(down.json(), {
+    success: false,
+    codice: 'SERVIZIO_NON_RAGGIUNGIBILE',
+    dettagli: { codice_errore: 'SERVIZIO_NON_RAGGIUNGIBILE' }
+  })
   t.equal(police.calls.length, 0)
   await police.start()
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
@@ -46,7 +50,11 @@ t.test('whatever the login answers, a login that fails sends nothing', async (t)
   const replies: Record<string, Behaviour> = {
     reset: (socket) => socket.resetAndDestroy(),
     html: respond('500 Internal Server Error', '<html/>'),
-    'no token': answer(envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>true</esito></result></GenerateTokenResponse>')),
+    'no token': answer(
+      envelope(
+        '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>true</esito></result></GenerateTokenResponse>'
+      )
+    ),
     malformed: answer('<Envelope>')
   }
   const police = await standIn(t)
@@ -64,11 +72,24 @@ t.test('whatever the login answers, a login that fails sends nothing', async (t)
 t.test('refused credentials send nothing, and are not tried again at once: that could lock the account', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
-  police.on.GenerateToken = answer(envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
-    '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA parola-di-prova</ErroreDes></result></GenerateTokenResponse>'))
+  police.on.GenerateToken = answer(
+    envelope(
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
+        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA parola-di-prova</ErroreDes></result></GenerateTokenResponse>'
+    )
+  )
   for (const time of ['first', 'second']) {
     const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-    t.match(refused.json(), { success: false, status: 422, codice: 'CREDENZIALI_RIFIUTATE', dettagli: { messaggio_soap: /AUTENTICAZIONE_FALLITA/ } }, time)
+    t.match(
+      refused.json(),
+      {
+        success: false,
+        status: 422,
+        codice: 'CREDENZIALI_RIFIUTATE',
+        dettagli: { messaggio_soap: /AUTENTICAZIONE_FALLITA/ }
+      },
+      time
+    )
     t.notMatch(refused.body, 'parola-di-prova', 'the password is not repeated')
   }
   t.same(police.calls.map(({ operation }) => operation), ['GenerateToken'])

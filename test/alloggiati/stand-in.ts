@@ -14,7 +14,11 @@ import { oracle, type Oracle } from './oracle.ts'
 
 /* A police service on loopback that answers as it is told, call by call, and remembers what reached it. */
 
-export const CREDENTIALS = { ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova' }
+export const CREDENTIALS = {
+  ALLOGGIATI_UTENTE: 'RM000001',
+  ALLOGGIATI_PASSWORD: 'parola-di-prova',
+  ALLOGGIATI_WSKEY: 'chiave-di-prova'
+}
 
 export interface Call extends Received { operation: string, rows: string[] }
 
@@ -26,7 +30,10 @@ export interface StandIn extends Oracle {
   begun: string[]
   /** What to do with an operation, in place of the good answer. */
   on: Record<string, Behaviour | undefined>
-  /** Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it fails. */
+  /**
+   * Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it
+   * fails.
+   */
   firstByte?: (operation: string, socket: Socket) => Promise<void>
   /** Called with every new connection; true: it is dealt with, and nothing is read from it. */
   connection?: (socket: Socket) => boolean
@@ -109,7 +116,10 @@ export function productionEnviron ({ endpoint }: { endpoint: string }): Record<s
 
 /** An application in production mode whose police is the stand-in. */
 export async function production (
-  t: Test, police: { endpoint: string }, environ: Record<string, string> = {}, options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
+  t: Test,
+  police: { endpoint: string },
+  environ: Record<string, string> = {},
+  options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
 ): Promise<TestApp> {
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }
@@ -126,19 +136,26 @@ export function guestNo (n: number, changes: Schedina = {}): Schedina {
 }
 
 /** A reply of a call on rows, with the given outcome a row; `valid` is the count, true or not. */
-export function rowsReply (operation: string, outcomes: readonly boolean[], valid = outcomes.filter(Boolean).length): string {
-  const detail = (esito: boolean) => esito
-    ? '<EsitoOperazioneServizio><esito>true</esito></EsitoOperazioneServizio>'
-    : '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
-      '<ErroreDettaglio>Numero Documento non valido</ErroreDettaglio></EsitoOperazioneServizio>'
+export function rowsReply (
+  operation: string,
+  outcomes: readonly boolean[],
+  valid = outcomes.filter(Boolean).length
+): string {
+  const detail = (esito: boolean) =>
+    esito
+      ? '<EsitoOperazioneServizio><esito>true</esito></EsitoOperazioneServizio>'
+      : '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
+        '<ErroreDettaglio>Numero Documento non valido</ErroreDettaglio></EsitoOperazioneServizio>'
   const result = `<result><SchedineValide>${valid}</SchedineValide><Dettaglio>${outcomes.map(detail).join('')}</Dettaglio></result>`
   return plainAnswer(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
 }
 
 /** A reply with which a whole call is refused. */
 export function refusalReply (operation: string, name: string): string {
-  return envelope(`<${operation}Response xmlns="AlloggiatiService"><${operation}Result><esito>false</esito><ErroreCod>1</ErroreCod>` +
-    `<ErroreDes>${name}</ErroreDes><ErroreDettaglio/></${operation}Result></${operation}Response>`)
+  return envelope(
+    `<${operation}Response xmlns="AlloggiatiService"><${operation}Result><esito>false</esito><ErroreCod>1</ErroreCod>` +
+      `<ErroreDes>${name}</ErroreDes><ErroreDettaglio/></${operation}Result></${operation}Response>`
+  )
 }
 
 /** A behaviour that keeps the reply back: `arrived` says that a request is there, `release` answers it. */
@@ -162,14 +179,21 @@ export async function until (holds: () => boolean | Promise<boolean>): Promise<v
 export async function dump ({ app }: TestApp): Promise<string> {
   const tables = await app.sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`
-  const rows = await Promise.all(tables.map(({ name }) => app.sql.unsafe<{ text: string }[]>(`select t::text as text from ${name} t`)))
+  const rows = await Promise.all(
+    tables.map(({ name }) => app.sql.unsafe<{ text: string }[]>(`select t::text as text from ${name} t`))
+  )
   return rows.flat().map(({ text }) => text).join('\n')
 }
 
 /** The answer of an operation in which everything went well, for its rows. */
 export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
-  return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test' ? rowsReply(operation, rows.map(() => true)) : plainAnswer(operation)
+  return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'
+    ? rowsReply(
+      operation,
+      rows.map(() => true)
+    )
+    : plainAnswer(operation)
 }
 
 /** The good answer of `GenerateToken`, with a token that is good for so many milliseconds. */

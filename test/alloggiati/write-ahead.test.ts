@@ -5,7 +5,17 @@ import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { answer } from './service/soap/server.ts'
-import { guestNo, held, invio, loginReply, production, productionEnviron, rowsReply, standIn, until } from './stand-in.ts'
+import {
+  guestNo,
+  held,
+  invio,
+  loginReply,
+  production,
+  productionEnviron,
+  rowsReply,
+  standIn,
+  until
+} from './stand-in.ts'
 
 /* What is written before the first byte leaves, and what that is worth when a process dies or sleeps. */
 
@@ -36,7 +46,8 @@ t.test('while the commit of the dispatch is held up, not one byte of a Send leav
   await outside.sql.begin(async (sql) => {
     await sql`lock table invii_tentativi in share mode`
     rehearsal.release(answer(rowsReply('Test', [true])))
-    const waiting = () => outside.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%invii_tentativi%'`
+    const waiting = () =>
+      outside.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%invii_tentativi%'`
     await until(async () => (await waiting()).length > 0)
     t.notOk(police.begun.includes('Send'))
   })
@@ -63,29 +74,34 @@ t.test('a server that dies while the police holds the reply: unknown after the l
   const { call, logs } = await production(t, police, environ)
   const [{ ricevuta } = {}] = await sql`select ricevuta from invii`
   await until(() => logs.some((line) => line.level === 50 && line.ricevuta === ricevuta))
-  t.same(await sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [{ stato: 'sconosciuto', esito: 'sconosciuta' }])
+  t.same(await sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [
+    { stato: 'sconosciuto', esito: 'sconosciuta' }
+  ])
   t.match((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta })
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('what a server that died before the dispatch had taken is sent by the next one after the lease, once', async (t) => {
-  const { police, environ, server, sql } = await realServer(t)
-  const login = held()
-  police.on.GenerateToken = login.behaviour
-  server.post('/api/alloggiati/invio', invio([guestNo(1)])).catch(() => {})
-  await login.arrived
-  await server.kill()
-  t.same(await sql`select stato from invii`, [{ stato: 'preso' }])
-  t.same(await sql`select from invii_tentativi`, [])
-  await sql`update invii set lease_fino_al = now() - interval '1 second'`
+t.test(
+  'what a server that died before the dispatch had taken is sent by the next one after the lease, once',
+  async (t) => {
+    const { police, environ, server, sql } = await realServer(t)
+    const login = held()
+    police.on.GenerateToken = login.behaviour
+    server.post('/api/alloggiati/invio', invio([guestNo(1)])).catch(() => {})
+    await login.arrived
+    await server.kill()
+    t.same(await sql`select stato from invii`, [{ stato: 'preso' }])
+    t.same(await sql`select from invii_tentativi`, [])
+    await sql`update invii set lease_fino_al = now() - interval '1 second'`
 
-  delete police.on.GenerateToken
-  const { call } = await production(t, police, environ)
-  await until(async () => (await sql`select from invii where stato = 'acquisito'`).length === 1)
-  t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
-  t.equal(police.callsOf('Send').length, 1)
-  t.equal(police.acquired().length, 1)
-})
+    delete police.on.GenerateToken
+    const { call } = await production(t, police, environ)
+    await until(async () => (await sql`select from invii where stato = 'acquisito'`).length === 1)
+    t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
+    t.equal(police.callsOf('Send').length, 1)
+    t.equal(police.acquired().length, 1)
+  }
+)
 
 t.test('a server that slept through its lease does not send what another has sent meanwhile', async (t) => {
   const police = await standIn(t)
@@ -119,7 +135,9 @@ t.test('a reply that comes after its submission was given up for unknown still c
   await until(async () => (await slow.app.sql`select from invii where stato = 'sconosciuto'`).length === 1)
   reply.release(answer(rowsReply('Send', [true])))
   t.equal((await late).statusCode, 200)
-  t.same(await slow.app.sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [{ stato: 'acquisito', esito: 'acquisita' }])
+  t.same(await slow.app.sql`select i.stato, s.esito from invii i join invii_schedine s on s.invio_id = i.id`, [
+    { stato: 'acquisito', esito: 'acquisita' }
+  ])
 })
 
 /** A stand-in, a database, and the server as a process of its own between them. */

@@ -6,7 +6,10 @@ import { interleaved, within, type BenchResult } from './harness.ts'
 const RECORDS = 600
 const PASSES = 400
 
-/** The codec against the least that any code doing its work must do: the same fields, padded and joined, or cut and trimmed, unchecked. */
+/**
+ * The codec against the least that any code doing its work must do: the same fields, padded and joined, or cut and
+ * trimmed, unchecked.
+ */
 export async function codecBench (): Promise<BenchResult[]> {
   const records = Array.from({ length: RECORDS }, (_, index) => sample(index))
   const lines = records.map(encode)
@@ -86,7 +89,17 @@ function cut (line: string) {
   }
 }
 
-const SURNAMES = ['ROSSI', 'DE SANTIS', 'D\'AMICO', 'MUELLER', 'BIANCHI FERRARI', 'VAN DEN BERG', 'OYELARAN', 'KOWALSKA', 'LI']
+const SURNAMES = [
+  'ROSSI',
+  'DE SANTIS',
+  "D'AMICO",
+  'MUELLER',
+  'BIANCHI FERRARI',
+  'VAN DEN BERG',
+  'OYELARAN',
+  'KOWALSKA',
+  'LI'
+]
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'FRANCESCO SAVERIO', 'YU']
 
 /** The `index`-th of a few hundred different guests: Italians and foreigners, heads and members without document. */

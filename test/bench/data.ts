@@ -9,7 +9,10 @@ const FIRST_DAY = '1990-01-01'
 
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
 
-/** The last arrival of the first `count` bookings of `total`, when they are told by their day: `DAYS` days hold them all. */
+/**
+ * The last arrival of the first `count` bookings of `total`, when they are told by their day: `DAYS` days hold them
+ * all.
+ */
 export function lastDayOf (count: number, total: number): string {
   const days = Math.floor(count / ((total - IN_MONTH) / DAYS))
   return new Date(Date.parse(FIRST_DAY) + (days - 1) * 86_400_000).toISOString().slice(0, 10)

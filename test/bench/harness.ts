@@ -1,6 +1,9 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured claim: `ratio` is what was measured (ours over the peer's, or an amount with its unit), `bound` the claim in words. */
+/**
+ * One measured claim: `ratio` is what was measured (ours over the peer's, or an amount with its unit), `bound` the
+ * claim in words.
+ */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
 /** A contestant: returns how long it took in milliseconds, or nothing and is timed from outside. */
@@ -12,15 +15,20 @@ export interface Measured { name: string, ratio: number, lowest: number, highest
 export interface Rounds { rounds?: number, warmUps?: number }
 
 /**
- * Runs two contestants alternately, so that whatever else the machine does meets both, and compares them round by round.
- * Who goes first changes every round.
+ * Runs two contestants alternately, so that whatever else the machine does meets both, and compares them round by
+ * round. Who goes first changes every round.
  */
-export async function interleaved (name: string, ours: Contestant, peer: Contestant, { rounds = 7, warmUps = 3 }: Rounds = {}): Promise<Measured> {
+export async function interleaved (
+  name: string,
+  ours: Contestant,
+  peer: Contestant,
+  { rounds = 7, warmUps = 3 }: Rounds = {}
+): Promise<Measured> {
   for (let turn = 0; turn < warmUps; turn++) {
     await ours()
     await peer()
   }
-  const times: { ours: number, peer: number }[] = []
+  const times: { ours: number; peer: number }[] = []
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) {
       const first = await duration(ours)
@@ -44,20 +52,43 @@ export async function interleaved (name: string, ours: Contestant, peer: Contest
 /** The claim that ours takes at most `limit` times as long as the peer. */
 export function within (limit: number, measured: Measured): BenchResult {
   const { name, ratio, lowest, highest } = measured
-  return { name, ratio, bound: `≤ ${limit}x`, ok: ratio <= limit, detail: `${spread(lowest, highest)}; ${against(measured)}` }
+  return {
+    name,
+    ratio,
+    bound: `≤ ${limit}x`,
+    ok: ratio <= limit,
+    detail: `${spread(lowest, highest)}; ${against(measured)}`
+  }
 }
 
 /** The claim that ours does at least `limit` times as much as the peer in the same time. */
 export function atLeast (limit: number, measured: Measured): BenchResult {
   const { name, lowest, highest } = measured
   const ratio = 1 / measured.ratio
-  return { name, ratio, bound: `≥ ${limit}x`, ok: ratio >= limit, detail: `${spread(1 / highest, 1 / lowest)}; ${against(measured)}` }
+  return {
+    name,
+    ratio,
+    bound: `≥ ${limit}x`,
+    ok: ratio >= limit,
+    detail: `${spread(1 / highest, 1 / lowest)}; ${against(measured)}`
+  }
 }
 
 /** The claim that an amount stays under `limit`. */
-export function under (limit: number, unit: string, { name, amounts }: { name: string, amounts: readonly number[] }): BenchResult {
+export function under (
+  limit: number,
+  unit: string,
+  { name, amounts }: { name: string; amounts: readonly number[] }
+): BenchResult {
   const ratio = median(amounts)
-  return { name, ratio, unit: ` ${unit}`, bound: `< ${limit} ${unit}`, ok: ratio < limit, detail: spread(Math.min(...amounts), Math.max(...amounts)) }
+  return {
+    name,
+    ratio,
+    unit: ` ${unit}`,
+    bound: `< ${limit} ${unit}`,
+    ok: ratio < limit,
+    detail: spread(Math.min(...amounts), Math.max(...amounts))
+  }
 }
 
 function spread (lowest: number, highest: number): string {

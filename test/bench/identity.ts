@@ -16,10 +16,17 @@ export async function bearer (server: Running): Promise<BenchResult> {
   const withKey = { 'x-api-key': API_KEY }
   const spent: Record<'token' | 'key', number[]> = { token: [], key: [] }
   const name = 'dettaglio: tempo con token / con chiave API'
-  const measured = await interleaved(name,
-    () => load(server, DETAIL, spent.token, withToken), () => load(server, DETAIL, spent.key, withKey), { rounds: 7, warmUps: 1 })
+  const measured = await interleaved(
+    name,
+    () => load(server, DETAIL, spent.token, withToken),
+    () => load(server, DETAIL, spent.key, withKey),
+    { rounds: 7, warmUps: 1 }
+  )
   const result = within(1.15, measured)
-  return { ...result, detail: `${result.detail}; CPU del server ${median(spent.token).toFixed(3)} ms contro ${median(spent.key).toFixed(3)} ms` }
+  return {
+    ...result,
+    detail: `${result.detail}; CPU del server ${median(spent.token).toFixed(3)} ms contro ${median(spent.key).toFixed(3)} ms`
+  }
 }
 
 /** How long `/health/live` takes, 95th percentile, while four people sign in again and again. */
@@ -47,7 +54,11 @@ async function watched (server: Running): Promise<number> {
 
 async function signIn (server: Running): Promise<string> {
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${server.url}/auth/v1/token?grant_type=password`, { method: 'POST', headers, body: JSON.stringify(ADMIN) })
+  const answer = await fetch(`${server.url}/auth/v1/token?grant_type=password`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(ADMIN)
+  })
   if (!answer.ok) throw new Error(`sign-in: ${answer.status} ${await answer.text()}`)
   return (await answer.json() as { access_token: string }).access_token
 }

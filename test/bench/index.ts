@@ -8,7 +8,9 @@ import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { growth, memory, throughput } from './requests.ts'
 import { starts } from './start.ts'
 
-/* Speed, as ratios against a peer in the same run, which hold on any machine. Needs Linux (`/proc`) and no PostgreSQL. */
+/*
+ * Speed, as ratios against a peer in the same run, which hold on any machine. Needs Linux (`/proc`) and no PostgreSQL.
+ */
 const FEW = 1000
 const MANY = 1_000_000
 
@@ -47,7 +49,9 @@ async function onServers (): Promise<BenchResult[]> {
 
 function report (results: BenchResult[]): BenchResult[] {
   for (const { name, ratio, unit = 'x', bound, ok, detail } of results) {
-    process.stdout.write(`${ok ? 'ok   ' : 'OLTRE'}  ${name.padEnd(62)} ${(ratio.toFixed(2) + unit).padStart(10)}  ${bound.padEnd(9)} (${detail})\n`)
+    process.stdout.write(
+      `${ok ? 'ok   ' : 'OLTRE'}  ${name.padEnd(62)} ${(ratio.toFixed(2) + unit).padStart(10)}  ${bound.padEnd(9)} (${detail})\n`
+    )
   }
   return results
 }

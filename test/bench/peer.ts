@@ -5,10 +5,14 @@ import { Type } from '@sinclair/typebox'
 import { Booking, BookingDetailAnswer } from '#schemas/booking.ts'
 
 /*
- * The least that any service doing the same work must do: a bare Fastify, the same SQL prepared by the driver, the same schemas.
- * A process of its own; prints its address.
+ * The least that any service doing the same work must do: a bare Fastify, the same SQL prepared by the driver, the same
+ * schemas. A process of its own; prints its address.
  */
-const sql = postgres(process.env.DATABASE_URL ?? '', { max: Math.max(4, availableParallelism() * 2), onnotice: () => {}, types: { date: asText(1082) } })
+const sql = postgres(process.env.DATABASE_URL ?? '', {
+  max: Math.max(4, availableParallelism() * 2),
+  onnotice: () => {},
+  types: { date: asText(1082) }
+})
 const app = Fastify()
 
 const columns = sql`id, nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_notti, numero_ospiti, idf_gen`
@@ -16,21 +20,27 @@ const stamps = sql`
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
   to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as updated_at`
 
-app.get<{ Params: { id: number } }>('/api/v1/prenotazioni/:id', { schema: { response: { 200: BookingDetailAnswer } } }, async (request, reply) => {
-  const [booking] = await sql`
+app.get<{ Params: { id: number } }>(
+  '/api/v1/prenotazioni/:id',
+  { schema: { response: { 200: BookingDetailAnswer } } },
+  async (request, reply) => {
+    const [booking] = await sql`
     select ${columns}, (
       select coalesce(json_agg(json_build_object('id', o.id, 'nome', o.nome, 'cognome', o.cognome, 'sesso', o.sesso, 'data_nascita', o.data_nascita,
         'tipo_documento', o.tipo_documento, 'numero_documento', o.numero_documento) order by o.indice), '[]')
       from ospiti o where o.prenotazione_id = prenotazioni.id
     ) as ospiti, ${stamps}, versione
     from prenotazioni where id = ${request.params.id}`
-  if (!booking) return reply.callNotFound()
-  return { data: booking }
-})
+    if (!booking) return reply.callNotFound()
+    return { data: booking }
+  }
+)
 
-app.get('/api/v1/prenotazioni', { schema: { response: { 200: Type.Object({ data: Type.Array(Booking) }) } } }, async () => (
-  { data: await sql`select ${columns}, ${stamps} from prenotazioni order by id` }
-))
+app.get(
+  '/api/v1/prenotazioni',
+  { schema: { response: { 200: Type.Object({ data: Type.Array(Booking) }) } } },
+  async () => ({ data: await sql`select ${columns}, ${stamps} from prenotazioni order by id` })
+)
 
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)
 

@@ -36,16 +36,31 @@ export function temporaryFolder (): string {
 }
 
 /** Locanda exactly as `npm start` runs it. Without `databaseUrl` it runs its own PostgreSQL in `dataDir`. */
-export async function startLocanda ({ dataDir, databaseUrl }: { dataDir: string, databaseUrl?: string }): Promise<Running> {
+export async function startLocanda ({
+  dataDir,
+  databaseUrl
+}: {
+  dataDir: string
+  databaseUrl?: string
+}): Promise<Running> {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const port = await freePort()
   const started = performance.now()
   const child = run('sh', ['-c', scripts.start], openSync(join(dataDir, 'server.log'), 'a'), {
-    PORT: String(port), DATA_DIR: dataDir, API_KEY, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, RATE_LIMIT_MAX: '1000000000', RATE_LIMIT_LOGIN_MAX: '1000000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    API_KEY,
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    RATE_LIMIT_MAX: '1000000000',
+    RATE_LIMIT_LOGIN_MAX: '1000000',
+    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
   })
   const url = `http://127.0.0.1:${port}`
-  while (!await isReady(url)) {
-    if (child.exitCode !== null || performance.now() - started > READY_LIMIT_MS) throw new Error(readFileSync(join(dataDir, 'server.log'), 'utf8'))
+  while (!(await isReady(url))) {
+    if (child.exitCode !== null || performance.now() - started > READY_LIMIT_MS) {
+      throw new Error(readFileSync(join(dataDir, 'server.log'), 'utf8'))
+    }
     await sleep(5)
   }
   return describe(child, url, performance.now() - started)
@@ -61,11 +76,16 @@ export async function startPeer (databaseUrl: string): Promise<Running> {
 
 function run (command: string, args: string[], stdout: number | 'pipe', env: Record<string, string>): ChildProcess {
   const path = `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}`
-  return spawn(command, args, { cwd: ROOT, stdio: ['ignore', stdout, 'inherit'], env: { PATH: path, HOME: process.env.HOME, ...env } })
+  return spawn(command, args, {
+    cwd: ROOT,
+    stdio: ['ignore', stdout, 'inherit'],
+    env: { PATH: path, HOME: process.env.HOME, ...env }
+  })
 }
 
 function describe (child: ChildProcess, url: string, readyAfterMs: number): Running {
-  const status = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+  const status = (name: string) =>
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
   return {
     url,
     readyAfterMs,

@@ -27,25 +27,52 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
     const measured = await interleaved(name,
       () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 5, warmUps: 1 })
     const result = atLeast(limit, measured)
-    return { ...result, detail: `${result.detail}; CPU del server ${median(spent.locanda).toFixed(3)} ms contro ${median(spent.peer).toFixed(3)} ms` }
+    return {
+      ...result,
+      detail: `${result.detail}; CPU del server ${median(spent.locanda).toFixed(3)} ms contro ${median(spent.peer).toFixed(3)} ms`
+    }
   }
 }
 
 /** Milliseconds a request under load; the server's processor time a request goes into `spent`. */
-export async function load (server: Running, path: string, spent: number[], headers: Record<string, string> = KEY): Promise<number> {
+export async function load (
+  server: Running,
+  path: string,
+  spent: number[],
+  headers: Record<string, string> = KEY
+): Promise<number> {
   const before = server.cpu()
-  const { requests, duration, non2xx, errors } = await autocannon({ url: server.url + path, connections: CONNECTIONS, duration: SECONDS, headers })
+  const { requests, duration, non2xx, errors } = await autocannon({
+    url: server.url + path,
+    connections: CONNECTIONS,
+    duration: SECONDS,
+    headers
+  })
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests for ${path} failed`)
   spent.push((server.cpu() - before) / requests.total)
-  return duration * 1000 / requests.total
+  return (duration * 1000) / requests.total
 }
 
 /** Latency with many bookings against that with few: it must not depend on how many there are. */
 export async function growth (many: Running, few: Running): Promise<BenchResult[]> {
   const month = `/api/prenotazioni?start=${MONTH.start}&end=${MONTH.end}`
   return [
-    within(1.3, await interleaved('dettaglio: latenza con 1.000.000 / con 1.000', () => latency(many, DETAIL), () => latency(few, DETAIL))),
-    within(1.3, await interleaved('calendario di un mese: latenza con 1.000.000 / con 1.000', () => latency(many, month), () => latency(few, month)))
+    within(
+      1.3,
+      await interleaved(
+        'dettaglio: latenza con 1.000.000 / con 1.000',
+        () => latency(many, DETAIL),
+        () => latency(few, DETAIL)
+      )
+    ),
+    within(
+      1.3,
+      await interleaved(
+        'calendario di un mese: latenza con 1.000.000 / con 1.000',
+        () => latency(many, month),
+        () => latency(few, month)
+      )
+    )
   ]
 }
 

@@ -6,7 +6,8 @@ import { booking, BOOKINGS, CALENDAR, create, fieldsAtFault } from './samples.ts
 
 interface Entry { id: number, title: string, start: string, end: string, url: string }
 
-const answer = (call: TestApp['call'], query: Record<string, string>) => call('GET', `${CALENDAR}?${new URLSearchParams(query)}`)
+const answer = (call: TestApp['call'], query: Record<string, string>) =>
+  call('GET', `${CALENDAR}?${new URLSearchParams(query)}`)
 
 const { call } = await build(t)
 const stay = await create(call, { nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', check_out: '2026-11-24' })
@@ -38,7 +39,14 @@ t.test('one end alone leaves the other open', async (t) => {
 })
 
 t.test('an instant with an offset, or with none, means the day that is written in it', async (t) => {
-  for (const rest of ['T00:00:00+01:00', 'T00:00:00-08:00', 'T00:00:00+0200', 'T00:00:00', 'T00:00', 'T00:00:00.000+14:00']) {
+  for (const rest of [
+    'T00:00:00+01:00',
+    'T00:00:00-08:00',
+    'T00:00:00+0200',
+    'T00:00:00',
+    'T00:00',
+    'T00:00:00.000+14:00'
+  ]) {
     t.notOk(await shown({ start: `2026-11-24${rest}` }), `start ${rest}`)
     t.ok(await shown({ start: `2026-11-23${rest}` }), `start ${rest}`)
     t.notOk(await shown({ end: `2026-11-21${rest}` }), `end ${rest}`)
@@ -48,7 +56,11 @@ t.test('an instant with an offset, or with none, means the day that is written i
 
 t.test('a + that was not percent-encoded is understood', async (t) => {
   t.same((await call('GET', `${CALENDAR}?start=2026-11-01T00:00:00+01:00&end=2026-11-21T00:00:00+01:00`)).json(), [])
-  t.equal((await call('GET', `${CALENDAR}?start=2026-11-01T00:00:00+01:00&end=2026-11-22T00:00:00+01:00`)).json<Entry[]>().length, 1)
+  t.equal(
+    (await call('GET', `${CALENDAR}?start=2026-11-01T00:00:00+01:00&end=2026-11-22T00:00:00+01:00`)).json<Entry[]>()
+      .length,
+    1
+  )
 })
 
 t.test('an instant in UTC means the day it is in Rome', async (t) => {
@@ -59,16 +71,35 @@ t.test('an instant in UTC means the day it is in Rome', async (t) => {
 })
 
 t.test('an end after midnight includes its day', async (t) => {
-  for (const end of ['2026-11-21T00:00:01+01:00', '2026-11-21T23:59:59', '2026-11-21T00:00:00.001+01:00']) t.ok(await shown({ end }), end)
+  for (const end of ['2026-11-21T00:00:01+01:00', '2026-11-21T23:59:59', '2026-11-21T00:00:00.001+01:00']) {
+    t.ok(await shown({ end }), end)
+  }
 })
 
 t.test('FullCalendar\'s other parameters are let through', async (t) => {
-  t.ok(await shown({ start: '2026-11-01T00:00:00+01:00', end: '2026-12-01T00:00:00+01:00', timeZone: 'Europe/Rome', _: '1764000000000' }))
+  t.ok(
+    await shown({
+      start: '2026-11-01T00:00:00+01:00',
+      end: '2026-12-01T00:00:00+01:00',
+      timeZone: 'Europe/Rome',
+      _: '1764000000000'
+    })
+  )
 })
 
 t.test('a bound that is no day or instant is a 400 that names it', async (t) => {
   const wrong = [
-    'oggi', '2026-02-30', '2026-02-30T00:00:00Z', '2026-11-21T24:00:00+01:00', '2026-11-21T10:60:00Z', '2026-11-21T::', '2026-11-21T10', '2026-11-21 10:00', '2026-11', '0000-01-01', ''
+    'oggi',
+    '2026-02-30',
+    '2026-02-30T00:00:00Z',
+    '2026-11-21T24:00:00+01:00',
+    '2026-11-21T10:60:00Z',
+    '2026-11-21T::',
+    '2026-11-21T10',
+    '2026-11-21 10:00',
+    '2026-11',
+    '0000-01-01',
+    ''
   ]
   for (const bound of wrong) {
     t.same(fieldsAtFault(await answer(call, { start: bound })), ['start'], bound)
@@ -82,9 +113,15 @@ t.test('an end before its start is a 400 that names it; an empty span is empty',
 })
 
 t.test('the ends of the calendar are bounds like others', async (t) => {
-  for (const end of ['9999-12-31', '9999-12-31T12:00:00+01:00', '9999-12-31T23:30:00Z', '9999-12-31T23:59:59.999Z']) t.ok(await shown({ start: '0001-01-01', end }), end)
-  for (const start of ['0001-01-01T00:00:00Z', '0500-06-01T12:00:00Z', '0999-12-31T23:30:00Z']) t.ok(await shown({ start }), start)
-  for (const start of ['9999-12-31T23:30:00Z', '9999-12-31T12:00:00+01:00']) t.same((await answer(call, { start, end: '9999-12-31' })).json(), [], start)
+  for (const end of ['9999-12-31', '9999-12-31T12:00:00+01:00', '9999-12-31T23:30:00Z', '9999-12-31T23:59:59.999Z']) {
+    t.ok(await shown({ start: '0001-01-01', end }), end)
+  }
+  for (const start of ['0001-01-01T00:00:00Z', '0500-06-01T12:00:00Z', '0999-12-31T23:30:00Z']) {
+    t.ok(await shown({ start }), start)
+  }
+  for (const start of ['9999-12-31T23:30:00Z', '9999-12-31T12:00:00+01:00']) {
+    t.same((await answer(call, { start, end: '9999-12-31' })).json(), [], start)
+  }
 })
 
 t.test('an unknown parameter is a 400 that names it', async (t) => {

@@ -23,7 +23,15 @@ t.test('a new booking answers 201 with its address and its entity tag', async (t
 
 t.test('a booking reads back as it was created', async (t) => {
   const input = {
-    nome_cognome: 'Zoë Nuñez-Ó Briain 🧳', lingua: 'EN', email: 'zoe@example.com', telefono: '+39 055 000', paese_id: 724, check_in: '2026-12-30', check_out: '2027-01-02', numero_ospiti: 1, idf_gen: 'BK-1'
+    nome_cognome: 'Zoë Nuñez-Ó Briain 🧳',
+    lingua: 'EN',
+    email: 'zoe@example.com',
+    telefono: '+39 055 000',
+    paese_id: 724,
+    check_in: '2026-12-30',
+    check_out: '2027-01-02',
+    numero_ospiti: 1,
+    idf_gen: 'BK-1'
   }
   const created = await create(call, { ...input, numero_notti: undefined })
   t.match(created, { ...input, numero_notti: 3 })
@@ -35,7 +43,11 @@ t.test('optional fields that are absent come back as null', async (t) => {
 })
 
 t.test('optional fields may be given as null', async (t) => {
-  t.match(await create(call, { email: null, telefono: null, idf_gen: null }), { email: null, telefono: null, idf_gen: null })
+  t.match(await create(call, { email: null, telefono: null, idf_gen: null }), {
+    email: null,
+    telefono: null,
+    idf_gen: null
+  })
 })
 
 t.test('created_at and updated_at are the same instant, in UTC with a Z', async (t) => {
@@ -45,7 +57,11 @@ t.test('created_at and updated_at are the same instant, in UTC with a Z', async 
 })
 
 t.test('check_out wins over numero_notti', async (t) => {
-  t.match(await create(call, { check_out: '2026-11-30', numero_notti: 2 }), { check_in: '2026-11-21', check_out: '2026-11-30', numero_notti: 9 })
+  t.match(await create(call, { check_out: '2026-11-30', numero_notti: 2 }), {
+    check_in: '2026-11-21',
+    check_out: '2026-11-30',
+    numero_notti: 9
+  })
 })
 
 t.test('numero_notti alone gives the departure, over the change of clocks too', async (t) => {
@@ -53,7 +69,9 @@ t.test('numero_notti alone gives the departure, over the change of clocks too', 
 })
 
 t.test('the nights are computed from the two days', async (t) => {
-  t.match(await create(call, { check_in: '2024-02-28', check_out: '2024-03-01', numero_notti: undefined }), { numero_notti: 2 })
+  t.match(await create(call, { check_in: '2024-02-28', check_out: '2024-03-01', numero_notti: undefined }), {
+    numero_notti: 2
+  })
 })
 
 t.test('neither check_out nor numero_notti is a 400 that names both', async (t) => {
@@ -77,7 +95,16 @@ t.test('no stay is longer than numero_notti may be, whichever way it is given', 
 })
 
 t.test('a day that the calendar does not have is a 400 that names the field', async (t) => {
-  for (const day of ['2026-02-30', '2025-02-29', '2026-13-01', '2026-00-10', '0000-01-01', '2026-2-3', '2026-11-21T00:00:00Z', '']) {
+  for (const day of [
+    '2026-02-30',
+    '2025-02-29',
+    '2026-13-01',
+    '2026-00-10',
+    '0000-01-01',
+    '2026-2-3',
+    '2026-11-21T00:00:00Z',
+    ''
+  ]) {
     t.same(await refused({ check_in: day }), ['check_in'], `check_in ${day}`)
     t.same(await refused({ check_out: day }), ['check_out'], `check_out ${day}`)
   }
@@ -85,26 +112,50 @@ t.test('a day that the calendar does not have is a 400 that names the field', as
 
 t.test('an unknown field is a 400 that names it, and nothing is stored', async (t) => {
   const before = (await list(call)).length
-  for (const name of ['note', 'id', 'created_at', 'ospiti', 'versione', 'nome_Cognome']) t.same(await refused({ [name]: 1 }), [name])
+  for (const name of ['note', 'id', 'created_at', 'ospiti', 'versione', 'nome_Cognome']) {
+    t.same(await refused({ [name]: 1 }), [name])
+  }
   t.equal((await list(call)).length, before)
 })
 
 t.test('each required field that is missing is a 400 that names it', async (t) => {
-  for (const name of ['nome_cognome', 'lingua', 'paese_id', 'check_in', 'numero_ospiti']) t.same(await refused({ [name]: undefined }), [name])
+  for (const name of ['nome_cognome', 'lingua', 'paese_id', 'check_in', 'numero_ospiti']) {
+    t.same(await refused({ [name]: undefined }), [name])
+  }
 })
 
 t.test('values are taken literally: nothing is coerced', async (t) => {
   const wrong: [string, unknown][] = [
-    ['paese_id', '380'], ['paese_id', null], ['paese_id', true], ['paese_id', 380.5], ['paese_id', [380]], ['numero_notti', '3'], ['numero_notti', null], ['numero_ospiti', '1'],
-    ['numero_ospiti', true], ['nome_cognome', 12], ['nome_cognome', null], ['nome_cognome', ['Anna']], ['lingua', false], ['email', 1], ['telefono', 39055], ['check_in', 20261121],
-    ['check_in', null], ['check_out', null], ['idf_gen', 4711]
+    ['paese_id', '380'],
+    ['paese_id', null],
+    ['paese_id', true],
+    ['paese_id', 380.5],
+    ['paese_id', [380]],
+    ['numero_notti', '3'],
+    ['numero_notti', null],
+    ['numero_ospiti', '1'],
+    ['numero_ospiti', true],
+    ['nome_cognome', 12],
+    ['nome_cognome', null],
+    ['nome_cognome', ['Anna']],
+    ['lingua', false],
+    ['email', 1],
+    ['telefono', 39055],
+    ['check_in', 20261121],
+    ['check_in', null],
+    ['check_out', null],
+    ['idf_gen', 4711]
   ]
-  for (const [name, value] of wrong) t.same(await refused({ [name]: value }), [name], `${name} ${JSON.stringify(value)}`)
+  for (const [name, value] of wrong) {
+    t.same(await refused({ [name]: value }), [name], `${name} ${JSON.stringify(value)}`)
+  }
 })
 
 t.test('numbers below one or beyond their column are a 400 that names the field', async (t) => {
   for (const value of [0, -1, 2_147_483_648, 1e300]) {
-    for (const name of ['paese_id', 'numero_notti', 'numero_ospiti']) t.same(await refused({ [name]: value }), [name], `${name} ${value}`)
+    for (const name of ['paese_id', 'numero_notti', 'numero_ospiti']) {
+      t.same(await refused({ [name]: value }), [name], `${name} ${value}`)
+    }
   }
 })
 
@@ -113,7 +164,9 @@ t.test('any positive paese_id is accepted', async (t) => {
 })
 
 t.test('texts are bounded, a name is not blank, and control characters are refused', async (t) => {
-  for (const nome_cognome of ['', '   ', 'a'.repeat(201), 'Anna\u0000', 'Anna\nBianchi', '\u007f']) t.same(await refused({ nome_cognome }), ['nome_cognome'])
+  for (const nome_cognome of ['', '   ', 'a'.repeat(201), 'Anna\u0000', 'Anna\nBianchi', '\u007f']) {
+    t.same(await refused({ nome_cognome }), ['nome_cognome'])
+  }
   t.match(await create(call, { nome_cognome: '🧳'.repeat(200) }), { nome_cognome: '🧳'.repeat(200) })
   t.same(await refused({ telefono: '1'.repeat(51) }), ['telefono'])
   t.same(await refused({ idf_gen: 'x'.repeat(101) }), ['idf_gen'])
@@ -121,12 +174,19 @@ t.test('texts are bounded, a name is not blank, and control characters are refus
 })
 
 t.test('lingua is two upper-case letters', async (t) => {
-  for (const lingua of ['it', 'ITA', 'I', '', 'I1', 'IT\n']) t.same(await refused({ lingua }), ['lingua'], JSON.stringify(lingua))
+  for (const lingua of ['it', 'ITA', 'I', '', 'I1', 'IT\n']) {
+    t.same(await refused({ lingua }), ['lingua'], JSON.stringify(lingua))
+  }
 })
 
 t.test('a body that is not a JSON object is a 400', async (t) => {
   for (const payload of ['', '{', 'null', '[]', '"x"', '{"__proto__": {"nome_cognome": "x"}}']) {
-    const { statusCode } = await app.inject({ method: 'POST', url: BOOKINGS, headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, payload })
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: BOOKINGS,
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+      payload
+    })
     t.equal(statusCode, 400, payload)
   }
 })

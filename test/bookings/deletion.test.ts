@@ -58,7 +58,8 @@ t.test('the guests go with their booking', async (t) => {
   await saveGuests(call, Number(gone), guests(2))
   await saveGuests(call, Number(kept), guests(1))
   await erase([gone])
-  const rows = await app.sql`select prenotazione_id from ospiti where prenotazione_id in ${app.sql([Number(gone), Number(kept)])}`
+  const rows =
+    await app.sql`select prenotazione_id from ospiti where prenotazione_id in ${app.sql([Number(gone), Number(kept)])}`
   t.same(rows.map((row) => row.prenotazione_id), [kept])
 })
 
@@ -77,7 +78,15 @@ for (const stato of ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificar
 }
 
 t.test('a booking whose submission is closed goes, and its record in the ledger stays', async (t) => {
-  for (const stato of ['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'ricevuto', 'depositato_altrove', 'annullato']) {
+  for (const stato of [
+    'acquisito',
+    'parziale',
+    'rifiutato',
+    'non_inviato',
+    'ricevuto',
+    'depositato_altrove',
+    'annullato'
+  ]) {
     const [id] = await some(1)
     await submission(Number(id), stato)
     t.same((await erase([id])).json<Answer>().deleted, [id], stato)
@@ -95,7 +104,9 @@ t.test('ids are whole positive numbers in a list of at most 10,000', async (t) =
   const [id] = await some(1)
   t.same(fieldsAtFault(await erase(undefined)), ['ids'])
   t.same(fieldsAtFault(await erase(id)), ['ids'])
-  for (const wrong of ['1', 0, -1, 1.5, null, 2_147_483_648]) t.same(fieldsAtFault(await erase([id, wrong])), ['ids[1]'], String(wrong))
+  for (const wrong of ['1', 0, -1, 1.5, null, 2_147_483_648]) {
+    t.same(fieldsAtFault(await erase([id, wrong])), ['ids[1]'], String(wrong))
+  }
   t.same(fieldsAtFault(await erase(Array.from({ length: 10_001 }, (_, index) => index + 1_000_000))), ['ids'])
   t.same(fieldsAtFault(await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [id], tutte: true })), ['tutte'])
   t.same(await existing([Number(id)]), [id])

@@ -4,7 +4,8 @@ import { BOOKINGS, create, guests, read, saveGuests } from './samples.ts'
 
 const { call } = await build(t)
 
-const detail = (id: number | string, headers?: Record<string, string>) => call('GET', `${BOOKINGS}/${id}`, undefined, headers)
+const detail = (id: number | string, headers?: Record<string, string>) =>
+  call('GET', `${BOOKINGS}/${id}`, undefined, headers)
 const tagOf = async (id: number) => String((await detail(id)).headers.etag)
 
 t.test('a missing booking is a 404 in the contract\'s words', async (t) => {
@@ -25,11 +26,32 @@ t.test('an id that no booking can have is a 400 that names it', async (t) => {
 
 t.test('the guests are shown in the order of their list, with the contract\'s fields', async (t) => {
   const { id } = await create(call, { numero_ospiti: 12 })
-  await saveGuests(call, id, guests(12, { sesso: 'F', data_nascita: '1985-04-12', tipo_documento: 'IDELE', numero_documento: 'CA00000AA', cittadinanza: '100000100' }))
+  await saveGuests(
+    call,
+    id,
+    guests(12, {
+      sesso: 'F',
+      data_nascita: '1985-04-12',
+      tipo_documento: 'IDELE',
+      numero_documento: 'CA00000AA',
+      cittadinanza: '100000100'
+    })
+  )
   const { ospiti } = await read(call, id)
   t.same(ospiti.map(({ nome }) => nome), guests(12).map(({ nome }) => nome))
   const [first] = ospiti
-  t.same({ ...first, id: 0 }, { id: 0, nome: 'Nome 0', cognome: 'Prova', sesso: 'F', data_nascita: '1985-04-12', tipo_documento: 'IDELE', numero_documento: 'CA00000AA' })
+  t.same(
+    { ...first, id: 0 },
+    {
+      id: 0,
+      nome: 'Nome 0',
+      cognome: 'Prova',
+      sesso: 'F',
+      data_nascita: '1985-04-12',
+      tipo_documento: 'IDELE',
+      numero_documento: 'CA00000AA'
+    }
+  )
 })
 
 t.test('a booking without guests has an empty list', async (t) => {
@@ -76,7 +98,9 @@ t.test('If-None-Match with another tag gives the booking', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   await saveGuests(call, id, guests(1))
-  for (const header of [tag, '"x"', '', `${tag}x`, 'W/']) t.equal((await detail(id, { 'if-none-match': header })).statusCode, 200, header)
+  for (const header of [tag, '"x"', '', `${tag}x`, 'W/']) {
+    t.equal((await detail(id, { 'if-none-match': header })).statusCode, 200, header)
+  }
 })
 
 t.test('no cache keeps a booking', async (t) => {

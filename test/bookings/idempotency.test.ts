@@ -5,7 +5,8 @@ import { booking, BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuest
 
 const { app, call, token } = await build(t)
 
-const post = (key: string, changes: Record<string, unknown> = {}) => call('POST', BOOKINGS, booking(changes), { 'idempotency-key': key })
+const post = (key: string, changes: Record<string, unknown> = {}) =>
+  call('POST', BOOKINGS, booking(changes), { 'idempotency-key': key })
 const count = async () => (await list(call)).length
 
 t.test('the same key and body give the stored answer, and one booking', async (t) => {
@@ -31,7 +32,9 @@ t.test('ten requests at once with one key make one booking', async (t) => {
     const created = answers.filter(({ statusCode }) => statusCode === 201)
     t.ok(created.length >= 1)
     t.equal(new Set(created.map(({ body }) => body)).size, 1)
-    for (const answer of answers.filter((each) => !created.includes(each))) t.match(answer.json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    for (const answer of answers.filter((each) => !created.includes(each))) {
+      t.match(answer.json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    }
     t.equal((await post(`insieme-${round}`)).body, created[0]?.body)
     t.equal(await count(), before + 1)
   }
@@ -54,9 +57,13 @@ t.test('the same key at another address is a 422', async (t) => {
 
 t.test('two callers do not share their keys', async (t) => {
   const before = await count()
-  const as = async (name: string) => await app.inject({
-    method: 'POST', url: BOOKINGS, headers: { authorization: `Bearer ${await token({ name })}`, 'idempotency-key': 'comune' }, payload: booking({ nome_cognome: name })
-  })
+  const as = async (name: string) =>
+    await app.inject({
+      method: 'POST',
+      url: BOOKINGS,
+      headers: { authorization: `Bearer ${await token({ name })}`, 'idempotency-key': 'comune' },
+      payload: booking({ nome_cognome: name })
+    })
   const answers = [await post('comune'), await as('operatore-1'), await as('operatore-2')]
   t.same(answers.map(({ statusCode }) => statusCode), [201, 201, 201])
   t.equal(await count(), before + 3)

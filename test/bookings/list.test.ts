@@ -4,25 +4,35 @@ import { BOOKINGS, create, fieldsAtFault, list } from './samples.ts'
 
 const { app, call } = await build(t)
 const given = [
-  { nome_cognome: 'Anna Bianchi', email: 'anna@example.com', idf_gen: 'BK-100%', check_in: '2026-11-01', paese_id: 380 },
+  {
+    nome_cognome: 'Anna Bianchi',
+    email: 'anna@example.com',
+    idf_gen: 'BK-100%',
+    check_in: '2026-11-01',
+    paese_id: 380
+  },
   { nome_cognome: 'Bruno Rossi', email: null, idf_gen: 'BK_200', check_in: '2026-11-02', paese_id: 276 },
-  { nome_cognome: 'Carla d\'Aosta', email: 'carla_d@example.org', idf_gen: null, check_in: '2026-11-03', paese_id: 380 },
+  { nome_cognome: "Carla d'Aosta", email: 'carla_d@example.org', idf_gen: null, check_in: '2026-11-03', paese_id: 380 },
   { nome_cognome: 'Dörte \\ Müller', email: null, idf_gen: 'BKX200', check_in: '2026-11-03', paese_id: 276 }
 ]
-const [anna, bruno, carla, doerte] = await Promise.all(given.map((each) => create(call, each))).then((all) => all.map(({ id }) => id))
+const [anna, bruno, carla, doerte] = await Promise.all(given.map((each) => create(call, each))).then((all) =>
+  all.map(({ id }) => id)
+)
 
 /** The ids that a query finds, in no particular order. */
 async function found (query: Record<string, string>): Promise<number[]> {
   return (await list(call, `?${new URLSearchParams(query)}`)).map(({ id }) => id).sort((a, b) => a - b)
 }
 const ids = (...wanted: (number | undefined)[]) => wanted.map(Number).sort((a, b) => a - b)
-const fault = async (query: Record<string, string>) => fieldsAtFault(await call('GET', `${BOOKINGS}?${new URLSearchParams(query)}`))
+const fault = async (query: Record<string, string>) =>
+  fieldsAtFault(await call('GET', `${BOOKINGS}?${new URLSearchParams(query)}`))
 
 t.test('without a query the list is all bookings, by id, each as its detail shows it', async (t) => {
   const all = await list(call)
   t.same(all.map(({ id }) => id), ids(anna, bruno, carla, doerte))
   for (const each of all) {
-    const { ospiti: _, ...rest } = (await call('GET', `${BOOKINGS}/${each.id}`)).json<{ data: { ospiti: unknown } }>().data
+    const { ospiti: _, ...rest } = (await call('GET', `${BOOKINGS}/${each.id}`)).json<{ data: { ospiti: unknown } }>()
+      .data
     t.same(each, rest)
   }
 })
@@ -111,7 +121,13 @@ t.test('a cursor of another order, or one that is not ours, is a 400 that names 
 
 t.test('a parameter that is unknown, repeated or no value of its kind is a 400 that names it', async (t) => {
   const wrong = {
-    ordina: 'id', sort: 'nome_cognome', check_in_da: '2026-02-30', check_in_a: 'ieri', paese_id: '0', updated_since: '2026-01-01', q: ''
+    ordina: 'id',
+    sort: 'nome_cognome',
+    check_in_da: '2026-02-30',
+    check_in_a: 'ieri',
+    paese_id: '0',
+    updated_since: '2026-01-01',
+    q: ''
   }
   for (const [name, value] of Object.entries(wrong)) t.same(await fault({ [name]: value }), [name])
   t.same(await fault({ updated_since: '2026-01-01T00:00:00+23:00' }), ['updated_since'])

@@ -8,7 +8,11 @@ type Call = TestApp['call']
 type Sort = typeof BOOKING_SORTS[number]
 
 /** Follows the links from the first page to the last; `between` runs before each page but the first. */
-async function pages (call: Call, query: Record<string, string>, between: () => Promise<unknown> = async () => {}): Promise<Booking[][]> {
+async function pages (
+  call: Call,
+  query: Record<string, string>,
+  between: () => Promise<unknown> = async () => {}
+): Promise<Booking[][]> {
   const found: Booking[][] = []
   let next: string | undefined = `${BOOKINGS}?${new URLSearchParams(query)}`
   while (next !== undefined) {
@@ -31,21 +35,29 @@ const ids = (bookings: readonly Booking[]) => bookings.map(({ id }) => id)
 
 t.test('thirty bookings with many ties', async (t) => {
   const { app, call } = await build(t)
-  for (let index = 0; index < 30; index++) await create(call, { check_in: `2026-11-${10 + index * 7 % 5}`, paese_id: 1 + index % 2 })
+  for (let index = 0; index < 30; index++) {
+    await create(call, { check_in: `2026-11-${10 + ((index * 7) % 5)}`, paese_id: 1 + (index % 2) })
+  }
   // Several rows share each instant, in an order of its own.
   await app.sql`update prenotazioni set updated_at = timestamptz '2026-01-01 00:00:00.5+00' + interval '1 millisecond' * (id * 11 % 7)`
   const all = await list(call)
 
   for (const sort of BOOKING_SORTS) {
-    t.test(`sorted by ${sort}, the whole list is in order and equals its pages joined, whatever their size`, async (t) => {
-      const whole = await list(call, `?sort=${sort}`)
-      t.same(whole, ordered(all, sort))
-      await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 31 }), async (limit) => {
-        const found = await pages(call, { sort, limit: String(limit) })
-        t.same(found.flat(), whole)
-        t.ok(found.slice(0, -1).every((page) => page.length === limit))
-      }), { numRuns: 6 })
-    })
+    t.test(
+      `sorted by ${sort}, the whole list is in order and equals its pages joined, whatever their size`,
+      async (t) => {
+        const whole = await list(call, `?sort=${sort}`)
+        t.same(whole, ordered(all, sort))
+        await fc.assert(
+          fc.asyncProperty(fc.integer({ min: 1, max: 31 }), async (limit) => {
+            const found = await pages(call, { sort, limit: String(limit) })
+            t.same(found.flat(), whole)
+            t.ok(found.slice(0, -1).every((page) => page.length === limit))
+          }),
+          { numRuns: 6 }
+        )
+      }
+    )
   }
 
   t.test('a filter holds on every page', async (t) => {
@@ -55,19 +67,32 @@ t.test('thirty bookings with many ties', async (t) => {
 
   t.test('a cursor alone has pages of a hundred', async (t) => {
     const response = await call('GET', `${BOOKINGS}?limit=10`)
-    const cursor = new URL(/<(.+)>/.exec(String(response.headers.link))?.[1] ?? '', 'http://localhost').searchParams.get('cursor')
+    const cursor = new URL(
+      /<(.+)>/.exec(String(response.headers.link))?.[1] ?? '',
+      'http://localhost'
+    ).searchParams.get('cursor')
     t.same(ids(await list(call, `?cursor=${cursor}`)), ids(all).slice(10))
   })
 
   for (const sort of BOOKING_SORTS) {
-    t.test(`sorted by ${sort}, bookings that arrive between two pages neither repeat nor hide the others`, async (t) => {
-      const before = ids(await list(call, `?sort=${sort}`))
-      const found = ids((await pages(call, { sort, limit: '7' }, async () => {
-        for (const day of [10, 12, 14]) await create(call, { check_in: `2026-11-${day}` })
-      })).flat())
-      t.equal(new Set(found).size, found.length)
-      t.same(found.filter((id) => before.includes(id)), before)
-    })
+    t.test(
+      `sorted by ${sort}, bookings that arrive between two pages neither repeat nor hide the others`,
+      async (t) => {
+        const before = ids(await list(call, `?sort=${sort}`))
+        const found = ids(
+          (
+            await pages(call, { sort, limit: '7' }, async () => {
+              for (const day of [10, 12, 14]) await create(call, { check_in: `2026-11-${day}` })
+            })
+          ).flat()
+        )
+        t.equal(new Set(found).size, found.length)
+        t.same(
+          found.filter((id) => before.includes(id)),
+          before
+        )
+      }
+    )
   }
 
   t.test('bookings deleted between two pages, that of the cursor too, hide no other', async (t) => {
@@ -92,7 +117,10 @@ t.test('2,500 bookings come back whole and in order', async (t) => {
   t.same(ids(all), Array.from({ length: 2500 }, (_, index) => index + 1))
   t.same(ids(await list(call, '?sort=-check_in')), ids(ordered(all, '-check_in')))
   t.same(ids((await pages(call, { sort: 'check_in', limit: '1000' })).flat()), ids(ordered(all, 'check_in')))
-  t.equal((await list(call, '?check_in_a=2026-05-01')).length, all.filter(({ check_in }) => check_in <= '2026-05-01').length)
+  t.equal(
+    (await list(call, '?check_in_a=2026-05-01')).length,
+    all.filter(({ check_in }) => check_in <= '2026-05-01').length
+  )
 })
 
 t.test('a list of exactly one batch, and an empty one, are well-formed', async (t) => {

@@ -11,7 +11,15 @@ export const CALENDAR = '/api/prenotazioni'
 
 /** A booking to create, with changes; undefined leaves a field out. */
 export function booking (changes: Record<string, unknown> = {}): object {
-  return { nome_cognome: 'Anna Bianchi', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 2, ...changes }
+  return {
+    nome_cognome: 'Anna Bianchi',
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: '2026-11-21',
+    numero_notti: 3,
+    numero_ospiti: 2,
+    ...changes
+  }
 }
 
 export async function create (call: Call, changes: Record<string, unknown> = {}): Promise<Booking> {

@@ -31,15 +31,26 @@ t.test('check says that the service is reached, and in which mode', async (t) =>
   const { code, stdout, stderr } = await run(['alloggiati', 'check'])
   t.equal(code, 0, stderr)
   t.match(stdout, /^Connessione ad Alloggiati Web riuscita \(sandbox: http:\/\/127\.0\.0\.1:\d+\/[^\n]*\)\n$/)
-  t.match(JSON.parse((await run(['--json', 'alloggiati', 'check'])).stdout), { connected: true, endpoint: String, modalita: 'sandbox' })
+  t.match(JSON.parse((await run(['--json', 'alloggiati', 'check'])).stdout), {
+    connected: true,
+    endpoint: String,
+    modalita: 'sandbox'
+  })
 })
 
 t.test('check of a service that is not there ends with 1 and the reason', async (t) => {
   const other = await site(t, { ALLOGGIATI_MODE: 'production' })
   const { act, keep } = user(t)
   keep({ url: other.url, key: API_KEY })
-  t.same(await act(['alloggiati', 'check']), { code: 1, stdout: '', stderr: 'Errore: Credenziali Alloggiati Web non configurate\n' })
-  t.match(errorOf(await act(['alloggiati', 'check', '--json'])), { codice: 'CREDENZIALI_MANCANTI', risposta: { connected: false } })
+  t.same(await act(['alloggiati', 'check']), {
+    code: 1,
+    stdout: '',
+    stderr: 'Errore: Credenziali Alloggiati Web non configurate\n'
+  })
+  t.match(errorOf(await act(['alloggiati', 'check', '--json'])), {
+    codice: 'CREDENZIALI_MANCANTI',
+    risposta: { connected: false }
+  })
 })
 
 t.test('valida takes a file, or standard input, and tells warnings without minding them', async (t) => {
@@ -49,14 +60,20 @@ t.test('valida takes a file, or standard input, and tells warnings without mindi
     await run(['alloggiati', 'valida', '-'], { input: JSON.stringify(good) })
   ]) {
     t.equal(code, 0, stderr)
-    t.match(stdout, /^Le schedine sono valide\.\n\nAvvisi:\nOSPITE {2}CAMPO {2}MESSAGGIO\n {5}2 {2}nome {3}Il nome viene comunicato come «JURGEN»\n$/)
+    t.match(
+      stdout,
+      /^Le schedine sono valide\.\n\nAvvisi:\nOSPITE {2}CAMPO {2}MESSAGGIO\n {5}2 {2}nome {3}Il nome viene comunicato come «JURGEN»\n$/
+    )
   }
 })
 
 t.test('valida ends with 5 where there are errors, and names guests from 1', async (t) => {
   const { code, stdout, stderr } = await act(['alloggiati', 'valida', file(bad)])
   t.equal(code, 5)
-  t.match(stdout, /^Le schedine contengono errori:\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}[^\n]+\n$/)
+  t.match(
+    stdout,
+    /^Le schedine contengono errori:\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}[^\n]+\n$/
+  )
   t.equal(stderr, '')
   const json = await act(['--json', 'alloggiati', 'valida', file(bad)])
   t.equal(json.code, 5)
@@ -65,23 +82,46 @@ t.test('valida ends with 5 where there are errors, and names guests from 1', asy
 })
 
 t.test('valida takes what is stored of a booking', async (t) => {
-  t.same(await act(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), { code: 0, stdout: 'Le schedine sono valide.\n', stderr: '' })
-  t.match(JSON.parse((await act(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id)])).stdout), { valid: true, soggiorno: { id: stored.id } })
+  t.same(await act(['alloggiati', 'valida', '--prenotazione', String(stored.id)]), {
+    code: 0,
+    stdout: 'Le schedine sono valide.\n',
+    stderr: ''
+  })
+  t.match(JSON.parse((await act(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id)])).stdout), {
+    valid: true,
+    soggiorno: { id: stored.id }
+  })
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', String(empty.id)])).code, 5)
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
 t.test('an apartment is passed on', async (t) => {
-  const { stdout } = await act(['alloggiati', 'valida', '--json', '--prenotazione', String(stored.id), '--appartamento', '7'])
+  const { stdout } = await act([
+    'alloggiati',
+    'valida',
+    '--json',
+    '--prenotazione',
+    String(stored.id),
+    '--appartamento',
+    '7'
+  ])
   t.match(JSON.parse(stdout), { soggiorno: { id_appartamento: 7 } })
 })
 
 t.test('a test of good records ends with 0 and registers nothing, whatever the file says', async (t) => {
   const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
   t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
-  t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), { code: 0, stdout: says, stderr: '' })
+  t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), {
+    code: 0,
+    stdout: says,
+    stderr: ''
+  })
   t.equal((await run(['alloggiati', 'invio', '--test', file({ ...good, testMode: false })])).stdout, says)
-  t.match(JSON.parse((await run(['--json', 'alloggiati', 'invio', '--test', file(good)])).stdout), { success: true, ricevuta: '', dettagli: { metodo: 'Test' } })
+  t.match(JSON.parse((await run(['--json', 'alloggiati', 'invio', '--test', file(good)])).stdout), {
+    success: true,
+    ricevuta: '',
+    dettagli: { metodo: 'Test' }
+  })
 })
 
 t.test('a test of what is stored of a booking registers nothing', async (t) => {
@@ -94,46 +134,61 @@ t.test('a test of what is stored of a booking registers nothing', async (t) => {
 t.test('a test of bad records ends with 5 and names them', async (t) => {
   const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', file(bad)])
   t.equal(code, 5)
-  t.match(stdout, /^Le schedine contengono errori e non sono state inviate\.\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}/)
+  t.match(
+    stdout,
+    /^Le schedine contengono errori e non sono state inviate\.\nOSPITE {2}CAMPO {14}MESSAGGIO\n {5}2 {2}provincia_nascita {2}/
+  )
   t.equal(stderr, '')
   const json = await act(['--json', 'alloggiati', 'invio', '--test', file(bad)])
   t.equal(json.code, 5)
   t.match(JSON.parse(json.stdout), { success: false, codice: 'VALIDAZIONE', errors: [{ ospite: 1 }] })
 })
 
-t.test('a test that the police refuses ends with 5 and says what of whom; one that it does not answer ends with 1', async (t) => {
-  const police = await standIn(t)
-  police.on.Test = answer(rowsReply('Test', [true, false]))
-  const real = await site(t, productionEnviron(police))
-  const { act, keep } = user(t)
-  keep({ url: real.url, key: API_KEY })
-  const schedine = file(invio([guestNo(1), guestNo(2)]))
-  const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', schedine])
-  t.equal(code, 5, stderr)
-  t.match(stdout, /^Il servizio ha rifiutato una o più schedine\.\nOSPITE {2}ESITO {6}MESSAGGIO\n {5}1 {2}valida\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: /)
+t.test(
+  'a test that the police refuses ends with 5 and says what of whom; one that it does not answer ends with 1',
+  async (t) => {
+    const police = await standIn(t)
+    police.on.Test = answer(rowsReply('Test', [true, false]))
+    const real = await site(t, productionEnviron(police))
+    const { act, keep } = user(t)
+    keep({ url: real.url, key: API_KEY })
+    const schedine = file(invio([guestNo(1), guestNo(2)]))
+    const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', schedine])
+    t.equal(code, 5, stderr)
+    t.match(
+      stdout,
+      /^Il servizio ha rifiutato una o più schedine\.\nOSPITE {2}ESITO {6}MESSAGGIO\n {5}1 {2}valida\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: /
+    )
 
-  await police.stop()
-  const unanswered = await act(['alloggiati', 'invio', '--test', schedine])
-  t.match(unanswered, { code: 1, stdout: '', stderr: /^Errore: Servizio Alloggiati Web non raggiungibile[^\n]*\n$/ })
-  t.same(police.callsOf('Send'), [])
-})
+    await police.stop()
+    const unanswered = await act(['alloggiati', 'invio', '--test', schedine])
+    t.match(unanswered, { code: 1, stdout: '', stderr: /^Errore: Servizio Alloggiati Web non raggiungibile[^\n]*\n$/ })
+    t.same(police.callsOf('Send'), [])
+  }
+)
 
-t.test('a file that cannot be used is said in one line: 1 when it cannot be read, 2 when it is no JSON object', async (t) => {
-  const cases: [path: string, code: number, says: string][] = [
-    [join(folder, 'nessuno.json'), 1, 'nessuno.json'], [folder, 1, 'EISDIR'],
-    [file('{"ospiti": CANARY', 'rotto.json'), 2, 'rotto.json'], [file('[]', 'lista.json'), 2, 'lista.json'], [file('', 'vuoto.json'), 2, 'vuoto.json']
-  ]
-  for (const [path, expected, says] of cases) {
-    for (const command of [['valida'], ['invio', '--test']]) {
-      const { code, stdout, stderr } = await act(['alloggiati', ...command, path])
-      t.equal(code, expected, path)
-      t.equal(stdout, '')
-      t.match(stderr, /^Errore: [^\n]+\n$/)
-      t.match(stderr, says)
-      t.notMatch(stderr, 'CANARY')
+t.test(
+  'a file that cannot be used is said in one line: 1 when it cannot be read, 2 when it is no JSON object',
+  async (t) => {
+    const cases: [path: string, code: number, says: string][] = [
+      [join(folder, 'nessuno.json'), 1, 'nessuno.json'],
+      [folder, 1, 'EISDIR'],
+      [file('{"ospiti": CANARY', 'rotto.json'), 2, 'rotto.json'],
+      [file('[]', 'lista.json'), 2, 'lista.json'],
+      [file('', 'vuoto.json'), 2, 'vuoto.json']
+    ]
+    for (const [path, expected, says] of cases) {
+      for (const command of [['valida'], ['invio', '--test']]) {
+        const { code, stdout, stderr } = await act(['alloggiati', ...command, path])
+        t.equal(code, expected, path)
+        t.equal(stdout, '')
+        t.match(stderr, /^Errore: [^\n]+\n$/)
+        t.match(stderr, says)
+        t.notMatch(stderr, 'CANARY')
+      }
     }
   }
-})
+)
 
 t.test('a file that is not of the contract ends with 1 and names the field', async (t) => {
   for (const command of [['valida'], ['invio', '--test']]) {

@@ -17,7 +17,14 @@ t.test('a server that is not there ends with 4 and one line, whatever the comman
   const { run, act, keep } = user(t)
   const url = `http://127.0.0.1:${await freePort()}`
   keep({ url, key: KEY })
-  for (const args of [LIST, ['prenotazioni', 'show', '1'], ['alloggiati', 'check'], ['login', '--email', 'anna@example.com'], ['key', '--email', 'anna@example.com'], ['logout']]) {
+  for (const args of [
+    LIST,
+    ['prenotazioni', 'show', '1'],
+    ['alloggiati', 'check'],
+    ['login', '--email', 'anna@example.com'],
+    ['key', '--email', 'anna@example.com'],
+    ['logout']
+  ]) {
     const { code, stdout, stderr } = await act(args, { env: { LOCANDA_PASSWORD: 'CANARY-password' } })
     t.equal(code, 4, args.join(' '))
     t.equal(stdout, '')
@@ -41,7 +48,12 @@ t.test('a key that the server does not take ends with 3 and the same advice', as
   const { act, keep } = user(t)
   for (const key of ['nessuna-chiave-0123456789', `${API_KEY}x`]) {
     keep({ url, key })
-    for (const args of [LIST, ['prenotazioni', 'show', '1'], ['alloggiati', 'check'], ['alloggiati', 'valida', '--prenotazione', '1']]) {
+    for (const args of [
+      LIST,
+      ['prenotazioni', 'show', '1'],
+      ['alloggiati', 'check'],
+      ['alloggiati', 'valida', '--prenotazione', '1']
+    ]) {
       const { code, stdout, stderr } = await act(args)
       t.equal(code, 3, args.join(' '))
       t.equal(stdout, '')
@@ -53,7 +65,11 @@ t.test('a key that the server does not take ends with 3 and the same advice', as
 
 t.test('the address: --url, else LOCANDA_URL, else the stored one', async (t) => {
   const { act, keep } = user(t)
-  const [first, second, third] = [await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }), await standIn(t, {}), await standIn(t, {})]
+  const [first, second, third] = [
+    await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
+    await standIn(t, {}),
+    await standIn(t, {})
+  ]
   keep({ url: `${first.url}/`, key: KEY })
   t.equal((await act(LIST)).code, 0)
   t.equal((await act(LIST, { env: { LOCANDA_URL: '' } })).code, 0)
@@ -65,7 +81,10 @@ t.test('the address: --url, else LOCANDA_URL, else the stored one', async (t) =>
 
 t.test('the key goes to the address that it is stored for, and to no other', async (t) => {
   const { act, keep } = user(t)
-  const [own, other] = [await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }), await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })]
+  const [own, other] = [
+    await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
+    await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
+  ]
   keep({ url: own.url, key: KEY })
   for (const url of [other.url, own.url.replace('127.0.0.1', 'localhost'), `${own.url}/altro`]) {
     for (const args of [LIST, ['logout'], ['alloggiati', 'check']]) {
@@ -84,7 +103,9 @@ t.test('a redirect is not followed: the key stays where it is', async (t) => {
   const { act, keep } = user(t)
   const other = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
   for (const status of [301, 302, 307, 308]) {
-    const own = await standIn(t, { 'GET /api/v1/prenotazioni': { status, headers: { location: `${other.url}/api/v1/prenotazioni` } } })
+    const own = await standIn(t, {
+      'GET /api/v1/prenotazioni': { status, headers: { location: `${other.url}/api/v1/prenotazioni` } }
+    })
     keep({ url: own.url, key: KEY })
     const { code, stdout, stderr } = await act(LIST)
     t.equal(code, 1)
@@ -97,8 +118,15 @@ t.test('a redirect is not followed: the key stays where it is', async (t) => {
 t.test('answers that are not of this service end with 1 and one line', async (t) => {
   const { act, keep } = user(t)
   for (const reply of [
-    { body: '<html>Benvenuti</html>' }, { body: '' }, { body: '[]' }, { body: 'null' }, { body: {} }, { status: 502, body: '<html>Bad Gateway</html>' }, { status: 404, body: 'no' },
-    { status: 500, body: 'null' }, { status: 403, body: { error: 7 } }
+    { body: '<html>Benvenuti</html>' },
+    { body: '' },
+    { body: '[]' },
+    { body: 'null' },
+    { body: {} },
+    { status: 502, body: '<html>Bad Gateway</html>' },
+    { status: 404, body: 'no' },
+    { status: 500, body: 'null' },
+    { status: 403, body: { error: 7 } }
   ]) {
     const { url } = await standIn(t, { 'GET /api/v1/prenotazioni': reply })
     keep({ url, key: KEY })
@@ -115,7 +143,19 @@ t.test('what a server says cannot steer the terminal', async (t) => {
   const hostile = 'Anna\u001b[2J\u009b31m\r\nErrore: finto\u202e'
   const { url } = await standIn(t, {
     'GET /api/v1/prenotazioni': {
-      body: { data: [{ id: 1, check_in: hostile, check_out: hostile, numero_notti: 1, numero_ospiti: 1, nome_cognome: hostile, idf_gen: hostile }] }
+      body: {
+        data: [
+          {
+            id: 1,
+            check_in: hostile,
+            check_out: hostile,
+            numero_notti: 1,
+            numero_ospiti: 1,
+            nome_cognome: hostile,
+            idf_gen: hostile
+          }
+        ]
+      }
     },
     'GET /api/v1/prenotazioni/1': { status: 404, body: { error: hostile, codice: 'X' } }
   })
@@ -128,19 +168,27 @@ t.test('what a server says cannot steer the terminal', async (t) => {
   t.notMatch(listed.stdout + refused.stderr, /[^\P{Cc}\n]|\u202e/u)
 })
 
-t.test('a certificate that cannot be verified ends with 4, and verification cannot be turned off', { skip }, async (t) => {
-  const { run, keep } = user(t)
-  const { url, received } = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }, own)
-  keep({ url, key: KEY })
-  const { code, stderr } = await run(LIST)
-  t.equal(code, 4)
-  t.match(stderr, /\(certificato non valido: [A-Z_]+\)\n$/)
-  const careless = await run(LIST, { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
-  t.equal(careless.code, 2)
-  t.match(careless.stderr, /^Errore: NODE_TLS_REJECT_UNAUTHORIZED=0 [^\n]+\n$/)
-  t.same(received, [])
-  t.equal((await run(LIST, { env: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } })).code, 0, 'an authority of one\'s own can be named')
-})
+t.test(
+  'a certificate that cannot be verified ends with 4, and verification cannot be turned off',
+  { skip },
+  async (t) => {
+    const { run, keep } = user(t)
+    const { url, received } = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }, own)
+    keep({ url, key: KEY })
+    const { code, stderr } = await run(LIST)
+    t.equal(code, 4)
+    t.match(stderr, /\(certificato non valido: [A-Z_]+\)\n$/)
+    const careless = await run(LIST, { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
+    t.equal(careless.code, 2)
+    t.match(careless.stderr, /^Errore: NODE_TLS_REJECT_UNAUTHORIZED=0 [^\n]+\n$/)
+    t.same(received, [])
+    t.equal(
+      (await run(LIST, { env: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } })).code,
+      0,
+      "an authority of one's own can be named"
+    )
+  }
+)
 
 t.test('https to a server that speaks http is said as such', async (t) => {
   const { run, keep } = user(t)

@@ -14,7 +14,7 @@ const LOGIN = ['login', '--email', EMAIL]
 const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
 const LIST = ['prenotazioni', 'list']
 
-t.test('login keeps a key that works, in a file of the user\'s alone, and shows neither key nor password', async (t) => {
+t.test("login keeps a key that works, in a file of the user's alone, and shows neither key nor password", async (t) => {
   const { run, file, kept } = user(t)
   const { code, stdout, stderr } = await run([...LOGIN, '--url', url], { input: `${PASSWORD}\n` })
   t.equal(code, 0, stderr)
@@ -47,7 +47,9 @@ t.test('with --json login says what it keeps but the key', async (t) => {
 
 t.test('the password is the first line of standard input, or LOCANDA_PASSWORD', async (t) => {
   const { run } = user(t)
-  for (const input of [PASSWORD, `${PASSWORD}\n`, `${PASSWORD}\r\naltro\n`]) t.equal((await run(LOGIN, { env: { LOCANDA_URL: url }, input })).code, 0)
+  for (const input of [PASSWORD, `${PASSWORD}\n`, `${PASSWORD}\r\naltro\n`]) {
+    t.equal((await run(LOGIN, { env: { LOCANDA_URL: url }, input })).code, 0)
+  }
   t.equal((await run(LOGIN, { env, input: 'un-altra\n' })).code, 0)
   for (const input of ['', '\n', `\n${PASSWORD}`]) {
     t.match(await run(LOGIN, { env: { LOCANDA_URL: url }, input }), { code: 2, stderr: 'Errore: Manca la password\n' })
@@ -60,7 +62,10 @@ t.test('wrong credentials end with 3, and nothing is kept', async (t) => {
     const refused = await act(['login', '--email', email], { env: { ...env, LOCANDA_PASSWORD: password } })
     t.same(refused, { code: 3, stdout: '', stderr: 'Errore: E-mail o password non corrette\n' })
   }
-  t.match(errorOf(await act(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), { codice: 'INVALID_CREDENTIALS', uscita: 3 })
+  t.match(errorOf(await act(['--json', ...LOGIN], { env: { ...env, LOCANDA_PASSWORD: 'x' } })), {
+    codice: 'INVALID_CREDENTIALS',
+    uscita: 3
+  })
   t.throws(() => statSync(file), { code: 'ENOENT' })
 })
 
@@ -68,8 +73,14 @@ t.test('a person who is banned, or whose address is not confirmed, is told so', 
   await account(server, { email: 'sospesa@example.org', ban_duration: '24h' })
   await account(server, { email: 'nuova@example.org', email_confirm: false })
   const { act } = user(t)
-  t.match(await act(['login', '--email', 'sospesa@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/ })
-  t.match(await act(['login', '--email', 'nuova@example.org'], { env }), { code: 3, stderr: /^Errore: [^\n]*confermato[^\n]*\n$/ })
+  t.match(await act(['login', '--email', 'sospesa@example.org'], { env }), {
+    code: 3,
+    stderr: /^Errore: [^\n]*sospeso[^\n]*\n$/
+  })
+  t.match(await act(['login', '--email', 'nuova@example.org'], { env }), {
+    code: 3,
+    stderr: /^Errore: [^\n]*confermato[^\n]*\n$/
+  })
 })
 
 t.test('too many attempts end with 1 and the seconds to wait', async (t) => {
@@ -77,7 +88,11 @@ t.test('too many attempts end with 1 and the seconds to wait', async (t) => {
   const { act } = user(t)
   const attempt = () => act(LOGIN, { env: { LOCANDA_URL: strict.url, LOCANDA_PASSWORD: 'sbagliata' } })
   t.equal((await attempt()).code, 3)
-  t.match(await attempt(), { code: 1, stdout: '', stderr: /^Errore: Troppi tentativi di accesso: riprovare fra \d+ secondi\n$/ })
+  t.match(await attempt(), {
+    code: 1,
+    stdout: '',
+    stderr: /^Errore: Troppi tentativi di accesso: riprovare fra \d+ secondi\n$/
+  })
 })
 
 t.test('a second login replaces the key and revokes the first', async (t) => {
@@ -89,7 +104,13 @@ t.test('a second login replaces the key and revokes the first', async (t) => {
   const second = kept().id
   t.not(second, first)
   const keys = await keysOf(server)
-  t.match(keys.filter(({ id }) => id === first || id === second), [{ id: first, revoked: true }, { id: second, revoked: false }])
+  t.match(
+    keys.filter(({ id }) => id === first || id === second),
+    [
+      { id: first, revoked: true },
+      { id: second, revoked: false }
+    ]
+  )
   t.equal((await act(LIST)).code, 0)
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is closed again')
 })
@@ -103,7 +124,11 @@ t.test('a login after the first key has gone bad replaces it without a word', as
 t.test('the first key of another server that is gone is left, and named', async (t) => {
   const { act, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove', id: 'feedfeedfeedfeed' })
-  t.match(await act(LOGIN, { env }), { code: 0, stderr: /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/ })
+  t.match(await act(LOGIN, { env }), {
+    code: 0,
+    stderr:
+      /^Attenzione: la chiave precedente \(feedfeedfeedfeed, di http:\/\/127\.0\.0\.1:\d+\) non è stata revocata: vale fino al 2099-01-01\n$/
+  })
 })
 
 t.test('a key that cannot be kept is revoked again', async (t) => {
@@ -131,7 +156,8 @@ t.test('logout revokes the key and forgets it', async (t) => {
 
 t.test('a key that is expired or revoked ends with 3 and the advice; logout forgets it all the same', async (t) => {
   for (const spoil of [
-    (id: string) => app.sql`update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`,
+    (id: string) =>
+      app.sql`update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`,
     (id: string) => app.sql`update api_keys set revoked_at = now() where id = ${id}`
   ]) {
     const { act, file, kept } = user(t)
@@ -157,7 +183,10 @@ t.test('when the server cannot be reached logout keeps the key, which is still g
 
 t.test('key makes a further key, shows it alone and once, and keeps nothing', async (t) => {
   const { run, file } = user(t)
-  const { code, stdout, stderr } = await run(['key', '--email', EMAIL, '--giorni', '7', '--scope', 'lettura', 'invio'], { env })
+  const { code, stdout, stderr } = await run(
+    ['key', '--email', EMAIL, '--giorni', '7', '--scope', 'lettura', 'invio'],
+    { env }
+  )
   t.equal(code, 0, stderr)
   t.match(stdout, /^\S+\n$/)
   t.throws(() => statSync(file), { code: 'ENOENT' })
@@ -166,7 +195,14 @@ t.test('key makes a further key, shows it alone and once, and keeps nothing', as
   t.match(stderr, made?.id)
   t.notMatch(stderr, stdout.trim())
   t.notMatch(stdout + stderr + JSON.stringify(logs), PASSWORD)
-  const use = async (method: string, body?: string) => (await fetch(`${url}/api/v1/prenotazioni`, { method, body, headers: { 'x-api-key': stdout.trim(), 'content-type': 'application/json' } })).status
+  const use = async (method: string, body?: string) =>
+    (
+      await fetch(`${url}/api/v1/prenotazioni`, {
+        method,
+        body,
+        headers: { 'x-api-key': stdout.trim(), 'content-type': 'application/json' }
+      })
+    ).status
   t.equal(await use('GET'), 200)
   t.equal(await use('POST', '{}'), 403)
   t.same(await app.sql`select from sessions`, [])
@@ -174,7 +210,10 @@ t.test('key makes a further key, shows it alone and once, and keeps nothing', as
 
 t.test('with --json key shows the whole object, and one scope can be repeated', async (t) => {
   const { run } = user(t)
-  const { code, stdout, stderr } = await run(['--json', 'key', '--email', EMAIL, '--scope', 'lettura', '--scope', 'scrittura'], { env })
+  const { code, stdout, stderr } = await run(
+    ['--json', 'key', '--email', EMAIL, '--scope', 'lettura', '--scope', 'scrittura'],
+    { env }
+  )
   t.equal(code, 0, stderr)
   t.equal(stderr, '')
   t.match(JSON.parse(stdout), { apiKey: String, id: String, created_at: String, expires_at: String })
@@ -193,5 +232,8 @@ t.test('what a key may not do ends with 1 and the server\'s words', async (t) =>
   const made = await act(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
   keep({ url, key: made.stdout.trim() })
   t.equal((await act(LIST)).code, 0)
-  t.match(await act(['alloggiati', 'invio', '--test', '--prenotazione', '1']), { code: 1, stderr: /^Errore: Questa chiave non è abilitata[^\n]*\n$/ })
+  t.match(await act(['alloggiati', 'invio', '--test', '--prenotazione', '1']), {
+    code: 1,
+    stderr: /^Errore: Questa chiave non è abilitata[^\n]*\n$/
+  })
 })

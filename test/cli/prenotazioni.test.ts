@@ -8,11 +8,24 @@ const { call, url } = await site(t)
 const { run, act, keep } = user(t)
 keep({ url, key: API_KEY })
 
-const anna = await create(call, { nome_cognome: 'Anna Bianchi', check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 2, idf_gen: 'BK-1' })
+const anna = await create(call, {
+  nome_cognome: 'Anna Bianchi',
+  check_in: '2026-11-21',
+  numero_notti: 3,
+  numero_ospiti: 2,
+  idf_gen: 'BK-1'
+})
 const wang = await create(call, { nome_cognome: '王秀英', check_in: '2026-11-20', numero_notti: 10, numero_ospiti: 1 })
-const carla = await create(call, { nome_cognome: `Carla ${'Lunga '.repeat(20).trim()}`, check_in: '2026-12-01', numero_notti: 1, numero_ospiti: 1, idf_gen: 'BK-3' })
+const carla = await create(call, {
+  nome_cognome: `Carla ${'Lunga '.repeat(20).trim()}`,
+  check_in: '2026-12-01',
+  numero_notti: 1,
+  numero_ospiti: 1,
+  idf_gen: 'BK-3'
+})
 await saveGuests(call, anna.id, [
-  ...guests(1, { sesso: 'F', data_nascita: '1985-04-12', tipo_documento: 'IDELE', numero_documento: 'CA12345AA' }), ...guests(1, { nome: 'Ugo', cognome: 'Provetti' })
+  ...guests(1, { sesso: 'F', data_nascita: '1985-04-12', tipo_documento: 'IDELE', numero_documento: 'CA12345AA' }),
+  ...guests(1, { nome: 'Ugo', cognome: 'Provetti' })
 ])
 
 t.test('the list is a table whose columns stand under their heads', async (t) => {
@@ -56,16 +69,29 @@ t.test('a list that is cut says so beside the result', async (t) => {
 })
 
 t.test('nothing found is a sentence, or an empty list', async (t) => {
-  t.same(await act(['prenotazioni', 'list', '--q', 'nessuno']), { code: 0, stdout: 'Nessuna prenotazione.\n', stderr: '' })
-  t.strictSame(JSON.parse((await act(['--json', 'prenotazioni', 'list', '--q', 'nessuno'])).stdout), { data: [], totale: 0 })
+  t.same(await act(['prenotazioni', 'list', '--q', 'nessuno']), {
+    code: 0,
+    stdout: 'Nessuna prenotazione.\n',
+    stderr: ''
+  })
+  t.strictSame(JSON.parse((await act(['--json', 'prenotazioni', 'list', '--q', 'nessuno'])).stdout), {
+    data: [],
+    totale: 0
+  })
 })
 
 t.test('a booking is a card and a table of its guests', async (t) => {
   const { code, stdout, stderr } = await run(['prenotazioni', 'show', String(anna.id)])
   t.equal(code, 0, stderr)
-  t.match(stdout, /^Prenotazione {2}\d+\nNome {10}Anna Bianchi\nArrivo {8}2026-11-21\nPartenza {6}2026-11-24\nNotti {9}3\nOspiti {8}2\nPaese {9}Italia\nLingua {8}IT\nE-mail {8}—\n/)
+  t.match(
+    stdout,
+    /^Prenotazione {2}\d+\nNome {10}Anna Bianchi\nArrivo {8}2026-11-21\nPartenza {6}2026-11-24\nNotti {9}3\nOspiti {8}2\nPaese {9}Italia\nLingua {8}IT\nE-mail {8}—\n/
+  )
   t.match(stdout, /\nCreata {8}\d{4}-\d\d-\d\d \d\d:\d\d\n/)
-  t.match(stdout, /\n\nN\. {2}COGNOME {3}NOME {4}SESSO {2}NASCITA {5}DOCUMENTO\n 1 {2}Prova {5}Nome 0 {2}F {6}1985-04-12 {2}IDELE CA12345AA\n 2 {2}Provetti {2}Ugo\n$/)
+  t.match(
+    stdout,
+    /\n\nN\. {2}COGNOME {3}NOME {4}SESSO {2}NASCITA {5}DOCUMENTO\n 1 {2}Prova {5}Nome 0 {2}F {6}1985-04-12 {2}IDELE CA12345AA\n 2 {2}Provetti {2}Ugo\n$/
+  )
 })
 
 t.test('a booking without guests says so', async (t) => {
@@ -82,5 +108,10 @@ t.test('what the server refuses ends with 1 and its own words', async (t) => {
   t.same(shown, { code: 1, stdout: '', stderr: 'Errore: Prenotazione non trovata\n' })
   const json = await act(['--json', 'prenotazioni', 'show', '999999'])
   t.equal(json.code, 1)
-  t.match(errorOf(json), { codice: 'PRENOTAZIONE_NON_TROVATA', messaggio: 'Prenotazione non trovata', uscita: 1, risposta: { status: 404, requestId: String } })
+  t.match(errorOf(json), {
+    codice: 'PRENOTAZIONE_NON_TROVATA',
+    messaggio: 'Prenotazione non trovata',
+    uscita: 1,
+    risposta: { status: 404, requestId: String }
+  })
 })

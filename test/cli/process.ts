@@ -43,11 +43,20 @@ export function user (t: Test): User {
     kept: () => JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>,
     keep (key) {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      writeFileSync(file, JSON.stringify({ id: '0123456789abcdef', expires_at: '2099-01-01T00:00:00.000Z', ...key }), { mode: 0o600 })
+      writeFileSync(file, JSON.stringify({ id: '0123456789abcdef', expires_at: '2099-01-01T00:00:00.000Z', ...key }), {
+        mode: 0o600
+      })
     },
     async act (args, { env = {}, input = '' } = {}) {
       const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-      const code = runHere(args, { env, stdin: Readable.from([Buffer.from(input)]), stdout, stderr, home, hostname: hostname() }).finally(() => {
+      const code = runHere(args, {
+        env,
+        stdin: Readable.from([Buffer.from(input)]),
+        stdout,
+        stderr,
+        home,
+        hostname: hostname()
+      }).finally(() => {
         stdout.end()
         stderr.end()
       })

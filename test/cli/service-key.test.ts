@@ -8,7 +8,8 @@ import { site } from './site.ts'
 t.test('the service key of a server\'s folder and address is an administrator there, and nowhere else', async (t) => {
   const { url, dataDir } = await site(t)
   const { run } = user(t)
-  const users = async (key: string) => (await fetch(`${url}/auth/v1/admin/users`, { headers: { authorization: `Bearer ${key.trim()}` } })).status
+  const users = async (key: string) =>
+    (await fetch(`${url}/auth/v1/admin/users`, { headers: { authorization: `Bearer ${key.trim()}` } })).status
   const own = await run(['service-key'], { env: { DATA_DIR: dataDir, PUBLIC_URL: url } })
   t.equal(own.code, 0, own.stderr)
   t.match(own.stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/, 'the key and nothing else')
@@ -16,14 +17,18 @@ t.test('the service key of a server\'s folder and address is an administrator th
   t.notMatch(own.stderr, own.stdout.trim())
   t.equal(await users(own.stdout), 200)
 
-  const other = await run(['service-key'], { env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: temporaryFolder(t), PUBLIC_URL: url } })
+  const other = await run(['service-key'], {
+    env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: temporaryFolder(t), PUBLIC_URL: url }
+  })
   t.equal(other.code, 0)
   t.not(other.stdout, own.stdout)
   t.equal(await users(other.stdout), 403)
 })
 
 t.test('with --json it is one field', async (t) => {
-  const { code, stdout, stderr } = await user(t).run(['service-key', '--json'], { env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') } })
+  const { code, stdout, stderr } = await user(t).run(['service-key', '--json'], {
+    env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
+  })
   t.equal(code, 0)
   t.equal(stderr, '')
   t.match(JSON.parse(stdout), { serviceKey: /^[\w-]+\.[\w-]+\.[\w-]+$/ })
@@ -41,7 +46,9 @@ t.test('where no server has been there is no key, and none is made', async (t) =
 })
 
 t.test('an environment that the server would not start with is said in one line that names the variable', async (t) => {
-  const ended = await user(t).run(['--json', 'service-key'], { env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), PORT: 'tremila' } })
+  const ended = await user(t).run(['--json', 'service-key'], {
+    env: { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), PORT: 'tremila' }
+  })
   t.equal(ended.code, 1)
   t.match(errorOf(ended), { codice: 'CONFIGURAZIONE', messaggio: /^PORT: / })
 })

@@ -1,4 +1,10 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -23,7 +29,9 @@ export async function standIn (
       received.push({ method, url, headers, body })
       const reply: Reply | 'never' = replies[`${method} ${url.split('?', 1)[0]}`] ?? { status: 404 }
       if (reply === 'never') return
-      response.writeHead(reply.status ?? 200, reply.headers).end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
+      response
+        .writeHead(reply.status ?? 200, reply.headers)
+        .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
     }, () => response.destroy())
   }
   const server = certificate ? createSecureServer(certificate, listener) : createServer(listener)

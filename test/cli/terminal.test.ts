@@ -7,7 +7,12 @@ import { temporaryFolder } from '#test/helper.ts'
 import { standIn, type Replies } from './stand-in.ts'
 
 const PASSWORD = 'CANARY-una-frase-lunga'
-const KEY = { apiKey: 'lcd_chiave', id: '0123456789abcdef', created_at: '2026-11-21T09:30:00.000Z', expires_at: '2027-02-19T09:30:00.000Z' }
+const KEY = {
+  apiKey: 'lcd_chiave',
+  id: '0123456789abcdef',
+  created_at: '2026-11-21T09:30:00.000Z',
+  expires_at: '2027-02-19T09:30:00.000Z'
+}
 
 /** A terminal at which somebody types, after each question, what is answered here. */
 function seat (t: Test, answers: Record<string, string> = {}) {
@@ -25,12 +30,20 @@ function seat (t: Test, answers: Record<string, string> = {}) {
     }
   })
   const home = temporaryFolder(t)
-  return { raw, written, terminal: { env: {}, stdin, stdout, stderr, home, hostname: 'portatile' }, file: join(home, '.config/locanda/config.json') }
+  return {
+    raw,
+    written,
+    terminal: { env: {}, stdin, stdout, stderr, home, hostname: 'portatile' },
+    file: join(home, '.config/locanda/config.json')
+  }
 }
 
 async function server (t: Test, replies: Replies = {}) {
   const all: Replies = {
-    'POST /auth/v1/token': { body: { access_token: 'gettone' } }, 'POST /auth/v1/logout': { status: 204, body: '' }, 'GET /api/cli/auth/key': { body: KEY }, ...replies
+    'POST /auth/v1/token': { body: { access_token: 'gettone' } },
+    'POST /auth/v1/logout': { status: 204, body: '' },
+    'GET /api/cli/auth/key': { body: KEY },
+    ...replies
   }
   const { url, received } = await standIn(t, all)
   all['GET /api/config'] ??= { body: { backendUrl: url, backendKey: 'anonima' } }
@@ -41,7 +54,10 @@ t.test('at a terminal e-mail and password are asked for, and the password is not
   const { url, received } = await server(t)
   const { terminal, written, raw, file } = seat(t, { 'E-mail: ': ' anna@example.org\r', 'Password: ': `${PASSWORD}\r` })
   t.equal(await run(['login', '--url', url], terminal), 0, written.stderr)
-  t.strictSame(JSON.parse(received.find(({ url }) => url.startsWith('/auth/v1/token'))?.body ?? ''), { email: 'anna@example.org', password: PASSWORD })
+  t.strictSame(JSON.parse(received.find(({ url }) => url.startsWith('/auth/v1/token'))?.body ?? ''), {
+    email: 'anna@example.org',
+    password: PASSWORD
+  })
   t.match(written.stderr, /E-mail: .*anna@example\.org\r?\n.*Password: \n$/s)
   t.notMatch(written.stdout + written.stderr + readFileSync(file, 'utf8'), 'CANARY')
   t.match(received.find(({ url }) => url.startsWith('/api/cli'))?.url, '?name=portatile')
@@ -59,7 +75,11 @@ t.test('Ctrl-C and Ctrl-D at a question leave with 130, and nothing is sent or k
   for (const key of ['\u0003', '\u0004']) {
     for (const question of ['E-mail: ', 'Password: ']) {
       const { url, received } = await server(t)
-      const { terminal, written, raw, file } = seat(t, { 'E-mail: ': 'anna@example.org\r', 'Password: ': `${PASSWORD}\r`, [question]: key })
+      const { terminal, written, raw, file } = seat(t, {
+        'E-mail: ': 'anna@example.org\r',
+        'Password: ': `${PASSWORD}\r`,
+        [question]: key
+      })
       t.equal(await run(['login', '--url', url], terminal), 130)
       t.match(written.stderr, /\nInterrotto\n$/)
       t.same(received.map(({ url }) => url), ['/api/config'])
@@ -78,7 +98,14 @@ t.test('a server that is not there is said before anything is asked', async (t) 
 
 t.test('a file that holds no key is said without quoting it, and is not overwritten', async (t) => {
   const { url, received } = await server(t)
-  for (const content of ['CANARY', '{"url":"CANARY"}', '[]', 'null', JSON.stringify({ url, id: 'a', key: 'CANARY\nriga', expires_at: 'b' }), JSON.stringify({ url: 'CANARY', id: 'a', key: 'b', expires_at: 'c' })]) {
+  for (const content of [
+    'CANARY',
+    '{"url":"CANARY"}',
+    '[]',
+    'null',
+    JSON.stringify({ url, id: 'a', key: 'CANARY\nriga', expires_at: 'b' }),
+    JSON.stringify({ url: 'CANARY', id: 'a', key: 'b', expires_at: 'c' })
+  ]) {
     for (const args of [['prenotazioni', 'list'], ['logout'], ['login', '--email', 'anna@example.org']]) {
       const { terminal, written, file } = seat(t)
       mkdirSync(join(file, '..'), { recursive: true })
@@ -107,7 +134,10 @@ t.test('XDG_CONFIG_HOME says where the key is kept, if it is absolute', async (t
   const elsewhere = temporaryFolder(t)
   for (const [XDG_CONFIG_HOME, isTaken] of [[elsewhere, true], ['relativa', false], ['', false]] as const) {
     const { terminal, file } = seat(t, { 'Password: ': `${PASSWORD}\r` })
-    t.equal(await run(['login', '--url', url, '--email', 'anna@example.org'], { ...terminal, env: { XDG_CONFIG_HOME } }), 0)
+    t.equal(
+      await run(['login', '--url', url, '--email', 'anna@example.org'], { ...terminal, env: { XDG_CONFIG_HOME } }),
+      0
+    )
     t.ok(existsSync(isTaken ? join(elsewhere, 'locanda/config.json') : file))
   }
 })

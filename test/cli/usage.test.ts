@@ -2,8 +2,15 @@ import t from 'tap'
 import { errorOf, user } from './process.ts'
 
 const COMMANDS: readonly string[][] = [
-  ['login'], ['logout'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'check'], ['alloggiati', 'valida'],
-  ['alloggiati', 'invio'], ['service-key']
+  ['login'],
+  ['logout'],
+  ['key'],
+  ['prenotazioni', 'list'],
+  ['prenotazioni', 'show'],
+  ['alloggiati', 'check'],
+  ['alloggiati', 'valida'],
+  ['alloggiati', 'invio'],
+  ['service-key']
 ]
 /** What the library would say by itself. */
 const ENGLISH = /usage:|options:|commands:|arguments:|display|output the|\boptions?\b|\[command\]|default:/i
@@ -22,7 +29,15 @@ t.test('every command explains itself in Italian, on standard output, and the wh
 
 t.test('what takes arguments shows examples, and the whole names every exit code', async (t) => {
   const { act } = user(t)
-  for (const command of [[], ['login'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'valida'], ['alloggiati', 'invio']]) {
+  for (const command of [
+    [],
+    ['login'],
+    ['key'],
+    ['prenotazioni', 'list'],
+    ['prenotazioni', 'show'],
+    ['alloggiati', 'valida'],
+    ['alloggiati', 'invio']
+  ]) {
     t.match((await act([...command, '--help'])).stdout, /\nEsemp[io]+:\n {2}locanda /, command.join(' '))
   }
   t.match((await act(['help'])).stdout, /0 {2}.*\n.*1 {2}.*\n.*2 {2}.*\n.*3 {2}.*\n.*4 {2}.*\n.*5 {2}/)
@@ -33,41 +48,44 @@ t.test('--version is the version of the package', async (t) => {
   t.same(await user(t).run(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
-t.test('a wrong use ends with 2, one line on standard error that names what is wrong, and nothing on standard output', async (t) => {
-  const { act } = user(t)
-  const cases: [args: string[], says: string | RegExp][] = [
-    [['prenotazzioni'], '«prenotazzioni»: forse prenotazioni?'],
-    [['login', '--emial', 'x'], '«--emial»: forse --email?'],
-    [['login', '--email'], '--email'],
-    [['login', 'anna@example.com'], 'Troppi argomenti'],
-    [['login'], '--email'],
-    [['login', '--email', 'anna@example.com', '--password', 'CANARY'], '--password'],
-    [['prenotazioni', 'show'], 'id'],
-    [['prenotazioni', 'show', '0'], 'id'],
-    [['prenotazioni', 'show', '1e3'], 'id'],
-    [['prenotazioni', 'show', '2147483648'], 'id'],
-    [['prenotazioni', 'list', '--da', '2026-02-30'], '--da'],
-    [['prenotazioni', 'list', '--a', 'oggi'], '--a'],
-    [['prenotazioni', 'list', '--limit', '1001'], '--limit'],
-    [['prenotazioni', 'list', '--sort', 'nome'], '--sort'],
-    [['key', '--giorni', '366'], '--giorni'],
-    [['key', '--scope', 'lettura', 'tutto'], '--scope'],
-    [['alloggiati', 'valida'], '--prenotazione'],
-    [['alloggiati', 'valida', 'schedine.json', '--prenotazione', '1'], '--prenotazione'],
-    [['alloggiati', 'valida', 'schedine.json', '--appartamento', '1'], '--appartamento'],
-    [['prenotazioni', 'list', '--url', 'ftp://127.0.0.1'], '--url'],
-    [['prenotazioni', 'list', '--url', 'http://127.0.0.1/?x=1'], '--url'],
-    [['prenotazioni', 'list', '--url', 'locanda'], '--url']
-  ]
-  for (const [args, says] of cases) {
-    const { code, stdout, stderr } = await act(args)
-    t.equal(code, 2, args.join(' '))
-    t.equal(stdout, '')
-    t.match(stderr, /^Errore: [^\n]+\n$/)
-    t.match(stderr, says)
-    t.notMatch(stderr, 'CANARY')
+t.test(
+  'a wrong use ends with 2, one line on standard error that names what is wrong, and nothing on standard output',
+  async (t) => {
+    const { act } = user(t)
+    const cases: [args: string[], says: string | RegExp][] = [
+      [['prenotazzioni'], '«prenotazzioni»: forse prenotazioni?'],
+      [['login', '--emial', 'x'], '«--emial»: forse --email?'],
+      [['login', '--email'], '--email'],
+      [['login', 'anna@example.com'], 'Troppi argomenti'],
+      [['login'], '--email'],
+      [['login', '--email', 'anna@example.com', '--password', 'CANARY'], '--password'],
+      [['prenotazioni', 'show'], 'id'],
+      [['prenotazioni', 'show', '0'], 'id'],
+      [['prenotazioni', 'show', '1e3'], 'id'],
+      [['prenotazioni', 'show', '2147483648'], 'id'],
+      [['prenotazioni', 'list', '--da', '2026-02-30'], '--da'],
+      [['prenotazioni', 'list', '--a', 'oggi'], '--a'],
+      [['prenotazioni', 'list', '--limit', '1001'], '--limit'],
+      [['prenotazioni', 'list', '--sort', 'nome'], '--sort'],
+      [['key', '--giorni', '366'], '--giorni'],
+      [['key', '--scope', 'lettura', 'tutto'], '--scope'],
+      [['alloggiati', 'valida'], '--prenotazione'],
+      [['alloggiati', 'valida', 'schedine.json', '--prenotazione', '1'], '--prenotazione'],
+      [['alloggiati', 'valida', 'schedine.json', '--appartamento', '1'], '--appartamento'],
+      [['prenotazioni', 'list', '--url', 'ftp://127.0.0.1'], '--url'],
+      [['prenotazioni', 'list', '--url', 'http://127.0.0.1/?x=1'], '--url'],
+      [['prenotazioni', 'list', '--url', 'locanda'], '--url']
+    ]
+    for (const [args, says] of cases) {
+      const { code, stdout, stderr } = await act(args)
+      t.equal(code, 2, args.join(' '))
+      t.equal(stdout, '')
+      t.match(stderr, /^Errore: [^\n]+\n$/)
+      t.match(stderr, says)
+      t.notMatch(stderr, 'CANARY')
+    }
   }
-})
+)
 
 t.test('an address with a password in it is refused without repeating it, wherever it comes from', async (t) => {
   const { act } = user(t)
@@ -83,7 +101,11 @@ t.test('an address with a password in it is refused without repeating it, wherev
 
 t.test('a command that is missing ends with 2 and shows which there are', async (t) => {
   const { act } = user(t)
-  for (const [args, shows] of [[[], 'prenotazioni'], [['prenotazioni'], 'show <id>'], [['alloggiati'], 'valida']] as const) {
+  for (const [args, shows] of [
+    [[], 'prenotazioni'],
+    [['prenotazioni'], 'show <id>'],
+    [['alloggiati'], 'valida']
+  ] as const) {
     const { code, stdout, stderr } = await act(args)
     t.equal(code, 2)
     t.equal(stdout, '')
@@ -93,7 +115,13 @@ t.test('a command that is missing ends with 2 and shows which there are', async 
 
 t.test('with --json an error is one object on standard error', async (t) => {
   const { act } = user(t)
-  for (const args of [['prenotazzioni'], ['login', '--emial', 'x'], ['prenotazioni', 'show', 'x'], ['prenotazioni'], ['alloggiati', 'valida']]) {
+  for (const args of [
+    ['prenotazzioni'],
+    ['login', '--emial', 'x'],
+    ['prenotazioni', 'show', 'x'],
+    ['prenotazioni'],
+    ['alloggiati', 'valida']
+  ]) {
     const ended = await act(['--json', ...args])
     t.equal(ended.code, 2, args.join(' '))
     t.equal(ended.stdout, '')
@@ -107,7 +135,9 @@ t.test('with --json an error is one object on standard error', async (t) => {
 t.test('a real Send is refused before anything else, whatever is given with it', async (t) => {
   const { act } = user(t)
   for (const args of [['schedine.json'], ['--prenotazione', '1'], ['-']]) {
-    const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], { input: '{"ospiti":[],"prenotazione":{},"testMode":true}' })
+    const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], {
+      input: '{"ospiti":[],"prenotazione":{},"testMode":true}'
+    })
     t.equal(code, 2)
     t.equal(stdout, '')
     t.match(stderr, /--test/)

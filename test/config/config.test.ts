@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
@@ -23,16 +32,33 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   DATABASE_URL: ['mysql://host/db', 'host/db', 'postgres://', 'postgres://con spazio'],
   REDIS_URL: ['http://host', 'host:6379', 'redis://'],
   S3_ENDPOINT: URLS,
-  MASTER_KEY: ['corta', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64'), Buffer.alloc(32).toString('hex'), `${MASTER_KEY} `, '€'.repeat(44)],
+  MASTER_KEY: [
+    'corta',
+    Buffer.alloc(31).toString('base64'),
+    Buffer.alloc(33).toString('base64'),
+    Buffer.alloc(32).toString('hex'),
+    `${MASTER_KEY} `,
+    '€'.repeat(44)
+  ],
   API_KEY: ['corta', 'x'.repeat(201)],
   ADMIN_EMAIL: ['nessuno', 'a@b c', '@'],
   ADMIN_PASSWORD: ['corta', 'x'.repeat(129)],
   SIGNUP_ENABLED: ['si', '1', 'TRUE', 'null'],
   OAUTH_PROVIDERS: [
-    'google', '{}', '"x"', '[1]', '[null]', '[{}]', '[{"name":"google","client_id":"a","client_secret":"b"}]', '[{"name":"email","client_id":"a","client_secret":"b","issuer":"https://i.example"}]',
-    '[{"name":"Google","client_id":"a","client_secret":"b","issuer":"https://i.example"}]', '[{"name":"google","client_id":1,"client_secret":"b","issuer":"https://i.example"}]',
-    '[{"name":"google","client_id":"a","client_secret":"b","issuer":"http://i.example"}]', '[{"name":"google","client_id":"a","client_secret":"b","issuer":"https://i.example","altro":"x"}]',
-    '[{"name":"github","client_id":"a","client_secret":"b"},{"name":"github","client_id":"a","client_secret":"b"}]', '[{"name":"github","client_id":"a","client_secret":""}]'
+    'google',
+    '{}',
+    '"x"',
+    '[1]',
+    '[null]',
+    '[{}]',
+    '[{"name":"google","client_id":"a","client_secret":"b"}]',
+    '[{"name":"email","client_id":"a","client_secret":"b","issuer":"https://i.example"}]',
+    '[{"name":"Google","client_id":"a","client_secret":"b","issuer":"https://i.example"}]',
+    '[{"name":"google","client_id":1,"client_secret":"b","issuer":"https://i.example"}]',
+    '[{"name":"google","client_id":"a","client_secret":"b","issuer":"http://i.example"}]',
+    '[{"name":"google","client_id":"a","client_secret":"b","issuer":"https://i.example","altro":"x"}]',
+    '[{"name":"github","client_id":"a","client_secret":"b"},{"name":"github","client_id":"a","client_secret":"b"}]',
+    '[{"name":"github","client_id":"a","client_secret":""}]'
   ],
   IDP_URL: URLS,
   ALLOGGIATI_MODE: ['Production', 'test', 'true'],
@@ -42,8 +68,31 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PDF_ENGINE_URL: URLS,
   OCR_PROVIDER_URL: URLS,
   QUERY_PASSWORD: ['corta'],
-  TRUST_PROXY: ['true', '1', 'loopback', '10.0.0.0/33', '10.0.0.0/0', '::/0', '2001:db8::/129', '10.0.0.0/8/8', '10.0.0.256', '10.0.0.0/', '10.0.0.0/8, proxy.example', '10.0.0.1:80'],
-  CORS_ORIGINS: ['*', 'app.example', 'https://app.example/', 'https://app.example/pagina', 'https://*.example', 'https://App.example', 'null', 'https://a.example,*', 'https://a.example https://b.example'],
+  TRUST_PROXY: [
+    'true',
+    '1',
+    'loopback',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '::/0',
+    '2001:db8::/129',
+    '10.0.0.0/8/8',
+    '10.0.0.256',
+    '10.0.0.0/',
+    '10.0.0.0/8, proxy.example',
+    '10.0.0.1:80'
+  ],
+  CORS_ORIGINS: [
+    '*',
+    'app.example',
+    'https://app.example/',
+    'https://app.example/pagina',
+    'https://*.example',
+    'https://App.example',
+    'null',
+    'https://a.example,*',
+    'https://a.example https://b.example'
+  ],
   RATE_LIMIT_MAX: ['0', '-1', 'molte', '1.5'],
   RATE_LIMIT_LOGIN_MAX: ['0', 'x'],
   RATE_LIMIT_HEAVY_MAX: ['0', 'x'],
@@ -54,8 +103,22 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
 
 /** Everything else takes any text: names, secrets and passwords of other people's services. */
 const FREE: readonly (keyof Environment)[] = [
-  'HOST', 'DATA_DIR', 'S3_BUCKET', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY',
-  'ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY', 'MAIL_FROM', 'PDF_ENGINE_KEY', 'OCR_PROVIDER_KEY', 'HOSTING_DEPLOY'
+  'HOST',
+  'DATA_DIR',
+  'S3_BUCKET',
+  'S3_REGION',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'IDP_JWT_SECRET',
+  'IDP_ANON_KEY',
+  'IDP_SERVICE_KEY',
+  'ALLOGGIATI_UTENTE',
+  'ALLOGGIATI_PASSWORD',
+  'ALLOGGIATI_WSKEY',
+  'MAIL_FROM',
+  'PDF_ENGINE_KEY',
+  'OCR_PROVIDER_KEY',
+  'HOSTING_DEPLOY'
 ]
 
 /** Values that do not go together, and the variable that is named. */
@@ -66,9 +129,18 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['ALLOGGIATI_UTENTE', { ALLOGGIATI_MODE: 'production', ALLOGGIATI_PASSWORD: 'x', ALLOGGIATI_WSKEY: 'y' }],
   ['ALLOGGIATI_WSKEY', { ALLOGGIATI_MODE: 'production', ALLOGGIATI_UTENTE: 'x', ALLOGGIATI_PASSWORD: 'y' }],
   ['ALLOGGIATI_ENDPOINT', { ALLOGGIATI_MODE: 'sandbox', ALLOGGIATI_ENDPOINT: 'https://polizia.example/' }],
-  ['ALLOGGIATI_ENDPOINT', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://polizia.example/' }],
-  ['ALLOGGIATI_ENDPOINT', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://localhost.polizia.example/' }],
-  ['ALLOGGIATI_ENDPOINT', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://127.0.0.1@polizia.example/' }],
+  [
+    'ALLOGGIATI_ENDPOINT',
+    { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://polizia.example/' }
+  ],
+  [
+    'ALLOGGIATI_ENDPOINT',
+    { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://localhost.polizia.example/' }
+  ],
+  [
+    'ALLOGGIATI_ENDPOINT',
+    { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://127.0.0.1@polizia.example/' }
+  ],
   ['ALLOGGIATI_ENDPOINT', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: 'http://10.0.0.1/' }],
   ['TODAY', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', TODAY: '2026-11-21' }],
   ['ADMIN_PASSWORD', { ADMIN_EMAIL: 'capo@example.com' }],
@@ -81,7 +153,15 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['IDP_ANON_KEY', { IDP_ANON_KEY: 'chiave-anonima' }],
   ['IDP_JWT_SECRET', { IDP_JWT_SECRET: 'un-segreto-lungo' }],
   ['IDP_SERVICE_KEY', { IDP_SERVICE_KEY: 'chiave-di-servizio' }],
-  ['ADMIN_EMAIL', { IDP_URL: 'https://idp.example', IDP_ANON_KEY: 'a', ADMIN_EMAIL: 'capo@example.com', ADMIN_PASSWORD: 'abbastanza-lunga' }]
+  [
+    'ADMIN_EMAIL',
+    {
+      IDP_URL: 'https://idp.example',
+      IDP_ANON_KEY: 'a',
+      ADMIN_EMAIL: 'capo@example.com',
+      ADMIN_PASSWORD: 'abbastanza-lunga'
+    }
+  ]
 ]
 
 /** The start is refused in one line that names the variable and does not repeat the value. */
@@ -101,7 +181,9 @@ function refuses (t: Test, variable: string, environ: Environ) {
 
 t.test('every bad value of every variable stops the start in one line that names it', async (t) => {
   t.same([...Object.keys(BAD), ...FREE].sort(), Object.keys(Environment.properties).sort(), 'no variable is left out')
-  for (const [variable, values] of Object.entries(BAD)) for (const value of values) refuses(t, variable, { [variable]: value })
+  for (const [variable, values] of Object.entries(BAD)) {
+    for (const value of values) refuses(t, variable, { [variable]: value })
+  }
 })
 
 t.test('values that contradict each other stop the start in one line that names one of them', async (t) => {
@@ -139,12 +221,27 @@ t.test('good values are taken', async (t) => {
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   const production = { ...CREDENTIALS, ALLOGGIATI_MODE: 'production' }
   t.match(readConfig({ MASTER_KEY, PORT: '8080', HOST: '::1' }), { PORT: 8080, PUBLIC_URL: 'http://[::1]:8080' })
-  t.match(readConfig({ MASTER_KEY, PUBLIC_URL: 'https://locanda.example//' }), { PUBLIC_URL: 'https://locanda.example' })
-  t.match(readConfig({ MASTER_KEY, TRUST_PROXY: '10.0.0.0/8, 127.0.0.1 ,2001:db8::/32' }), { TRUST_PROXY: ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32'] })
-  t.match(readConfig({ MASTER_KEY, CORS_ORIGINS: 'https://a.example,http://localhost:5173' }), { CORS_ORIGINS: ['https://a.example', 'http://localhost:5173'] })
-  t.match(readConfig({ MASTER_KEY, ...production, ALLOGGIATI_CA_FILE: pem }), { ALLOGGIATI_MODE: 'production', ALLOGGIATI_CA: /BEGIN CERTIFICATE/ })
-  for (const endpoint of ['https://polizia.example/x.asmx', 'http://127.0.0.1:8080/', 'http://[::1]:8080/']) t.match(readConfig({ MASTER_KEY, ...production, ALLOGGIATI_ENDPOINT: endpoint }), { ALLOGGIATI_ENDPOINT: endpoint })
-  t.match(readConfig({ MASTER_KEY, ALLOGGIATI_MODE: 'production' }), { ALLOGGIATI_MODE: 'production' }, 'production without credentials runs, and says so when asked')
+  t.match(readConfig({ MASTER_KEY, PUBLIC_URL: 'https://locanda.example//' }), {
+    PUBLIC_URL: 'https://locanda.example'
+  })
+  t.match(readConfig({ MASTER_KEY, TRUST_PROXY: '10.0.0.0/8, 127.0.0.1 ,2001:db8::/32' }), {
+    TRUST_PROXY: ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']
+  })
+  t.match(readConfig({ MASTER_KEY, CORS_ORIGINS: 'https://a.example,http://localhost:5173' }), {
+    CORS_ORIGINS: ['https://a.example', 'http://localhost:5173']
+  })
+  t.match(readConfig({ MASTER_KEY, ...production, ALLOGGIATI_CA_FILE: pem }), {
+    ALLOGGIATI_MODE: 'production',
+    ALLOGGIATI_CA: /BEGIN CERTIFICATE/
+  })
+  for (const endpoint of ['https://polizia.example/x.asmx', 'http://127.0.0.1:8080/', 'http://[::1]:8080/']) {
+    t.match(readConfig({ MASTER_KEY, ...production, ALLOGGIATI_ENDPOINT: endpoint }), { ALLOGGIATI_ENDPOINT: endpoint })
+  }
+  t.match(
+    readConfig({ MASTER_KEY, ALLOGGIATI_MODE: 'production' }),
+    { ALLOGGIATI_MODE: 'production' },
+    'production without credentials runs, and says so when asked'
+  )
 })
 
 t.test('a certificate file without a certificate stops the start', async (t) => {
@@ -162,41 +259,49 @@ t.test('without MASTER_KEY one is made, for its owner only, and kept', async (t)
   t.same(readdirSync(DATA_DIR), ['master.key'], 'nothing temporary is left')
   t.ok(readConfig({ DATA_DIR }).MASTER_KEY.equals(made))
   t.notOk(readConfig({ DATA_DIR: temporaryFolder(t) }).MASTER_KEY.equals(made), 'another folder, another key')
-  t.ok(readConfig({ DATA_DIR, MASTER_KEY }).MASTER_KEY.equals(Buffer.alloc(32, 1)), 'one that is given is the one that counts')
+  t.ok(
+    readConfig({ DATA_DIR, MASTER_KEY }).MASTER_KEY.equals(Buffer.alloc(32, 1)),
+    'one that is given is the one that counts'
+  )
 })
 
-t.test('a key file that others can read, that is damaged or that is no file stops the start and is left as it is', async (t) => {
-  for (const mode of [0o640, 0o604, 0o620, 0o644]) {
-    const DATA_DIR = temporaryFolder(t)
-    const { MASTER_KEY: made } = readConfig({ DATA_DIR })
-    chmodSync(join(DATA_DIR, 'master.key'), mode)
-    refusesKey(t, DATA_DIR)
-    chmodSync(join(DATA_DIR, 'master.key'), 0o600)
-    t.ok(readConfig({ DATA_DIR }).MASTER_KEY.equals(made))
-  }
-  for (const content of ['', 'ciao\n', `${MASTER_KEY.slice(0, 40)}\n`]) {
-    const DATA_DIR = temporaryFolder(t)
-    writeFileSync(join(DATA_DIR, 'master.key'), content, { mode: 0o600 })
-    refusesKey(t, DATA_DIR)
-    t.equal(readFileSync(join(DATA_DIR, 'master.key'), 'utf8'), content)
-  }
-  const folder = temporaryFolder(t)
-  mkdirSync(join(folder, 'master.key'))
-  refusesKey(t, folder)
-  const nowhere = temporaryFolder(t)
-  symlinkSync(join(nowhere, 'altrove'), join(nowhere, 'master.key'))
-  refusesKey(t, nowhere)
+t.test(
+  'a key file that others can read, that is damaged or that is no file stops the start and is left as it is',
+  async (t) => {
+    for (const mode of [0o640, 0o604, 0o620, 0o644]) {
+      const DATA_DIR = temporaryFolder(t)
+      const { MASTER_KEY: made } = readConfig({ DATA_DIR })
+      chmodSync(join(DATA_DIR, 'master.key'), mode)
+      refusesKey(t, DATA_DIR)
+      chmodSync(join(DATA_DIR, 'master.key'), 0o600)
+      t.ok(readConfig({ DATA_DIR }).MASTER_KEY.equals(made))
+    }
+    for (const content of ['', 'ciao\n', `${MASTER_KEY.slice(0, 40)}\n`]) {
+      const DATA_DIR = temporaryFolder(t)
+      writeFileSync(join(DATA_DIR, 'master.key'), content, { mode: 0o600 })
+      refusesKey(t, DATA_DIR)
+      t.equal(readFileSync(join(DATA_DIR, 'master.key'), 'utf8'), content)
+    }
+    const folder = temporaryFolder(t)
+    mkdirSync(join(folder, 'master.key'))
+    refusesKey(t, folder)
+    const nowhere = temporaryFolder(t)
+    symlinkSync(join(nowhere, 'altrove'), join(nowhere, 'master.key'))
+    refusesKey(t, nowhere)
 
-  function refusesKey (t: Test, DATA_DIR: string) {
-    t.throws(() => readConfig({ DATA_DIR }), { name: 'ConfigError', message: /^MASTER_KEY: \S[^\n]*$/ })
+    function refusesKey (t: Test, DATA_DIR: string) {
+      t.throws(() => readConfig({ DATA_DIR }), { name: 'ConfigError', message: /^MASTER_KEY: \S[^\n]*$/ })
+    }
   }
-})
+)
 
 t.test('processes that start at the same moment on an empty folder end with one and the same key', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
   const script = `const { readConfig } = await import(${JSON.stringify(fileURLToPath(new URL('../../src/config/config.ts', import.meta.url)))})
     process.stdout.write('.'); process.stdin.once('data', () => { process.stdout.write(readConfig({ DATA_DIR: process.argv[1] }).MASTER_KEY.toString('hex')); process.exit() })`
-  const children = Array.from({ length: 4 }, () => spawn(process.execPath, ['--input-type=module', '-e', script, DATA_DIR], { stdio: ['pipe', 'pipe', 'inherit'] }))
+  const children = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', script, DATA_DIR], { stdio: ['pipe', 'pipe', 'inherit'] })
+  )
   t.teardown(() => children.forEach((child) => child.kill('SIGKILL')))
   await Promise.all(children.map((child) => once(child.stdout, 'readable')))
   t.notOk(existsSync(DATA_DIR))
@@ -207,14 +312,27 @@ t.test('processes that start at the same moment on an empty folder end with one 
   t.same(readdirSync(DATA_DIR), ['master.key'])
 })
 
-t.test('.env.example documents exactly the variables of the server, each once and explained, with their defaults', async (t) => {
-  const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n')
-  const entries = lines.flatMap((line) => /^([A-Z0-9_]+)=(.*)$/.exec(line)?.slice(1, 3) ?? []).reduce<[string, string][]>((pairs, part, i, all) => i % 2 ? pairs : [...pairs, [part, all[i + 1] ?? '']], [])
-  t.same(entries.map(([name]) => name).sort(), Object.keys(Environment.properties).sort())
-  t.same(lines.filter((line) => line !== '' && !/^(# \S|[A-Z0-9_]+=)/.test(line)), [], 'comments and variables, nothing else')
-  for (const [name, value] of entries) {
-    const standard: unknown = Environment.properties[name as keyof Environment].default
-    t.equal(value, standard === undefined ? '' : String(standard), name)
+t.test(
+  '.env.example documents exactly the variables of the server, each once and explained, with their defaults',
+  async (t) => {
+    const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n')
+    const entries = lines
+      .flatMap((line) => /^([A-Z0-9_]+)=(.*)$/.exec(line)?.slice(1, 3) ?? [])
+      .reduce<[string, string][]>((pairs, part, i, all) => (i % 2 ? pairs : [...pairs, [part, all[i + 1] ?? '']]), [])
+    t.same(entries.map(([name]) => name).sort(), Object.keys(Environment.properties).sort())
+    t.same(
+      lines.filter((line) => line !== '' && !/^(# \S|[A-Z0-9_]+=)/.test(line)),
+      [],
+      'comments and variables, nothing else'
+    )
+    for (const [name, value] of entries) {
+      const standard: unknown = Environment.properties[name as keyof Environment].default
+      t.equal(value, standard === undefined ? '' : String(standard), name)
+    }
+    t.match(
+      readConfig({ ...Object.fromEntries(entries), MASTER_KEY }),
+      readConfig({ MASTER_KEY }),
+      'taken as it is, it changes nothing'
+    )
   }
-  t.match(readConfig({ ...Object.fromEntries(entries), MASTER_KEY }), readConfig({ MASTER_KEY }), 'taken as it is, it changes nothing')
-})
+)

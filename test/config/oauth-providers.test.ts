@@ -3,14 +3,30 @@ import t from 'tap'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 import { parseProviders } from '#src/config/oauth-providers.ts'
 
-const GOOGLE = { name: 'google', client_id: 'id', client_secret: 'segreto-che-non-si-dice', issuer: 'https://accounts.google.com' }
+const GOOGLE = {
+  name: 'google',
+  client_id: 'id',
+  client_secret: 'segreto-che-non-si-dice',
+  issuer: 'https://accounts.google.com'
+}
 const GITHUB = { name: 'github', client_id: 'id', client_secret: 'segreto-che-non-si-dice' }
 
 t.test('a list of providers is taken as it stands', (t) => {
   t.strictSame(parseProviders(undefined), [])
   t.strictSame(parseProviders('[]'), [])
-  const apple = { ...GOOGLE, name: 'apple', response_mode: 'form_post', token_endpoint_auth_method: 'client_secret_post', scopes: 'name email' }
-  const enterprise = { ...GITHUB, authorization_endpoint: 'https://ghe.example/a', token_endpoint: 'https://ghe.example/t', userinfo_endpoint: 'http://127.1.2.3/u' }
+  const apple = {
+    ...GOOGLE,
+    name: 'apple',
+    response_mode: 'form_post',
+    token_endpoint_auth_method: 'client_secret_post',
+    scopes: 'name email'
+  }
+  const enterprise = {
+    ...GITHUB,
+    authorization_endpoint: 'https://ghe.example/a',
+    token_endpoint: 'https://ghe.example/t',
+    userinfo_endpoint: 'http://127.1.2.3/u'
+  }
   t.strictSame(parseProviders(JSON.stringify([GOOGLE, apple, enterprise])), [GOOGLE, apple, enterprise])
   t.end()
 })
@@ -23,20 +39,29 @@ t.test('what is wrong in it is named, without the secrets', (t) => {
     [[null], /^\[0\] deve essere un oggetto$/],
     [[[]], /^\[0\]\.name manca$/],
     [[{ ...GOOGLE, segreto: 'x' }], /^\[0\] ha un campo sconosciuto: segreto$/],
-    [JSON.stringify([GOOGLE]).replace('"name"', '"__proto__":"x","name"'), /^\[0\] ha un campo sconosciuto: __proto__$/],
+    [
+      JSON.stringify([GOOGLE]).replace('"name"', '"__proto__":"x","name"'),
+      /^\[0\] ha un campo sconosciuto: __proto__$/
+    ],
     [[{ ...GOOGLE, client_id: 7 }], /^\[0\]\.client_id deve essere un testo$/],
     [[{ ...GOOGLE, client_id: '' }], /^\[0\]\.client_id deve essere un testo$/],
     [[{ ...GOOGLE, client_id: undefined }], /^\[0\]\.client_id manca$/],
     [[{ ...GOOGLE, client_secret: undefined }], /^\[0\]\.client_secret manca$/],
     [[GITHUB, { ...GOOGLE, issuer: undefined }], /^\[1\]\.issuer manca$/],
-    ...['email', 'phone', 'Google', 'a b', '1a', 'x'.repeat(41)].map((name): [unknown, RegExp] => [[{ ...GOOGLE, name }], /^\[0\]\.name non è ammesso$/]),
+    ...['email', 'phone', 'Google', 'a b', '1a', 'x'.repeat(41)].map((name): [unknown, RegExp] => [
+      [{ ...GOOGLE, name }],
+      /^\[0\]\.name non è ammesso$/
+    ]),
     [[GOOGLE, GOOGLE], /^due provider hanno lo stesso name$/],
     [[{ ...GITHUB, issuer: 'https://github.com' }], /^\[0\]\.issuer non vale per github$/],
     [[{ ...GOOGLE, token_endpoint: 'https://x.example' }], /^\[0\]\.token_endpoint non vale per google$/],
     [[{ ...GOOGLE, issuer: 'http://accounts.example' }], /^\[0\]\.issuer deve essere https, o http su loopback$/],
     [[{ ...GITHUB, userinfo_endpoint: 'https://a:b@x.example' }], /^\[0\]\.userinfo_endpoint deve essere https/],
     [[{ ...GOOGLE, response_mode: 'fragment' }], /^\[0\]\.response_mode può essere query o form_post$/],
-    [[{ ...GOOGLE, token_endpoint_auth_method: 'none' }], /^\[0\]\.token_endpoint_auth_method può essere client_secret_basic o client_secret_post$/]
+    [
+      [{ ...GOOGLE, token_endpoint_auth_method: 'none' }],
+      /^\[0\]\.token_endpoint_auth_method può essere client_secret_basic o client_secret_post$/
+    ]
   ]
   for (const [wrong, problem] of cases) {
     t.throws(() => parseProviders(typeof wrong === 'string' ? wrong : JSON.stringify(wrong)), { message: problem })
@@ -53,10 +78,31 @@ t.test('what is wrong in it is named, without the secrets', (t) => {
 })
 
 t.test('a server is asked over https, or in plain on this machine', (t) => {
-  for (const address of ['https://x.example', 'https://127.0.0.1', 'http://127.0.0.1:80/', 'http://localhost/x', 'http://[::1]:3000/', 'http://127.9.9.9', 'http://0x7f000001/']) {
+  for (const address of [
+    'https://x.example',
+    'https://127.0.0.1',
+    'http://127.0.0.1:80/',
+    'http://localhost/x',
+    'http://[::1]:3000/',
+    'http://127.9.9.9',
+    'http://0x7f000001/'
+  ]) {
     t.ok(isSafeAddress(address), address)
   }
-  for (const address of ['', 'x', '//x', 'http://x.example', 'http://10.0.0.1', 'http://127.0.0.1.evil.example', 'http://localhost.evil.example', 'ftp://127.0.0.1', 'https://a@x.example', 'https://:b@x.example', 'file:///etc/passwd', 'http://[::ffff:127.0.0.1]/']) {
+  for (const address of [
+    '',
+    'x',
+    '//x',
+    'http://x.example',
+    'http://10.0.0.1',
+    'http://127.0.0.1.evil.example',
+    'http://localhost.evil.example',
+    'ftp://127.0.0.1',
+    'https://a@x.example',
+    'https://:b@x.example',
+    'file:///etc/passwd',
+    'http://[::ffff:127.0.0.1]/'
+  ]) {
     t.notOk(isSafeAddress(address), address)
   }
   t.end()

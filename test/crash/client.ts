@@ -18,8 +18,8 @@ export interface Told {
 const TRIES = 3
 
 /**
- * Enters guests, each list another one, until it is told to stop; a list that was not acquired is tried again now and then, by the
- * same or another server, as people do. Remembers every answer.
+ * Enters guests, each list another one, until it is told to stop; a list that was not acquired is tried again now and
+ * then, by the same or another server, as people do. Remembers every answer.
  */
 export function client (chance: Chance, server: () => ServerProcess | undefined) {
   const told: Told[] = []
@@ -45,7 +45,11 @@ export function client (chance: Chance, server: () => ServerProcess | undefined)
     told.push(answer)
     try {
       const response = await reached.post('/api/alloggiati/invio', invio(guests.map((n): Schedina => guestNo(n))))
-      Object.assign(answer, { status: response.status, ...await response.json() as object }, { guests, status: response.status })
+      Object.assign(
+        answer,
+        { status: response.status, ...((await response.json()) as object) },
+        { guests, status: response.status }
+      )
     } catch {
       // It died before it had answered.
     }

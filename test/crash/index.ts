@@ -19,9 +19,13 @@ say(`seed ${seed}`)
 
 const result = await crash({ kills: Number(values.kills), pgKills: Number(values['pg-kills']), seed, progress: say })
 const { kills, pgKills, submissions, double, lost, forgotten, broken, states, atSteps } = result
-for (const [what, list] of Object.entries({ double, lost, forgotten, broken })) for (const each of list) say(`${what}: ${each}`)
+for (const [what, list] of Object.entries({ double, lost, forgotten, broken })) {
+  for (const each of list) say(`${what}: ${each}`)
+}
 const counted = (counts: Record<string, number>) => Object.entries(counts).map(([what, n]) => `${what} ${n}`).join(', ')
 say(`died at ${counted(atSteps)}; the others at any instant`)
 say(`${counted(states)}; ${Math.round((performance.now() - begun) / 1000)} s`)
-process.stdout.write(`crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`)
+process.stdout.write(
+  `crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`
+)
 process.exitCode = double.length + lost.length + forgotten.length + broken.length > 0 ? 1 : 0

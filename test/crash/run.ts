@@ -39,8 +39,8 @@ const PATIENCE = 30
 const HARASS_MS = 150
 
 /**
- * Kills servers and PostgreSQL at any instant and at every step, while clients enter guests with a police that misbehaves; then
- * lets the last server put everything right, and judges.
+ * Kills servers and PostgreSQL at any instant and at every step, while clients enter guests with a police that
+ * misbehaves; then lets the last server put everything right, and judges.
  */
 export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
@@ -103,7 +103,10 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
   }
 }
 
-/** All the time: the dead are not waited for, and the living are taken for dead by whoever sweeps. That must do no harm either. */
+/**
+ * All the time: the dead are not waited for, and the living are taken for dead by whoever sweeps. That must do no harm
+ * either.
+ */
 async function harass (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await expireLeases(sql).catch(() => { /* PostgreSQL is starting. */ })
@@ -122,7 +125,8 @@ async function settleAll (environ: Record<string, string>, sql: Connection['sql'
     while (!await expireLeases(sql).then(() => true, () => false)) await sleep(HARASS_MS)
     const server = await startServer(environ, new URL('server.ts', import.meta.url))
     for (let waited = 0; waited < 100; waited++) {
-      const open = await sql`select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
+      const open =
+        await sql`select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
       if (open.length === 0) break
       await sleep(100)
     }

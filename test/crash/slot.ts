@@ -2,7 +2,16 @@ import type { Step } from '#src/alloggiati/ledger/context.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
 import type { Chance } from './chance.ts'
 
-const STEPS: readonly Step[] = ['reserved', 'claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'settled']
+const STEPS: readonly Step[] = [
+  'reserved',
+  'claimed',
+  'logged-in',
+  'rehearsed',
+  'connected',
+  'dispatched',
+  'replied',
+  'settled'
+]
 /** The longest life of a server, milliseconds: to be killed at an instant, and until a step is reached. */
 const LIFE_MS = { instant: 1000, step: 3000 }
 
@@ -15,7 +24,12 @@ export function deaths (chance: Chance): (postgres: boolean) => Death {
   return (postgres) => {
     const step = postgres || turn % 3 < 2 ? STEPS[turn % STEPS.length] : undefined
     turn++
-    return { step, times: 1 + chance.whole(3), afterMs: step === undefined ? chance.whole(LIFE_MS.instant) : LIFE_MS.step, postgres }
+    return {
+      step,
+      times: 1 + chance.whole(3),
+      afterMs: step === undefined ? chance.whole(LIFE_MS.instant) : LIFE_MS.step,
+      postgres
+    }
   }
 }
 
@@ -29,11 +43,18 @@ export interface Slot {
 }
 
 /** @param onStep called when something died at a step: the server itself, or the postmaster by its hand */
-export function slot (environ: Record<string, string>, pidFile: string, onStep: (step: string, postgres: boolean) => void): Slot {
+export function slot (
+  environ: Record<string, string>,
+  pidFile: string,
+  onStep: (step: string, postgres: boolean) => void
+): Slot {
   const self: Slot = {
     server: undefined,
     async live ({ step, times, afterMs, postgres }) {
-      const plan = step === undefined ? {} : { CRASH_STEP: step, CRASH_TIMES: String(times), ...postgres ? { CRASH_POSTMASTER: pidFile } : {} }
+      const plan =
+        step === undefined
+          ? {}
+          : { CRASH_STEP: step, CRASH_TIMES: String(times), ...(postgres ? { CRASH_POSTMASTER: pidFile } : {}) }
       let server: ServerProcess
       try {
         server = await startServer({ ...environ, ...plan }, ENTRY)
@@ -41,11 +62,15 @@ export function slot (environ: Record<string, string>, pidFile: string, onStep: 
         return false
       }
       self.server = server
-      const timer = setTimeout(() => { server.kill().catch(() => {}) }, afterMs)
+      const timer = setTimeout(() => {
+        server.kill().catch(() => {})
+      }, afterMs)
       const signal = await server.ended
       clearTimeout(timer)
       self.server = undefined
-      for (const { msg } of server.lines) if (msg === 'dying' || msg === 'postmaster dying') onStep(step!, msg !== 'dying')
+      for (const { msg } of server.lines) {
+        if (msg === 'dying' || msg === 'postmaster dying') onStep(step!, msg !== 'dying')
+      }
       return signal === 'SIGKILL'
     }
   }

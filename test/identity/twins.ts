@@ -13,13 +13,22 @@ export async function twins (t: Test, environ: Record<string, string> = {}): Pro
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** A request of somebody with a token; a body is sent as JSON. */
-export async function as (app: FastifyInstance, token: string, method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object): Promise<LightMyRequestResponse> {
+export async function as (
+  app: FastifyInstance,
+  token: string,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: object
+): Promise<LightMyRequestResponse> {
   return await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) })
 }
 
 /** What a token says; its signature is not looked at. */
 export function claimsOf (token: string): { header: Record<string, unknown>, claims: Record<string, unknown> } {
-  const [header, claims] = token.split('.').slice(0, 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>)
+  const [header, claims] = token
+    .split('.')
+    .slice(0, 2)
+    .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>)
   return { header: header!, claims: claims! }
 }
 

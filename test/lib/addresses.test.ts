@@ -4,11 +4,24 @@ import { soapClient } from '#src/alloggiati/service/soap/client.ts'
 import { safeAddress, UnsafeAddress } from '#src/lib/addresses.ts'
 
 const ALLOWED = [
-  'https://servizio.example/service.asmx', 'http://127.0.0.1:8080/', 'http://127.9.8.7/', 'http://localhost:1/', 'http://[::1]:1/'
+  'https://servizio.example/service.asmx',
+  'http://127.0.0.1:8080/',
+  'http://127.9.8.7/',
+  'http://localhost:1/',
+  'http://[::1]:1/'
 ]
 const REFUSED = [
-  'http://servizio.example/', 'http://127.0.0.1.servizio.example/', 'http://localhost.servizio.example/', 'http://10.0.0.1/', 'http://[::2]/',
-  'http://0.0.0.0/', 'ftp://127.0.0.1/', 'file:///etc/hosts', 'https://utente:segreta@servizio.example/', 'servizio.example', ''
+  'http://servizio.example/',
+  'http://127.0.0.1.servizio.example/',
+  'http://localhost.servizio.example/',
+  'http://10.0.0.1/',
+  'http://[::2]/',
+  'http://0.0.0.0/',
+  'ftp://127.0.0.1/',
+  'file:///etc/hosts',
+  'https://utente:segreta@servizio.example/',
+  'servizio.example',
+  ''
 ]
 
 t.test('https goes anywhere and http to loopback only', async (t) => {

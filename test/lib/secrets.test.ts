@@ -9,8 +9,12 @@ const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array
 t.test('what was sealed opens to the same, with the same key and context only', async () => {
   fc.assert(fc.property(bytes, fc.string(), (plain, context) => {
     const sealed = keys.seal(plain, context)
-    return keys.open(sealed, context).equals(plain) && createKeys(Buffer.alloc(32, 7)).open(sealed, context).equals(plain) &&
-      fails(() => keys.open(sealed, `${context} `)) && fails(() => createKeys(Buffer.alloc(32, 8)).open(sealed, context))
+    return (
+      keys.open(sealed, context).equals(plain) &&
+      createKeys(Buffer.alloc(32, 7)).open(sealed, context).equals(plain) &&
+      fails(() => keys.open(sealed, `${context} `)) &&
+      fails(() => createKeys(Buffer.alloc(32, 8)).open(sealed, context))
+    )
   }))
 })
 
@@ -30,7 +34,9 @@ t.test('any bit that was changed is found', async (t) => {
 t.test('what was cut at any place does not open', async (t) => {
   for (const plain of ['', 'documento']) {
     const sealed = keys.seal(plain, 'x')
-    for (let length = 0; length < sealed.length; length++) if (!fails(() => keys.open(sealed.subarray(0, length), 'x'))) t.fail(`cut to ${length} bytes`)
+    for (let length = 0; length < sealed.length; length++) {
+      if (!fails(() => keys.open(sealed.subarray(0, length), 'x'))) t.fail(`cut to ${length} bytes`)
+    }
     t.throws(() => keys.open(Buffer.concat([sealed, Buffer.alloc(1)]), 'x'), 'or lengthened')
   }
 })
@@ -42,7 +48,10 @@ t.test('the same is never sealed to the same twice', async (t) => {
 
 t.test('each label has a secret of its own, the same at every start and another for every master key', async (t) => {
   const labels = ['access-token', 'seal', 'fingerprint/x', 'fingerprint/y', '', 'Seal', 'seal ']
-  const secrets = [...labels.map((label) => keys.derive(label)), ...labels.map((label) => createKeys(randomBytes(32)).derive(label))]
+  const secrets = [
+    ...labels.map((label) => keys.derive(label)),
+    ...labels.map((label) => createKeys(randomBytes(32)).derive(label))
+  ]
   t.equal(new Set(secrets.map((secret) => secret.toString('hex'))).size, secrets.length)
   t.ok(secrets.every((secret) => secret.length === 32))
   t.ok(createKeys(Buffer.alloc(32, 7)).derive('seal').equals(keys.derive('seal')))
@@ -52,7 +61,16 @@ t.test('each label has a secret of its own, the same at every start and another 
 
 t.test('a fingerprint is of the label and of all the parts, each in its place', async (t) => {
   const print = (label: string, ...parts: string[]) => keys.fingerprint(label, ...parts).toString('hex')
-  const distinct = [print('a', 'ab', 'c'), print('a', 'a', 'bc'), print('a', 'abc'), print('a', 'c', 'ab'), print('b', 'ab', 'c'), print('a', 'ab', 'c', ''), print('a'), print('a', '')]
+  const distinct = [
+    print('a', 'ab', 'c'),
+    print('a', 'a', 'bc'),
+    print('a', 'abc'),
+    print('a', 'c', 'ab'),
+    print('b', 'ab', 'c'),
+    print('a', 'ab', 'c', ''),
+    print('a'),
+    print('a', '')
+  ]
   t.equal(new Set(distinct).size, distinct.length)
   t.equal(print('a', 'ab', 'c'), print('a', 'ab', 'c'))
   t.not(createKeys(randomBytes(32)).fingerprint('a', 'b').toString('hex'), print('a', 'b'))

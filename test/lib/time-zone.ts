@@ -1,19 +1,56 @@
 import { calendarSpan } from '#src/bookings/calendar.ts'
 import { changedStay, newStay } from '#src/bookings/stay.ts'
-import { addDays, ageInYears, arrivalWindowOpen, dayInRome, daysBetween, filingDeadline, instantInRome, isDay } from '#src/lib/time.ts'
+import {
+  addDays,
+  ageInYears,
+  arrivalWindowOpen,
+  dayInRome,
+  daysBetween,
+  filingDeadline,
+  instantInRome,
+  isDay
+} from '#src/lib/time.ts'
 
 /* Prints what the house's days come to in the process's time zone; run by `time.test.ts` in zones far apart. */
 
-const days = ['2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2024-02-28', '2026-12-31', '2011-12-30', '1895-06-15']
-const instants = ['2026-03-29T00:30:00Z', '2026-03-29T22:30:00Z', '2026-10-25T23:30:00Z', '2026-12-31T23:00:00Z', '2026-06-30T21:59:59Z']
+const days = [
+  '2026-03-28',
+  '2026-03-29',
+  '2026-10-24',
+  '2026-10-25',
+  '2024-02-28',
+  '2026-12-31',
+  '2011-12-30',
+  '1895-06-15'
+]
+const instants = [
+  '2026-03-29T00:30:00Z',
+  '2026-03-29T22:30:00Z',
+  '2026-10-25T23:30:00Z',
+  '2026-12-31T23:00:00Z',
+  '2026-06-30T21:59:59Z'
+]
 
 const answers = {
-  days: days.map((day) => [addDays(day, 1), addDays(day, -1), addDays(day, 400), daysBetween('1970-01-01', day), isDay(day), ageInYears('1980-03-29', day)]),
+  days: days.map((day) => [
+    addDays(day, 1),
+    addDays(day, -1),
+    addDays(day, 400),
+    daysBetween('1970-01-01', day),
+    isDay(day),
+    ageInYears('1980-03-29', day)
+  ]),
   // Every minute of the days on which the clocks change, and of those beside them.
-  minutes: ['2026-03-28', '2026-10-24'].flatMap((first) => Array.from({ length: 3 * 24 * 60 }, (_, minute) => {
-    const day = dayInRome(new Date(Date.parse(`${first}T00:00:00Z`) + minute * 60_000))
-    return [day, arrivalWindowOpen(addDays(first, 1), day), instantInRome(addDays(first, 1), Math.floor(minute / 60) % 24, minute % 60)]
-  })),
+  minutes: ['2026-03-28', '2026-10-24'].flatMap((first) =>
+    Array.from({ length: 3 * 24 * 60 }, (_, minute) => {
+      const day = dayInRome(new Date(Date.parse(`${first}T00:00:00Z`) + minute * 60_000))
+      return [
+        day,
+        arrivalWindowOpen(addDays(first, 1), day),
+        instantInRome(addDays(first, 1), Math.floor(minute / 60) % 24, minute % 60)
+      ]
+    })
+  ),
   deadlines: days.map((day) => [filingDeadline(day, 1), filingDeadline(day, 2)]),
   rome: instants.map((instant) => dayInRome(new Date(instant))),
   stays: days.map((check_in) => newStay({ check_in, numero_notti: 2 })),

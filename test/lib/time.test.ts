@@ -14,7 +14,10 @@ t.test('a day moved by n is n days away, whatever lies between', async () => {
 })
 
 t.test('the distance between two days is the difference of their places in the calendar', async () => {
-  fc.assert(fc.property(anyDay(), anyDay(), (from, to) => daysBetween(from, to) === dayNumber(to) - dayNumber(from)), { numRuns: 1000 })
+  fc.assert(
+    fc.property(anyDay(), anyDay(), (from, to) => daysBetween(from, to) === dayNumber(to) - dayNumber(from)),
+    { numRuns: 1000 }
+  )
 })
 
 t.test('the days on which clocks change are days like the others', async (t) => {
@@ -27,22 +30,52 @@ t.test('the days on which clocks change are days like the others', async (t) => 
 
 t.test('the day after the end of February, of a month and of a year', async (t) => {
   const next = [
-    ['1900-02-28', '1900-03-01'], ['2000-02-28', '2000-02-29'], ['2024-02-28', '2024-02-29'], ['2024-02-29', '2024-03-01'],
-    ['2026-02-28', '2026-03-01'], ['2100-02-28', '2100-03-01'], ['2026-01-31', '2026-02-01'], ['2026-12-31', '2027-01-01']
+    ['1900-02-28', '1900-03-01'],
+    ['2000-02-28', '2000-02-29'],
+    ['2024-02-28', '2024-02-29'],
+    ['2024-02-29', '2024-03-01'],
+    ['2026-02-28', '2026-03-01'],
+    ['2100-02-28', '2100-03-01'],
+    ['2026-01-31', '2026-02-01'],
+    ['2026-12-31', '2027-01-01']
   ] as const
   for (const [day, following] of next) t.equal(addDays(day, 1), following)
 })
 
 t.test('exactly the days of the calendar are days', async () => {
   const part = (max: number) => fc.integer({ min: 0, max })
-  fc.assert(fc.property(part(9999), part(14), part(33), (year, month, day) => (
-    isDay(written(year, month, day)) === (year >= 1 && day >= 1 && day <= monthLength(year, month)))), { numRuns: 2000 })
+  fc.assert(
+    fc.property(
+      part(9999),
+      part(14),
+      part(33),
+      (year, month, day) =>
+        isDay(written(year, month, day)) === (year >= 1 && day >= 1 && day <= monthLength(year, month))
+    ),
+    { numRuns: 2000 }
+  )
 })
 
 t.test('nothing else is a day', async (t) => {
-  const texts = ['', '2026-2-3', '2026-02-3', ' 2026-02-03', '2026-02-03 ', '2026-02-03\n', '20260203', '2026-02-03T00:00:00Z', '+002026-02-03', '-2026-02-03', '２０２６-02-03', '10000-01-01', 'oggi']
+  const texts = [
+    '',
+    '2026-2-3',
+    '2026-02-3',
+    ' 2026-02-03',
+    '2026-02-03 ',
+    '2026-02-03\n',
+    '20260203',
+    '2026-02-03T00:00:00Z',
+    '+002026-02-03',
+    '-2026-02-03',
+    '２０２６-02-03',
+    '10000-01-01',
+    'oggi'
+  ]
   for (const text of texts) t.notOk(isDay(text), JSON.stringify(text))
-  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 12 }), (text) => !isDay(text) || /^\d{4}-\d\d-\d\d$/.test(text)))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 12 }), (text) => !isDay(text) || /^\d{4}-\d\d-\d\d$/.test(text))
+  )
 })
 
 t.test('Rome is one hour ahead of UTC, two from the last Sunday of March to that of October', async () => {
@@ -51,7 +84,8 @@ t.test('Rome is one hour ahead of UTC, two from the last Sunday of March to that
     const last = written(year, month, 31)
     return Date.parse(`${written(year, month, 31 - (dayNumber(last) - dayNumber('0001-01-07')) % 7)}T01:00:00Z`)
   }
-  const instant = fc.tuple(fc.integer({ min: 1997, max: 2400 }), fc.integer({ min: 0, max: 8700 }), fc.integer({ min: -1, max: 1 }))
+  const instant = fc
+    .tuple(fc.integer({ min: 1997, max: 2400 }), fc.integer({ min: 0, max: 8700 }), fc.integer({ min: -1, max: 1 }))
     .map(([year, hour, off]) => ({ year, at: Date.UTC(year, 0, 1, hour) + off }))
   fc.assert(fc.property(instant, ({ year, at }) => {
     const inYear = new Date(at).getUTCFullYear() === year

@@ -22,7 +22,8 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 t.test('who is let in', async (t) => {
   const { app, token } = await build(t)
   const person = await token({ name: 'anna' })
-  const status = async (headers: Record<string, string>, url = SOMEWHERE) => (await app.inject({ url, headers })).statusCode
+  const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
+    (await app.inject({ url, headers })).statusCode
 
   t.test('the server key and a token are let in, however they are brought', async (t) => {
     t.equal(await status({ 'x-api-key': API_KEY }), 200)
@@ -30,7 +31,11 @@ t.test('who is let in', async (t) => {
     t.equal(await status(bearer(person)), 200)
     t.equal(await status({ authorization: `bearer ${person}` }), 200, 'the scheme\'s case does not count')
     t.equal(await status({ ...bearer(person), 'x-api-key': API_KEY }), 200)
-    t.equal(await status({ ...bearer(person), 'x-api-key': await token({ name: 'altra' }) }), 401, 'another token as key')
+    t.equal(
+      await status({ ...bearer(person), 'x-api-key': await token({ name: 'altra' }) }),
+      401,
+      'another token as key'
+    )
     t.equal(await status({ ...bearer(person), 'x-api-key': person }), 200, 'the same token twice')
   })
 
@@ -47,13 +52,31 @@ t.test('who is let in', async (t) => {
   })
 
   t.test('a key that is nearly right, repeated, empty or elsewhere is wrong', async (t) => {
-    for (const key of [API_KEY.slice(0, -1), `${API_KEY}x`, API_KEY.toUpperCase(), ` ${API_KEY} x`, '', `${API_KEY}, ${API_KEY}`, 'x'.repeat(1_000_000)]) {
+    for (const key of [
+      API_KEY.slice(0, -1),
+      `${API_KEY}x`,
+      API_KEY.toUpperCase(),
+      ` ${API_KEY} x`,
+      '',
+      `${API_KEY}, ${API_KEY}`,
+      'x'.repeat(1_000_000)
+    ]) {
       t.equal(await status({ 'x-api-key': key }), 401, key.slice(0, 60))
     }
-    for (const query of [`api_key=${API_KEY}&api_key=${API_KEY}`, `api_key=x&api_key=${API_KEY}`, 'api_key=', 'api_key', `api_key[]=${API_KEY}`, `API_KEY=${API_KEY}`, `apikey=${API_KEY}`]) {
+    for (const query of [
+      `api_key=${API_KEY}&api_key=${API_KEY}`,
+      `api_key=x&api_key=${API_KEY}`,
+      'api_key=',
+      'api_key',
+      `api_key[]=${API_KEY}`,
+      `API_KEY=${API_KEY}`,
+      `apikey=${API_KEY}`
+    ]) {
       t.equal(await status({}, `${SOMEWHERE}?${query}`), 401, query)
     }
-    for (const authorization of [`Bearer ${API_KEY}`, 'Bearer', `Bearer  ${person}`, person]) t.equal(await status({ authorization }), 401, authorization.slice(0, 30))
+    for (const authorization of [`Bearer ${API_KEY}`, 'Bearer', `Bearer  ${person}`, person]) {
+      t.equal(await status({ authorization }), 401, authorization.slice(0, 30))
+    }
     t.equal(await status({ cookie: `api_key=${API_KEY}` }), 401, 'a cookie')
     t.equal(await status({ apikey: API_KEY }), 401, 'another header')
   })
@@ -61,7 +84,9 @@ t.test('who is let in', async (t) => {
 
 t.test('without an API_KEY no key is right', async (t) => {
   const { app } = await build(t, { API_KEY: undefined })
-  for (const key of ['', 'undefined', 'null', API_KEY]) t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': key } })).statusCode, 401, key)
+  for (const key of ['', 'undefined', 'null', API_KEY]) {
+    t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': key } })).statusCode, 401, key)
+  }
   t.equal((await app.inject(`${SOMEWHERE}?api_key=`)).statusCode, 401)
 })
 
@@ -75,7 +100,11 @@ t.test('headers that claim another method, address or caller change nothing', as
   const port = await listen(app)
   for (const [name, value] of Object.entries(HEADERS)) {
     t.equal((await exchange(port, target('GET', '/api/v1/prenotazioni', { [name]: value }))).status, 401, name)
-    t.equal((await exchange(port, target('DELETE', '/api/v1/prenotazioni', { [name]: value, 'x-api-key': API_KEY }))).status, 405, `${name} with the key`)
+    t.equal(
+      (await exchange(port, target('DELETE', '/api/v1/prenotazioni', { [name]: value, 'x-api-key': API_KEY }))).status,
+      405,
+      `${name} with the key`
+    )
     t.equal((await exchange(port, target('GET', '/nulla', { [name]: value }))).status, 404, `${name} elsewhere`)
   }
 })

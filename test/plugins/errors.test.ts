@@ -7,14 +7,27 @@ import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, openSocket, target } from '#test/raw.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 1
+}
 const headers = { 'x-api-key': API_KEY }
 const json = { ...headers, 'content-type': 'application/json' }
 const text = { ...headers, 'content-type': 'text/plain' }
 const publicly = { config: { access: 'public' as const }, schema: { response: { 200: Closed({}) } } }
 
 /** The answer is an error of this API, and nothing else: its fields, its request's id, not to be kept. */
-function isError (t: Test, answer: LightMyRequestResponse, status: number, codice: string, more: readonly string[] = []) {
+function isError (
+  t: Test,
+  answer: LightMyRequestResponse,
+  status: number,
+  codice: string,
+  more: readonly string[] = []
+) {
   const body = answer.json()
   t.match(body, { error: /\S/, status, codice, requestId: UUID }, `${status} ${codice}`)
   t.same(Object.keys(body).sort(), ['codice', 'error', 'requestId', 'status', ...more].sort())
@@ -27,19 +40,54 @@ function isError (t: Test, answer: LightMyRequestResponse, status: number, codic
 const REFUSALS: readonly (readonly [request: InjectOptions, status: number, codice: string, more?: string[]])[] = [
   [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"nome"' }, 400, 'JSON_NON_VALIDO'],
   [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '' }, 400, 'JSON_NON_VALIDO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"__proto__":{"admin":true}}' }, 400, 'JSON_NON_VALIDO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"a":{"constructor":{"prototype":{}}}}' }, 400, 'JSON_NON_VALIDO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{}' }, 400, 'RICHIESTA_NON_VALIDA', ['dettagli']],
+  [
+    { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"__proto__":{"admin":true}}' },
+    400,
+    'JSON_NON_VALIDO'
+  ],
+  [
+    { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"a":{"constructor":{"prototype":{}}}}' },
+    400,
+    'JSON_NON_VALIDO'
+  ],
+  [
+    { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{}' },
+    400,
+    'RICHIESTA_NON_VALIDA',
+    ['dettagli']
+  ],
   [{ url: '/api/v1/prenotazioni/zero', headers }, 400, 'RICHIESTA_NON_VALIDA', ['dettagli']],
   [{ url: '/%zz' }, 400, 'URL_NON_VALIDO'],
   [{ url: '/api/v1/prenotazioni' }, 401, 'NON_AUTENTICATO'],
   [{ url: '/nulla' }, 404, 'RISORSA_NON_TROVATA'],
   [{ url: '/api/v1/prenotazioni/1', headers }, 404, 'PRENOTAZIONE_NON_TROVATA'],
   [{ method: 'DELETE', url: '/api/v1/prenotazioni' }, 405, 'METODO_NON_AMMESSO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: `{"nome_cognome":"${'a'.repeat(1024 * 1024)}"}` }, 413, 'CORPO_TROPPO_GRANDE'],
+  [
+    {
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      headers: json,
+      payload: `{"nome_cognome":"${'a'.repeat(1024 * 1024)}"}`
+    },
+    413,
+    'CORPO_TROPPO_GRANDE'
+  ],
   [{ url: `/api/v1/prenotazioni/${'1'.repeat(301)}`, headers }, 414, 'URL_NON_VALIDO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: text, payload: JSON.stringify(BOOKING) }, 415, 'TIPO_NON_SUPPORTATO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: 'a=b' }, 415, 'TIPO_NON_SUPPORTATO'],
+  [
+    { method: 'POST', url: '/api/v1/prenotazioni', headers: text, payload: JSON.stringify(BOOKING) },
+    415,
+    'TIPO_NON_SUPPORTATO'
+  ],
+  [
+    {
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'a=b'
+    },
+    415,
+    'TIPO_NON_SUPPORTATO'
+  ],
   [{ url: '/prova/occupato' }, 503, 'SERVIZIO_OCCUPATO']
 ]
 
@@ -47,8 +95,12 @@ t.test('errors', async (t) => {
   const { app, logs } = await build(t, {}, extraRoutes((app) => {
     app.get('/prova/occupato', publicly, async () => { throw new ServizioOccupato() })
     app.get('/prova/errore', publicly, async () => { throw new Error('CANARY-errore') })
-    app.get('/prova/altrui', publicly, async () => { throw Object.assign(new Error('CANARY-altrui'), { code: 'UND_ERR', statusCode: 502 }) })
-    app.get('/prova/altrui-404', publicly, async () => { throw Object.assign(new Error('CANARY-altrui'), { statusCode: 404 }) })
+    app.get('/prova/altrui', publicly, async () => {
+      throw Object.assign(new Error('CANARY-altrui'), { code: 'UND_ERR', statusCode: 502 })
+    })
+    app.get('/prova/altrui-404', publicly, async () => {
+      throw Object.assign(new Error('CANARY-altrui'), { statusCode: 404 })
+    })
     app.get('/prova/testo', publicly, async () => { throw 'CANARY-testo' }) // eslint-disable-line no-throw-literal
     app.get('/prova/nulla', publicly, async () => { throw null }) // eslint-disable-line no-throw-literal
     app.get('/prova/unico', publicly, async () => {
@@ -57,10 +109,17 @@ t.test('errors', async (t) => {
     })
     app.get('/prova/avvolto', publicly, async () => {
       const row = { principal: 'server', key: 'CANARY-unico', fingerprint: 'CANARY-impronta' }
-      await app.db.insert(idempotency_keys).values([row, row]).catch((cause: unknown) => { throw new Error('non salvata', { cause }) })
+      await app.db
+        .insert(idempotency_keys)
+        .values([row, row])
+        .catch((cause: unknown) => {
+          throw new Error('non salvata', { cause })
+        })
     })
     app.get<{ Querystring: { code: string } }>('/prova/sqlstate', publicly, async ({ query }) => {
-      await app.sql.unsafe(`do $$ begin raise exception using errcode = '${query.code}', message = 'CANARY-sqlstate'; end $$`)
+      await app.sql.unsafe(
+        `do $$ begin raise exception using errcode = '${query.code}', message = 'CANARY-sqlstate'; end $$`
+      )
     })
   }))
 
@@ -69,21 +128,42 @@ t.test('errors', async (t) => {
   })
 
   t.test('a 400 names every place of the first field at fault, as the caller wrote it', async (t) => {
-    const dettagli = async (url: string, payload: object) => (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
+    const dettagli = async (url: string, payload: object) =>
+      (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
     const { nome_cognome, ...rest } = BOOKING
     t.same(await dettagli('/api/v1/prenotazioni', rest), [{ campo: 'nome_cognome', messaggio: 'è obbligatorio' }])
-    t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, nome: nome_cognome }), [{ campo: 'nome', messaggio: 'non è un campo previsto' }])
-    t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, paese_id: '380' }), [{ campo: 'paese_id', messaggio: 'deve essere di tipo numero intero' }])
-    t.same(await dettagli('/api/saveOspiti', { prenotazione_id: 1, dati: [{ nome: 'A', cognome: 'B' }, { nome: 'A', cognome: 'B', sesso: 'X' }] }),
-      [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, (vuoto), null' }])
-    t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [{ campo: 'body', messaggio: 'deve essere di tipo oggetto' }])
-    t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0', headers })).json().dettagli, [{ campo: 'limit', messaggio: 'deve essere almeno 1' }])
+    t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, nome: nome_cognome }), [
+      { campo: 'nome', messaggio: 'non è un campo previsto' }
+    ])
+    t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, paese_id: '380' }), [
+      { campo: 'paese_id', messaggio: 'deve essere di tipo numero intero' }
+    ])
+    t.same(
+      await dettagli('/api/saveOspiti', {
+        prenotazione_id: 1,
+        dati: [
+          { nome: 'A', cognome: 'B' },
+          { nome: 'A', cognome: 'B', sesso: 'X' }
+        ]
+      }),
+      [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, (vuoto), null' }]
+    )
+    t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [
+      { campo: 'body', messaggio: 'deve essere di tipo oggetto' }
+    ])
+    t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0', headers })).json().dettagli, [
+      { campo: 'limit', messaggio: 'deve essere almeno 1' }
+    ])
   })
 
   t.test('a wrong method is told which ones are right', async (t) => {
     for (const [method, url, allow] of [
-      ['DELETE', '/api/v1/prenotazioni', 'GET, HEAD, POST'], ['PATCH', '/api/v1/prenotazioni/7', 'GET, HEAD, PUT'], ['GET', '/api/saveOspiti', 'POST'],
-      ['OPTIONS', '/api/v1/paesi', 'GET, HEAD'], ['POST', '/api/v1/paesi?x=1', 'GET, HEAD'], ['TRACE', '/api/v1/paesi', 'GET, HEAD']
+      ['DELETE', '/api/v1/prenotazioni', 'GET, HEAD, POST'],
+      ['PATCH', '/api/v1/prenotazioni/7', 'GET, HEAD, PUT'],
+      ['GET', '/api/saveOspiti', 'POST'],
+      ['OPTIONS', '/api/v1/paesi', 'GET, HEAD'],
+      ['POST', '/api/v1/paesi?x=1', 'GET, HEAD'],
+      ['TRACE', '/api/v1/paesi', 'GET, HEAD']
     ] as const) {
       const answer = await app.inject({ method: method as 'GET', url, headers })
       isError(t, answer, 405, 'METODO_NON_AMMESSO')
@@ -111,12 +191,24 @@ t.test('errors', async (t) => {
     await app.inject('/prova/avvolto')
     const failures = logs.filter(({ msg }) => msg === 'request failed')
     t.equal(failures.length, 2)
-    for (const { err } of failures) t.match(err, { type: 'PostgresError', message: 'SQLSTATE 23505', constraint: /\S/, table: 'idempotency_keys', stack: /^\s+at / })
+    for (const { err } of failures) {
+      t.match(err, {
+        type: 'PostgresError',
+        message: 'SQLSTATE 23505',
+        constraint: /\S/,
+        table: 'idempotency_keys',
+        stack: /^\s+at /
+      })
+    }
     t.notMatch(JSON.stringify(logs), 'CANARY')
   })
 
-  t.test('of the database\'s errors only those of the input and of its own state are told from a failure', async (t) => {
-    const codes = { 400: ['22003', '22007', '22008', '22021'], 503: ['40001', '40P01', '57014', '57P01', '57P02', '57P03', '53300'], 500: ['23505', '23503', '42P01', '22012', 'P0001'] }
+  t.test("of the database's errors only those of the input and of its own state are told from a failure", async (t) => {
+    const codes = {
+      400: ['22003', '22007', '22008', '22021'],
+      503: ['40001', '40P01', '57014', '57P01', '57P02', '57P03', '53300'],
+      500: ['23505', '23503', '42P01', '22012', 'P0001']
+    }
     for (const [status, sqlstates] of Object.entries(codes)) {
       for (const code of sqlstates) {
         const answer = await app.inject(`/prova/sqlstate?code=${code}`)
@@ -137,7 +229,13 @@ t.test('errors', async (t) => {
   })
 
   t.test('an Idempotency-Key used for another request is a 422', async (t) => {
-    const post = (payload: object) => app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: { ...headers, 'idempotency-key': 'una-chiave' }, payload })
+    const post = (payload: object) =>
+      app.inject({
+        method: 'POST',
+        url: '/api/v1/prenotazioni',
+        headers: { ...headers, 'idempotency-key': 'una-chiave' },
+        payload
+      })
     t.equal((await post(BOOKING)).statusCode, 201)
     isError(t, await post({ ...BOOKING, numero_ospiti: 2 }), 422, 'IDEMPOTENCY_KEY_RIUSATA')
   })
@@ -156,7 +254,10 @@ t.test('what never becomes a request is answered in the same shape and the conne
   for (const [status, bytes] of cases) check(await exchange(port, bytes), status)
 
   // The clock of the HTTP server itself would take half a minute to come to this.
-  const [server] = await Promise.all([new Promise<object>((resolve) => app.server.once('connection', resolve)), openSocket(t, port)])
+  const [server] = await Promise.all([
+    new Promise<object>((resolve) => app.server.once('connection', resolve)),
+    openSocket(t, port)
+  ])
   const late = new Promise<string>((resolve) => Object.assign(server, { end: resolve }))
   app.server.emit('clientError', Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), server)
   const [head = '', body = ''] = (await late).split('\r\n\r\n')
@@ -169,6 +270,11 @@ t.test('what never becomes a request is answered in the same shape and the conne
     const answer = JSON.parse(body) as Record<string, unknown>
     t.match(answer, { error: /\S/, status, codice: 'RICHIESTA_NON_VALIDA', requestId: UUID })
     t.same(Object.keys(answer).sort(), ['codice', 'error', 'requestId', 'status'])
-    for (const line of ['content-type: application/json; charset=utf-8', 'x-content-type-options: nosniff', 'cache-control: no-store', 'connection: close']) t.match(head, line)
+    for (const line of [
+      'content-type: application/json; charset=utf-8',
+      'x-content-type-options: nosniff',
+      'cache-control: no-store',
+      'connection: close'
+    ]) { t.match(head, line) }
   }
 })

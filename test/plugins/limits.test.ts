@@ -25,10 +25,18 @@ t.test('a caller has exactly so many requests, is told how many are left and the
     t.equal(headers['retry-after'], undefined)
   }
   const refused = await app.inject({ url: SOMEWHERE, headers: key })
-  t.match(refused.headers, { 'retry-after': /^([1-9]|[1-5]\d|60)$/, 'ratelimit-limit': '3', 'ratelimit-remaining': '0', 'content-type': 'application/json; charset=utf-8' })
+  t.match(refused.headers, {
+    'retry-after': /^([1-9]|[1-5]\d|60)$/,
+    'ratelimit-limit': '3',
+    'ratelimit-remaining': '0',
+    'content-type': 'application/json; charset=utf-8'
+  })
   const body = refused.json()
   t.same(body, {
-    error: `Troppe richieste: riprovare fra ${String(refused.headers['retry-after'])} secondi`, status: 429, codice: 'TROPPE_RICHIESTE', requestId: refused.headers['x-request-id']
+    error: `Troppe richieste: riprovare fra ${String(refused.headers['retry-after'])} secondi`,
+    status: 429,
+    codice: 'TROPPE_RICHIESTE',
+    requestId: refused.headers['x-request-id']
   })
 })
 
@@ -37,9 +45,17 @@ t.test('each caller is counted for itself, whatever its address and whatever it 
   const anna = { authorization: `Bearer ${await test.token({ name: 'anna' })}` }
   const piero = { authorization: `Bearer ${await test.token({ name: 'piero' })}` }
   t.same(await statuses(test, 4, SOMEWHERE, { headers: key }), [200, 200, 200, 429])
-  t.same(await statuses(test, 1, '/api/prenotazioni', { headers: key, remoteAddress: '192.0.2.1' }), [429], 'another address, another route, the same key')
+  t.same(
+    await statuses(test, 1, '/api/prenotazioni', { headers: key, remoteAddress: '192.0.2.1' }),
+    [429],
+    'another address, another route, the same key'
+  )
   t.same(await statuses(test, 4, SOMEWHERE, { headers: anna }), [200, 200, 200, 429])
-  t.same(await statuses(test, 1, SOMEWHERE, { headers: { authorization: `Bearer ${await test.token({ name: 'anna' })}` } }), [429], 'another token of hers')
+  t.same(
+    await statuses(test, 1, SOMEWHERE, { headers: { authorization: `Bearer ${await test.token({ name: 'anna' })}` } }),
+    [429],
+    'another token of hers'
+  )
   t.same(await statuses(test, 1, SOMEWHERE, { headers: piero }), [200])
   t.same(await statuses(test, 4, '/openapi.json'), [200, 200, 200, 429], 'and one without credentials by its address')
 })
@@ -49,12 +65,20 @@ t.test('wrong credentials are counted by address, before they are refused', asyn
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { 'x-api-key': 'sbagliata' } }), [401, 401])
   t.same(await statuses(test, 2, SOMEWHERE, { headers: { authorization: 'Bearer a.b.c' } }), [401, 429])
   t.same(await statuses(test, 1, SOMEWHERE, { headers: { 'x-api-key': 'altra' } }), [429])
-  t.same(await statuses(test, 1, SOMEWHERE, { headers: { 'x-api-key': 'altra' }, remoteAddress: '192.0.2.1' }), [401], 'another address')
+  t.same(
+    await statuses(test, 1, SOMEWHERE, { headers: { 'x-api-key': 'altra' }, remoteAddress: '192.0.2.1' }),
+    [401],
+    'another address'
+  )
   t.same(await statuses(test, 1, SOMEWHERE, { headers: key }), [200], 'the right key from that address is not held up')
 })
 
 t.test('unknown addresses, wrong methods and unreadable bodies are counted', async (t) => {
-  for (const request of [{ url: '/nulla' }, { url: SOMEWHERE, method: 'DELETE' as const }, { url: '/nulla', method: 'POST' as const, headers: { 'content-type': 'application/json' }, payload: '{' }]) {
+  for (const request of [
+    { url: '/nulla' },
+    { url: SOMEWHERE, method: 'DELETE' as const },
+    { url: '/nulla', method: 'POST' as const, headers: { 'content-type': 'application/json' }, payload: '{' }
+  ]) {
     const { app } = await build(t, { RATE_LIMIT_MAX: MAX })
     for (let i = 0; i < 3; i++) t.not((await app.inject(request)).statusCode, 429)
     t.equal((await app.inject(request)).statusCode, 429, `${request.method ?? 'GET'} ${request.url}`)
@@ -69,24 +93,41 @@ t.test('health is never refused', async (t) => {
 })
 
 t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is trusted', async (t) => {
-  const forwarded = (chain: string, remoteAddress = '127.0.0.1') => ({ headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` }, remoteAddress })
+  const forwarded = (chain: string, remoteAddress = '127.0.0.1') => ({
+    headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` },
+    remoteAddress
+  })
   const direct = await build(t, { RATE_LIMIT_MAX: MAX })
   for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) await statuses(direct, 1, '/nulla', forwarded(address))
   t.same(await statuses(direct, 1, '/nulla', forwarded('192.0.2.4')), [429])
 
   const behind = await build(t, { RATE_LIMIT_MAX: MAX, TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
   t.same(await statuses(behind, 4, '/nulla', forwarded('192.0.2.1')), [404, 404, 404, 429])
-  t.same(await statuses(behind, 1, '/nulla', forwarded('192.0.2.2, 10.1.2.3')), [404], 'another customer, through two trusted proxies')
-  t.same(await statuses(behind, 1, '/nulla', forwarded('198.51.100.7, 192.0.2.1')), [429], 'what the customer wrote before the proxy does not count')
+  t.same(
+    await statuses(behind, 1, '/nulla', forwarded('192.0.2.2, 10.1.2.3')),
+    [404],
+    'another customer, through two trusted proxies'
+  )
+  t.same(
+    await statuses(behind, 1, '/nulla', forwarded('198.51.100.7, 192.0.2.1')),
+    [429],
+    'what the customer wrote before the proxy does not count'
+  )
   t.same(await statuses(behind, 1, '/nulla', forwarded('192.0.2.9', '203.0.113.5')), [404], 'a stranger')
-  t.same(await statuses(behind, 3, '/nulla', forwarded('192.0.2.8', '203.0.113.5')), [404, 404, 429], 'is counted by its own address')
+  t.same(
+    await statuses(behind, 3, '/nulla', forwarded('192.0.2.8', '203.0.113.5')),
+    [404, 404, 429],
+    'is counted by its own address'
+  )
   t.equal(behind.logs.at(-1)?.ip, '203.0.113.5')
 })
 
 t.test('an IPv6 customer is its /64', async (t) => {
   const test = await build(t, { RATE_LIMIT_MAX: MAX })
   const from = (remoteAddress: string) => statuses(test, 1, '/nulla', { remoteAddress })
-  for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:aaaa:bbbb:cccc:dddd', '2001:db8:1:2:0:1::']) t.same(await from(address), [404])
+  for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:aaaa:bbbb:cccc:dddd', '2001:db8:1:2:0:1::']) {
+    t.same(await from(address), [404])
+  }
   t.same(await from('2001:db8:1:2:ffff::9'), [429])
   t.same(await from('2001:db8:1:3::1'), [404], 'the next one')
   for (const address of ['2001:db8::1', '2001:db8:0:0:5::', '2001:db8::9:1:1:1']) t.same(await from(address), [404])

@@ -53,15 +53,37 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'N' })
   await stopSending(w.db, 'admin', 'prova')
-  await w.db.insert(prenotazioni).values([['2026-11-20', '2026-11-21'], ['2026-11-19', '2026-11-22'], ['2026-11-20', '2026-11-22'], ['2026-11-18', '2026-11-22']]
-    .map(([check_in, check_out]) => ({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in: check_in!, check_out: check_out!, numero_ospiti: 1 })))
+  await w.db.insert(prenotazioni).values(
+    [
+      ['2026-11-20', '2026-11-21'],
+      ['2026-11-19', '2026-11-22'],
+      ['2026-11-20', '2026-11-22'],
+      ['2026-11-18', '2026-11-22']
+    ].map(([check_in, check_out]) => ({
+      nome_cognome: 'Ada Prova',
+      lingua: 'it',
+      paese_id: 380,
+      check_in: check_in!,
+      check_out: check_out!,
+      numero_ospiti: 1
+    }))
+  )
 
-  t.match(await read('locanda_submissions'), { 'state="acquisito"': 2, 'state="sconosciuto"': 1, 'state="rifiutato"': 1, 'state="ricevuto"': 0 })
+  t.match(await read('locanda_submissions'), {
+    'state="acquisito"': 2,
+    'state="sconosciuto"': 1,
+    'state="rifiutato"': 1,
+    'state="ricevuto"': 0
+  })
   t.same(await read('locanda_unknown_outcomes'), { '': 1 })
   t.same(await read('locanda_sending_stopped'), { '': 1 })
   t.match(await read('locanda_missing_receipts'), { 'age_days="1"': 0, 'age_days="2-6"': 1 })
   // At 19:00 in Rome: one night, due at 20:00; arrived yesterday, due at 14:00; due tomorrow; too long ago.
-  t.same(await read('locanda_filing_deadlines'), { 'deadline="passed"': 1, 'deadline="within_6h"': 1, 'deadline="later"': 1 })
+  t.same(await read('locanda_filing_deadlines'), {
+    'deadline="passed"': 1,
+    'deadline="within_6h"': 1,
+    'deadline="later"': 1
+  })
 
   w.clock.set('2026-11-27T08:00:00Z')
   t.match(await read('locanda_missing_receipts'), { 'age_days="2-6"': 0, 'age_days="7-24"': 2 })

@@ -10,12 +10,15 @@ import { build, temporaryFolder } from '#test/helper.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
 import { listen } from '#test/raw.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path)
+)
 const HOST = 'locanda.test'
 
 /**
- * The only way out for the browser: what is meant for `HOST` goes to the application, everything else is refused. So the
- * page is seen under a name that is not loopback's, for which browsers make exceptions, and nothing leaves this machine.
+ * The only way out for the browser: what is meant for `HOST` goes to the application, everything else is refused. So
+ * the page is seen under a name that is not loopback's, for which browsers make exceptions, and nothing leaves this
+ * machine.
  */
 async function wayOut (t: Test, port: number) {
   const asked: string[] = []
@@ -26,10 +29,13 @@ async function wayOut (t: Test, port: number) {
       return
     }
     asked.push(pathname)
-    const forward = send({ host: '127.0.0.1', port, path: pathname + search, method: request.method, headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-    })
+    const forward = send(
+      { host: '127.0.0.1', port, path: pathname + search, method: request.method, headers: request.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      }
+    )
     forward.on('error', () => response.destroy())
     request.pipe(forward)
   })
@@ -43,49 +49,93 @@ async function wayOut (t: Test, port: number) {
   return { server: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked }
 }
 
-/** The page as the browser has built it, what it complained of, and the addresses the page (not the browser for itself) asked for. */
+/**
+ * The page as the browser has built it, what it complained of, and the addresses the page (not the browser for itself)
+ * asked for.
+ */
 async function dom (t: Test, url: string, proxy: string) {
   const netLog = join(temporaryFolder(t), 'net.json')
-  const browser = spawn(CHROMIUM ?? '', [
-    '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--disable-extensions', '--disable-default-apps', '--disable-domain-reliability', '--no-pings',
-    `--user-data-dir=${temporaryFolder(t)}`, `--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>', '--enable-logging=stderr', `--log-net-log=${netLog}`,
-    '--virtual-time-budget=20000', '--dump-dom', url
-  ], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const browser = spawn(
+    CHROMIUM ?? '',
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--disable-extensions',
+      '--disable-default-apps',
+      '--disable-domain-reliability',
+      '--no-pings',
+      `--user-data-dir=${temporaryFolder(t)}`,
+      `--proxy-server=${proxy}`,
+      '--proxy-bypass-list=<-loopback>',
+      '--enable-logging=stderr',
+      `--log-net-log=${netLog}`,
+      '--virtual-time-budget=20000',
+      '--dump-dom',
+      url
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] }
+  )
   t.teardown(() => browser.kill('SIGKILL'))
   const [html, complaints] = await Promise.all([text(browser.stdout), text(browser.stderr)])
-  const { events } = JSON.parse(readFileSync(netLog, 'utf8')) as { events: { params?: { url?: string, initiator?: string } }[] }
+  const { events } = JSON.parse(readFileSync(netLog, 'utf8')) as {
+    events: { params?: { url?: string; initiator?: string } }[]
+  }
   return {
     html,
-    complaints: complaints.split('\n').filter((line) => /CONSOLE.*(Content Security Policy|Failed|Uncaught)/.test(line)),
-    requests: events.flatMap(({ params }) => params?.url !== undefined && params.initiator === new URL(url).origin ? [params.url] : [])
+    complaints: complaints
+      .split('\n')
+      .filter((line) => /CONSOLE.*(Content Security Policy|Failed|Uncaught)/.test(line)),
+    requests: events.flatMap(({ params }) =>
+      params?.url !== undefined && params.initiator === new URL(url).origin ? [params.url] : []
+    )
   }
 }
 
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 
-t.test('in a browser, over plain http, the page shows every operation and asks nobody else for anything', { skip }, async (t) => {
-  const { app } = await build(t)
-  const proxy = await wayOut(t, await listen(app))
-  const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
-  const { html, complaints, requests } = await dom(t, `http://${HOST}/docs`, proxy.server)
+t.test(
+  'in a browser, over plain http, the page shows every operation and asks nobody else for anything',
+  { skip },
+  async (t) => {
+    const { app } = await build(t)
+    const proxy = await wayOut(t, await listen(app))
+    const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
+    const { html, complaints, requests } = await dom(t, `http://${HOST}/docs`, proxy.server)
 
-  const operations = Object.entries(document.paths)
-    .flatMap(([path, methods]) => Object.values(methods).map(({ operationId }) => ({ path, operationId })))
-  t.ok(operations.length > 15)
-  for (const { path, operationId } of operations) {
-    t.match(html, `data-path="${path}"`, path)
-    t.match(html, new RegExp(`id="operations-[^"]*-${operationId}"`), operationId)
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.values(methods).map(({ operationId }) => ({ path, operationId }))
+    )
+    t.ok(operations.length > 15)
+    for (const { path, operationId } of operations) {
+      t.match(html, `data-path="${path}"`, path)
+      t.match(html, new RegExp(`id="operations-[^"]*-${operationId}"`), operationId)
+    }
+    t.same(complaints, [], 'no script, style or image was held back')
+    t.ok(requests.length > 3)
+    t.same(
+      requests.filter((request) => new URL(request).hostname !== HOST),
+      []
+    )
+    t.ok(proxy.asked.includes('/docs/json'))
   }
-  t.same(complaints, [], 'no script, style or image was held back')
-  t.ok(requests.length > 3)
-  t.same(requests.filter((request) => new URL(request).hostname !== HOST), [])
-  t.ok(proxy.asked.includes('/docs/json'))
-})
+)
 
 t.test('the page\'s policy lets it load only from its own server, over the scheme it came by', async (t) => {
   const { app } = await build(t)
-  for (const url of ['/docs', '/docs/', '/docs/static/swagger-ui.css', '/docs/static/swagger-initializer.js', '/docs/json']) {
+  for (const url of [
+    '/docs',
+    '/docs/',
+    '/docs/static/swagger-ui.css',
+    '/docs/static/swagger-initializer.js',
+    '/docs/json'
+  ]) {
     const { statusCode, headers } = await app.inject(url)
     t.equal(statusCode, 200, url)
     const policy = String(headers['content-security-policy'])
@@ -97,7 +147,12 @@ t.test('the page\'s policy lets it load only from its own server, over the schem
 
 t.test('nothing but the page and its parts is served under /docs', async (t) => {
   const { app } = await build(t)
-  for (const url of ['/docs/static/..%2f..%2fpackage.json', '/docs/static/%2e%2e/%2e%2e/package.json', '/docs/static/../../../package.json', '/docs/altro']) {
+  for (const url of [
+    '/docs/static/..%2f..%2fpackage.json',
+    '/docs/static/%2e%2e/%2e%2e/package.json',
+    '/docs/static/../../../package.json',
+    '/docs/altro'
+  ]) {
     t.not((await app.inject(url)).statusCode, 200, url)
   }
 })

@@ -10,7 +10,9 @@ async function wayTo (t: Test, url: string) {
   const { host, hostname, port } = new URL(url)
   // The embedded database is reached through a socket in a folder that the address names, port and all.
   const folder = decodeURIComponent(host)
-  const to = folder.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port || 5432) }
+  const to = folder.startsWith('/')
+    ? { path: `${folder}/.s.PGSQL.${port}` }
+    : { host: hostname, port: Number(port || 5432) }
   const sockets = new Set<Socket>()
   let frozen = false
   const server = createServer((near) => {
@@ -50,34 +52,40 @@ async function wayTo (t: Test, url: string) {
   }
 }
 
-t.test('without its database the server lives but is not ready, refuses work with 503, and recovers by itself', async (t) => {
-  const way = await wayTo(t, (await testDatabase(t)).url)
-  const { call } = await build(t, { DATABASE_URL: way.url })
-  t.match((await call('GET', '/health/ready')).json(), { stato: 'ok' })
+t.test(
+  'without its database the server lives but is not ready, refuses work with 503, and recovers by itself',
+  async (t) => {
+    const way = await wayTo(t, (await testDatabase(t)).url)
+    const { call } = await build(t, { DATABASE_URL: way.url })
+    t.match((await call('GET', '/health/ready')).json(), { stato: 'ok' })
 
-  await way.cut()
-  const ready = await call('GET', '/health/ready')
-  t.match(ready.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
-  t.equal(ready.headers['retry-after'], '5')
-  t.same((await call('GET', '/health/live')).json(), { stato: 'ok' })
-  const refused = await call('GET', '/api/v1/prenotazioni/1')
-  t.match(refused.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
-  t.equal(refused.headers['retry-after'], '5')
-  t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'what needs no database goes on')
+    await way.cut()
+    const ready = await call('GET', '/health/ready')
+    t.match(ready.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+    t.equal(ready.headers['retry-after'], '5')
+    t.same((await call('GET', '/health/live')).json(), { stato: 'ok' })
+    const refused = await call('GET', '/api/v1/prenotazioni/1')
+    t.match(refused.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
+    t.equal(refused.headers['retry-after'], '5')
+    t.equal((await call('GET', '/api/v1/paesi')).statusCode, 200, 'what needs no database goes on')
 
-  await way.restore()
-  while ((await call('GET', '/health/ready')).statusCode !== 200) await sleep(50)
-  t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
-})
+    await way.restore()
+    while ((await call('GET', '/health/ready')).statusCode !== 200) await sleep(50)
+    t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
+  }
+)
 
-t.test('a database that does not answer makes the server not ready, after a while and without waiting for it', async (t) => {
-  const way = await wayTo(t, (await testDatabase(t)).url)
-  const { call } = await build(t, { DATABASE_URL: way.url })
-  way.freeze()
-  t.equal((await call('GET', '/health/ready')).statusCode, 503)
-  t.equal((await call('GET', '/health/live')).statusCode, 200)
-  await way.cut()
-})
+t.test(
+  'a database that does not answer makes the server not ready, after a while and without waiting for it',
+  async (t) => {
+    const way = await wayTo(t, (await testDatabase(t)).url)
+    const { call } = await build(t, { DATABASE_URL: way.url })
+    way.freeze()
+    t.equal((await call('GET', '/health/ready')).statusCode, 503)
+    t.equal((await call('GET', '/health/live')).statusCode, 200)
+    await way.cut()
+  }
+)
 
 t.test('health needs no credentials', async (t) => {
   const { app } = await build(t)

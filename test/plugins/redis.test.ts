@@ -10,7 +10,11 @@ const isThere = spawnSync('redis-server', ['--version']).status === 0
 
 /** A Redis on this port of loopback that keeps nothing; ended when the test ends. */
 async function redis (t: Test, port: number) {
-  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', temporaryFolder(t)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', temporaryFolder(t)],
+    { stdio: ['ignore', 'pipe', 'inherit'] }
+  )
   const exit = once(child, 'exit')
   const stop = async () => {
     child.kill('SIGKILL')
@@ -40,7 +44,10 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     const environ = { RATE_LIMIT_MAX: '3', REDIS_URL: `redis://127.0.0.1:${port}` }
     const one = await build(t, environ)
     const two = await build(t, environ)
-    t.same([await status(one), await status(two), await status(one), await status(two), await status(one)], [404, 404, 404, 429, 429])
+    t.same(
+      [await status(one), await status(two), await status(one), await status(two), await status(one)],
+      [404, 404, 404, 429, 429]
+    )
   })
 
   t.test('while it is gone requests are served uncounted, and counted again when it is back', async (t) => {
@@ -59,13 +66,16 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
   })
 })
 
-t.test('a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being served', async (t) => {
-  const mute = createServer().listen(0, '127.0.0.1')
-  await once(mute, 'listening')
-  t.teardown(() => mute.close())
-  for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
-    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
-    t.same([await status(test), await status(test)], [404, 404])
-    t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
+t.test(
+  'a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being served',
+  async (t) => {
+    const mute = createServer().listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+    t.teardown(() => mute.close())
+    for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
+      const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
+      t.same([await status(test), await status(test)], [404, 404])
+      t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
+    }
   }
-})
+)

@@ -3,36 +3,83 @@ import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
 
 const key = { 'x-api-key': API_KEY }
-const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 1
+}
 
 /** On every answer, whatever became of the request. */
-const ALWAYS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'x-request-id': /^[0-9a-f-]{36}$/ }
+const ALWAYS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'x-request-id': /^[0-9a-f-]{36}$/
+}
 const CLOSED = { ...ALWAYS, 'content-security-policy': "default-src 'none';frame-ancestors 'none'" }
 
 t.test('headers', async (t) => {
   const routes: RouteOptions[] = []
   const { app } = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
-  const { data } = (await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: key, payload: BOOKING })).json()
+  const { data } = (
+    await app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: key, payload: BOOKING })
+  ).json()
   const { etag } = (await app.inject({ url: `/api/v1/prenotazioni/${data.id}`, headers: key })).headers
 
-  t.test('every kind of answer forbids sniffing, scripts and frames and tells nobody where it was linked from', async (t) => {
-    const kinds = [
-      [200, { url: '/health/live' }], [200, { url: '/openapi.json' }], [200, { url: '/api/v1/prenotazioni', headers: key }], [200, { method: 'HEAD', url: '/health/live' }],
-      [304, { url: `/api/v1/prenotazioni/${data.id}`, headers: { ...key, 'if-none-match': String(etag) } }],
-      [400, { url: '/api/v1/prenotazioni/x', headers: key }], [400, { url: '/%zz' }], [401, { url: '/api/v1/paesi' }], [404, { url: '/nulla' }], [405, { method: 'PUT', url: '/health/live' }],
-      [413, { method: 'POST', url: '/api/v1/prenotazioni', headers: { ...key, 'content-type': 'application/json' }, payload: 'x'.repeat(2 ** 20 + 1) }],
-      [414, { url: `/api/v1/prenotazioni/${'1'.repeat(400)}`, headers: key }], [415, { method: 'POST', url: '/api/v1/prenotazioni', headers: { ...key, 'content-type': 'text/xml' }, payload: '<a/>' }]
-    ] as const
-    for (const [status, request] of kinds) {
-      const { statusCode, headers } = await app.inject(request)
-      t.equal(statusCode, status, request.url.slice(0, 60))
-      t.match(headers, CLOSED)
-      t.same(['server', 'x-powered-by', 'access-control-allow-origin', 'strict-transport-security'].filter((name) => name in headers), [])
+  t.test(
+    'every kind of answer forbids sniffing, scripts and frames and tells nobody where it was linked from',
+    async (t) => {
+      const kinds = [
+        [200, { url: '/health/live' }],
+        [200, { url: '/openapi.json' }],
+        [200, { url: '/api/v1/prenotazioni', headers: key }],
+        [200, { method: 'HEAD', url: '/health/live' }],
+        [304, { url: `/api/v1/prenotazioni/${data.id}`, headers: { ...key, 'if-none-match': String(etag) } }],
+        [400, { url: '/api/v1/prenotazioni/x', headers: key }],
+        [400, { url: '/%zz' }],
+        [401, { url: '/api/v1/paesi' }],
+        [404, { url: '/nulla' }],
+        [405, { method: 'PUT', url: '/health/live' }],
+        [
+          413,
+          {
+            method: 'POST',
+            url: '/api/v1/prenotazioni',
+            headers: { ...key, 'content-type': 'application/json' },
+            payload: 'x'.repeat(2 ** 20 + 1)
+          }
+        ],
+        [414, { url: `/api/v1/prenotazioni/${'1'.repeat(400)}`, headers: key }],
+        [
+          415,
+          {
+            method: 'POST',
+            url: '/api/v1/prenotazioni',
+            headers: { ...key, 'content-type': 'text/xml' },
+            payload: '<a/>'
+          }
+        ]
+      ] as const
+      for (const [status, request] of kinds) {
+        const { statusCode, headers } = await app.inject(request)
+        t.equal(statusCode, status, request.url.slice(0, 60))
+        t.match(headers, CLOSED)
+        t.same(
+          ['server', 'x-powered-by', 'access-control-allow-origin', 'strict-transport-security'].filter(
+            (name) => name in headers
+          ),
+          []
+        )
+      }
     }
-  })
+  )
 
   t.test('personal data are kept by no cache', async (t) => {
-    const guarded = routes.filter(({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined)
+    const guarded = routes.filter(
+      ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
+    )
     for (const { url } of guarded) {
       const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
       // The code tables are the same for everybody, and large: a client may keep them for itself, if it asks each time.
@@ -45,7 +92,11 @@ t.test('headers', async (t) => {
     for (const origin of ['https://app.example', 'null', 'http://localhost']) {
       const { headers } = await app.inject({ url: '/openapi.json', headers: { origin } })
       t.equal(headers['access-control-allow-origin'], undefined)
-      const preflight = await app.inject({ method: 'OPTIONS', url: '/api/v1/prenotazioni', headers: { origin, 'access-control-request-method': 'POST' } })
+      const preflight = await app.inject({
+        method: 'OPTIONS',
+        url: '/api/v1/prenotazioni',
+        headers: { origin, 'access-control-request-method': 'POST' }
+      })
       t.equal(preflight.statusCode, 405)
       t.equal(preflight.headers['access-control-allow-origin'], undefined)
     }
@@ -58,24 +109,57 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
     const answer = await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })
     t.equal(answer.headers['access-control-allow-origin'], origin)
     t.match(answer.headers.vary, 'Origin')
-    for (const name of ['ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode']) t.match(answer.headers['access-control-expose-headers'], name)
-    t.equal((await app.inject({ url: '/api/v1/paesi', headers: { origin } })).headers['access-control-allow-origin'], origin, 'an error can be read too')
+    for (const name of ['ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode']) {
+      t.match(answer.headers['access-control-expose-headers'], name)
+    }
+    t.equal(
+      (await app.inject({ url: '/api/v1/paesi', headers: { origin } })).headers['access-control-allow-origin'],
+      origin,
+      'an error can be read too'
+    )
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH']) {
-      const requested = { 'access-control-request-method': method, 'access-control-request-headers': 'x-api-key, if-match, idempotency-key' }
-      const preflight = await app.inject({ method: 'OPTIONS', url: '/api/v1/prenotazioni/1', headers: { origin, ...requested } })
+      const requested = {
+        'access-control-request-method': method,
+        'access-control-request-headers': 'x-api-key, if-match, idempotency-key'
+      }
+      const preflight = await app.inject({
+        method: 'OPTIONS',
+        url: '/api/v1/prenotazioni/1',
+        headers: { origin, ...requested }
+      })
       t.equal(preflight.statusCode, 204)
-      t.match(preflight.headers, { 'access-control-allow-origin': origin, 'access-control-allow-headers': requested['access-control-request-headers'] })
+      t.match(preflight.headers, {
+        'access-control-allow-origin': origin,
+        'access-control-allow-headers': requested['access-control-request-headers']
+      })
       t.ok(String(preflight.headers['access-control-allow-methods']).split(', ').includes(method), method)
     }
   }
-  for (const origin of ['https://app.example.org', 'http://app.example', 'https://app.example:8443', 'https://APP.example', 'null', 'https://app.example, http://localhost:5173']) {
-    t.equal((await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })).headers['access-control-allow-origin'], undefined, origin)
+  for (const origin of [
+    'https://app.example.org',
+    'http://app.example',
+    'https://app.example:8443',
+    'https://APP.example',
+    'null',
+    'https://app.example, http://localhost:5173'
+  ]) {
+    t.equal(
+      (await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })).headers['access-control-allow-origin'],
+      undefined,
+      origin
+    )
   }
 })
 
 t.test('browsers are told to insist on TLS only where the public address has it', async (t) => {
-  for (const [PUBLIC_URL, expected] of [['https://locanda.example', 'max-age=31536000; includeSubDomains'], ['http://locanda.example', undefined], [undefined, undefined]] as const) {
+  for (const [PUBLIC_URL, expected] of [
+    ['https://locanda.example', 'max-age=31536000; includeSubDomains'],
+    ['http://locanda.example', undefined],
+    [undefined, undefined]
+  ] as const) {
     const { app } = await build(t, { PUBLIC_URL })
-    for (const url of ['/health/live', '/nulla', '/docs']) t.equal((await app.inject(url)).headers['strict-transport-security'], expected, `${PUBLIC_URL} ${url}`)
+    for (const url of ['/health/live', '/nulla', '/docs']) {
+      t.equal((await app.inject(url)).headers['strict-transport-security'], expected, `${PUBLIC_URL} ${url}`)
+    }
   }
 })

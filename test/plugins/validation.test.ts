@@ -3,7 +3,15 @@ import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
 
-const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', email: 'anna@example.com', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 3 }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  email: 'anna@example.com',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 3
+}
 const json = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
 
 /** What a lenient reader would take for the right type. */
@@ -20,9 +28,13 @@ const LOOKALIKES: Readonly<Record<string, readonly unknown[]>> = {
 t.test('validation', async (t) => {
   const routes: RouteOptions[] = []
   const { app, call, token } = await build(t, {}, (app) => app.addHook('onRoute', (route) => { routes.push(route) }))
-  const withBody = routes.filter(({ schema }) => schema?.body).map(({ method, url, schema }) => ({
-    method: String(method) as 'POST', url, example: (schema?.body as { examples: [Record<string, unknown>] }).examples[0]
-  }))
+  const withBody = routes
+    .filter(({ schema }) => schema?.body)
+    .map(({ method, url, schema }) => ({
+      method: String(method) as 'POST',
+      url,
+      example: (schema?.body as { examples: [Record<string, unknown>] }).examples[0]
+    }))
 
   t.test('a body is taken literally: nothing in it is turned into what it is not', async (t) => {
     for (const [field, values] of Object.entries(LOOKALIKES)) {
@@ -35,7 +47,12 @@ t.test('validation', async (t) => {
   })
 
   t.test('null stays null where it is allowed', async (t) => {
-    const answer = await call('POST', '/api/v1/prenotazioni', { ...BOOKING, email: null, telefono: null, idf_gen: null })
+    const answer = await call('POST', '/api/v1/prenotazioni', {
+      ...BOOKING,
+      email: null,
+      telefono: null,
+      idf_gen: null
+    })
     t.match(answer.json(), { status: 201, data: { email: null, telefono: null, idf_gen: null } })
   })
 
@@ -52,29 +69,56 @@ t.test('validation', async (t) => {
 
   t.test('text in path and query is read as the number it stands for', async (t) => {
     t.equal((await call('GET', '/api/v1/prenotazioni?limit=10&paese_id=380')).statusCode, 200)
-    for (const url of ['/api/v1/prenotazioni?limit=dieci', '/api/v1/prenotazioni?limit=1.5', '/api/v1/prenotazioni?limit=', '/api/v1/prenotazioni?ignoto=1',
-      '/api/v1/prenotazioni/1.5', '/api/v1/prenotazioni/-1', '/api/v1/prenotazioni/0', '/api/v1/prenotazioni/2147483648', '/api/v1/prenotazioni/99999999999999999999']) {
+    for (const url of [
+      '/api/v1/prenotazioni?limit=dieci',
+      '/api/v1/prenotazioni?limit=1.5',
+      '/api/v1/prenotazioni?limit=',
+      '/api/v1/prenotazioni?ignoto=1',
+      '/api/v1/prenotazioni/1.5',
+      '/api/v1/prenotazioni/-1',
+      '/api/v1/prenotazioni/0',
+      '/api/v1/prenotazioni/2147483648',
+      '/api/v1/prenotazioni/99999999999999999999'
+    ]) {
       t.equal((await call('GET', url)).statusCode, 400, url)
     }
   })
 
   t.test('a parameter given twice is not made a list', async (t) => {
-    for (const query of ['limit=10&limit=10', 'q=a&q=b']) t.equal((await call('GET', `/api/v1/prenotazioni?${query}`)).statusCode, 400, query)
+    for (const query of ['limit=10&limit=10', 'q=a&q=b']) {
+      t.equal((await call('GET', `/api/v1/prenotazioni?${query}`)).statusCode, 400, query)
+    }
   })
 
   t.test('of a key given twice the last value counts, for the check as for the work', async (t) => {
-    const post = (nights: string) => app.inject({ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: JSON.stringify({ ...BOOKING, numero_notti: 0 }).replace('"numero_notti":0', nights) })
+    const post = (nights: string) =>
+      app.inject({
+        method: 'POST',
+        url: '/api/v1/prenotazioni',
+        headers: json,
+        payload: JSON.stringify({ ...BOOKING, numero_notti: 0 }).replace('"numero_notti":0', nights)
+      })
     t.match((await post('"numero_notti":-1,"numero_notti":4')).json(), { status: 201, data: { numero_notti: 4 } })
-    t.match((await post('"numero_notti":4,"numero_notti":-1')).json(), { status: 400, dettagli: [{ campo: 'numero_notti' }] })
+    t.match((await post('"numero_notti":4,"numero_notti":-1')).json(), {
+      status: 400,
+      dettagli: [{ campo: 'numero_notti' }]
+    })
   })
 
   t.test('control characters, and NUL, are refused before the database would', async (t) => {
     for (const character of ['\u0000', '\u0007', '\n', '\u001f', '\u007f']) {
       for (const field of ['nome_cognome', 'telefono', 'idf_gen', 'email', 'lingua']) {
-        t.equal((await call('POST', '/api/v1/prenotazioni', { ...BOOKING, [field]: `IT${character}` })).statusCode, 400, `${field} ${JSON.stringify(character)}`)
+        t.equal(
+          (await call('POST', '/api/v1/prenotazioni', { ...BOOKING, [field]: `IT${character}` })).statusCode,
+          400,
+          `${field} ${JSON.stringify(character)}`
+        )
       }
       for (const field of ['nome', 'cognome', 'luogo_nascita', 'numero_documento']) {
-        const answer = await call('POST', '/api/saveOspiti', { prenotazione_id: 1, dati: [{ nome: 'Anna', cognome: 'Prova', [field]: `a${character}b` }] })
+        const answer = await call('POST', '/api/saveOspiti', {
+          prenotazione_id: 1,
+          dati: [{ nome: 'Anna', cognome: 'Prova', [field]: `a${character}b` }]
+        })
         t.equal(answer.statusCode, 400, `${field} ${JSON.stringify(character)}`)
       }
       t.equal((await call('GET', `/api/v1/prenotazioni?q=${encodeURIComponent(character)}`)).statusCode, 400)
@@ -82,28 +126,56 @@ t.test('validation', async (t) => {
   })
 
   t.test('prototypes are not to be polluted', async (t) => {
-    for (const payload of ['{"__proto__":{"x":1}}', '{"ospiti":[{"__proto__":{"x":1}}],"prenotazione":{}}', '{"prenotazione":{"constructor":{"prototype":{"x":1}}},"ospiti":[{}]}']) {
-      t.equal((await app.inject({ method: 'POST', url: '/api/alloggiati/valida', headers: json, payload })).statusCode, 400, payload)
+    for (const payload of [
+      '{"__proto__":{"x":1}}',
+      '{"ospiti":[{"__proto__":{"x":1}}],"prenotazione":{}}',
+      '{"prenotazione":{"constructor":{"prototype":{"x":1}}},"ospiti":[{}]}'
+    ]) {
+      t.equal(
+        (await app.inject({ method: 'POST', url: '/api/alloggiati/valida', headers: json, payload })).statusCode,
+        400,
+        payload
+      )
     }
     t.notOk('x' in {})
     t.equal((await call('GET', '/api/v1/prenotazioni?__proto__=1')).statusCode, 400)
   })
 
   t.test('whatever JSON is sent to whatever route, the server does not fail', async () => {
-    const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(1e308, -0, 2 ** 31, '\ud800', '0000-40-00', ''))
+    const anything = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.constantFrom(1e308, -0, 2 ** 31, '\ud800', '0000-40-00', '')
+    )
     const person = await token({ role: 'admin' })
-    const callers = [{ 'x-api-key': API_KEY }, { authorization: `Bearer ${await token({ service: true })}` }, { authorization: `Bearer ${person}` }]
-    const request = fc.constantFrom(...withBody).chain(({ method, url, example }) => fc.record({
-      method: fc.constant(method),
-      url: fc.constant(url.replace(/:\w+/, '1')),
-      caller: fc.constantFrom(...callers),
-      payload: fc.oneof(
-        { weight: 1, arbitrary: anything },
-        { weight: 6, arbitrary: fc.tuple(fc.constantFrom([], ...places(example)), anything).map(([place, value]) => replaced(example, place, value)) }
-      )
-    }))
+    const callers = [
+      { 'x-api-key': API_KEY },
+      { authorization: `Bearer ${await token({ service: true })}` },
+      { authorization: `Bearer ${person}` }
+    ]
+    const request = fc.constantFrom(...withBody).chain(({ method, url, example }) =>
+      fc.record({
+        method: fc.constant(method),
+        url: fc.constant(url.replace(/:\w+/, '1')),
+        caller: fc.constantFrom(...callers),
+        payload: fc.oneof(
+          { weight: 1, arbitrary: anything },
+          {
+            weight: 6,
+            arbitrary: fc
+              .tuple(fc.constantFrom([], ...places(example)), anything)
+              .map(([place, value]) => replaced(example, place, value))
+          }
+        )
+      })
+    )
     await fc.assert(fc.asyncProperty(request, async ({ method, url, caller, payload }) => {
-      const { statusCode } = await app.inject({ method, url, headers: { 'content-type': 'application/json', ...caller }, payload: JSON.stringify(payload) })
+      const { statusCode } = await app.inject({
+        method,
+        url,
+        headers: { 'content-type': 'application/json', ...caller },
+        payload: JSON.stringify(payload)
+      })
       return statusCode < 500
     }), { numRuns: 600 })
   })
@@ -111,7 +183,9 @@ t.test('validation', async (t) => {
   t.test('a body nested tens of thousands of levels deep does not bring the server down', async (t) => {
     const deep = '['.repeat(50_000) + ']'.repeat(50_000)
     for (const payload of [deep, `{"ospiti":[{"x":${deep}}],"prenotazione":{}}`]) {
-      t.ok((await app.inject({ method: 'POST', url: '/api/alloggiati/valida', headers: json, payload })).statusCode < 500)
+      t.ok(
+        (await app.inject({ method: 'POST', url: '/api/alloggiati/valida', headers: json, payload })).statusCode < 500
+      )
     }
     t.equal((await app.inject('/health/live')).statusCode, 200)
   })
@@ -121,7 +195,10 @@ type Place = readonly string[]
 
 /** Every place inside a value, by the names that lead there. */
 function places (value: unknown, path: Place = []): Place[] {
-  const inner = typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([name, part]) => places(part, [...path, name])) : []
+  const inner =
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, part]) => places(part, [...path, name]))
+      : []
   return path.length === 0 ? inner : [path, ...inner]
 }
 

@@ -10,7 +10,10 @@ const TOUR = fileURLToPath(new URL('supabase.ts', import.meta.url))
 const ADMIN = { ADMIN_EMAIL: 'ada@example.org', ADMIN_PASSWORD: 'la-frase-di-chi-comanda' }
 
 async function tour (url: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [TOUR, url], { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [TOUR, url], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { code: await code, stdout, stderr }
@@ -50,8 +53,16 @@ t.test('the tour of the README', async (t) => {
 
   t.test('ends with 1 at a surprise: a wrong password, no password, no server', async (t) => {
     const surprise = (text: string) => new RegExp(`^Sorpresa: .*${text}.*\\n$`)
-    t.match(await tour(url, { ...ADMIN, ADMIN_PASSWORD: 'sbagliata' }), { code: 1, stdout: `Provider      ${url}\n`, stderr: surprise('Invalid login credentials') })
+    t.match(await tour(url, { ...ADMIN, ADMIN_PASSWORD: 'sbagliata' }), {
+      code: 1,
+      stdout: `Provider      ${url}\n`,
+      stderr: surprise('Invalid login credentials')
+    })
     t.match(await tour(url, {}), { code: 1, stderr: surprise('') })
-    t.match(await tour(`http://127.0.0.1:${await freePort()}`, ADMIN), { code: 1, stdout: '', stderr: surprise('fetch failed') })
+    t.match(await tour(`http://127.0.0.1:${await freePort()}`, ADMIN), {
+      code: 1,
+      stdout: '',
+      stderr: surprise('fetch failed')
+    })
   })
 })

@@ -24,7 +24,10 @@ function say (about: string, text: string): void {
 /** A client of its own, as another browser would be. Whatever `authorization` is given goes in place of its key. */
 function client (authorization?: string) {
   const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization }
-  return createClient(entrance.backendUrl, entrance.backendKey, { auth: { persistSession: false, autoRefreshToken: false }, global: { headers } })
+  return createClient(entrance.backendUrl, entrance.backendKey, {
+    auth: { persistSession: false, autoRefreshToken: false },
+    global: { headers }
+  })
 }
 
 async function signIn (email: string, password: string) {
@@ -39,10 +42,15 @@ async function signIn (email: string, password: string) {
 async function api (path: string, token?: string, body?: object, expected = 200): Promise<Response> {
   const response = await fetch(new URL(path, url), {
     method: body ? 'POST' : 'GET',
-    headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body ? { 'content-type': 'application/json' } : {}) },
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body ? { 'content-type': 'application/json' } : {})
+    },
     body: body && JSON.stringify(body)
   })
-  if (response.status !== expected) throw new Error(`${path}: ${response.status} invece di ${expected}: ${await response.text()}`)
+  if (response.status !== expected) {
+    throw new Error(`${path}: ${response.status} invece di ${expected}: ${await response.text()}`)
+  }
   return response
 }
 
@@ -53,13 +61,21 @@ async function tour (): Promise<void> {
   const admin = await signIn(ADMIN_EMAIL, ADMIN_PASSWORD)
   const { data, error } = await admin.auth.getClaims()
   if (error) throw error
-  say('Token', `${data!.header.alg}, verificato con le chiavi pubbliche; scade alle ${new Date(data!.claims.exp * 1000).toLocaleTimeString('it-IT')}`)
+  say(
+    'Token',
+    `${data!.header.alg}, verificato con le chiavi pubbliche; scade alle ${new Date(data!.claims.exp * 1000).toLocaleTimeString('it-IT')}`
+  )
 
   const bookings = await api('/api/v1/prenotazioni?limit=1', admin.token)
   say('Prenotazioni', `${bookings.headers.get('x-total-count')}`)
 
-  const [email, password] = [`giro-${randomBytes(4).toString('hex')}@example.org`, randomBytes(18).toString('base64url')]
-  const operator = await (await api('/api/operators', admin.token, { email, password, name: 'Piero', surname: 'Prova' })).json() as AuthUser
+  const [email, password] = [
+    `giro-${randomBytes(4).toString('hex')}@example.org`,
+    randomBytes(18).toString('base64url')
+  ]
+  const operator = (await (
+    await api('/api/operators', admin.token, { email, password, name: 'Piero', surname: 'Prova' })
+  ).json()) as AuthUser
   say('Operatore', `creato ${operator.email}`)
   try {
     await asOperator(email, password)
@@ -87,15 +103,22 @@ async function asOperator (email: string, password: string): Promise<void> {
   const { data: before } = await here.auth.getSession()
   const { data: { session }, error } = await here.auth.refreshSession()
   if (error) throw error
-  if (!session || session.refresh_token === before.session?.refresh_token) throw new Error('il rinnovo non ha dato un altro token')
+  if (!session || session.refresh_token === before.session?.refresh_token) {
+    throw new Error('il rinnovo non ha dato un altro token')
+  }
   say('Rinnovo', `un altro refresh token; il nuovo accesso vale ${session.expires_in / 60} minuti`)
 
   const sessions = await (await api('/api/sessions', session.access_token)).json() as Static<typeof Session>[]
-  say('Sessioni', sessions.map(({ ip, user_agent, current }) => `${ip} ${user_agent}${current ? ' (questa)' : ''}`).join(', '))
+  say(
+    'Sessioni',
+    sessions.map(({ ip, user_agent, current }) => `${ip} ${user_agent}${current ? ' (questa)' : ''}`).join(', ')
+  )
 
   const out = await here.auth.signOut({ scope: 'global' })
   if (out.error) throw out.error
-  for (const token of [here.token, session.access_token, there.token]) await api('/api/v1/prenotazioni', token, undefined, 401)
+  for (const token of [here.token, session.access_token, there.token]) {
+    await api('/api/v1/prenotazioni', token, undefined, 401)
+  }
   say('Uscita', 'ovunque: i token di prima ricevono 401')
 }
 

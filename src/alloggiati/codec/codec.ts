@@ -2,7 +2,10 @@ import type { Day } from '#src/lib/time.ts'
 import { compile, day, holds, integer, load, sex, text, write, type Column } from './content.ts'
 import { LAYOUT, LENGTH, LENGTH_FILE_UNICO, type FieldName, type LayoutField } from './layout.ts'
 
-/** A guest's record, field by field as on the line. `''` is a blank field; only an apartment manager's record has `id_appartamento`. */
+/**
+ * A guest's record, field by field as on the line. `''` is a blank field; only an apartment manager's record has
+ * `id_appartamento`.
+ */
 export interface RecordSchedina {
   tipo_alloggiato: string
   data_arrivo: Day
@@ -27,7 +30,10 @@ export interface ErroreCampo { campo: FieldName | 'riga', messaggio: string }
 
 export type Decoded = { record: RecordSchedina } | { errori: ErroreCampo[] }
 
-/** A value that the record cannot carry: `campo` says where, `message` (Italian) why. It never quotes the value, which is personal. */
+/**
+ * A value that the record cannot carry: `campo` says where, `message` (Italian) why. It never quotes the value, which
+ * is personal.
+ */
 export class CodecError extends Error {
   readonly campo: ErroreCampo['campo']
 
@@ -76,7 +82,11 @@ function isFileUnico (record: RecordSchedina): boolean {
  */
 export function decode (line: string): Decoded {
   if (typeof line !== 'string' || (line.length !== LENGTH && line.length !== LENGTH_FILE_UNICO)) {
-    return { errori: [{ campo: 'riga', messaggio: `La riga deve avere ${LENGTH} caratteri (${LENGTH_FILE_UNICO} nel File Unico)` }] }
+    return {
+      errori: [
+        { campo: 'riga', messaggio: `La riga deve avere ${LENGTH} caratteri (${LENGTH_FILE_UNICO} nel File Unico)` }
+      ]
+    }
   }
   const columns = line.length === LENGTH ? SHORT_COLUMNS : COLUMNS
   load(line)
@@ -116,6 +126,8 @@ function faults (line: string, columns: readonly Column[]): ErroreCampo[] {
 function explain ({ type, index, from, end, required }: Column, value: unknown): string {
   if (required && (value === undefined || value === null || value === '')) return 'Il campo è obbligatorio'
   const width = end - from
-  if (type === 'text' && typeof value === 'string' && value.length > width) return `Il campo è troppo lungo: ${value.length} caratteri, al massimo ${width}`
+  if (type === 'text' && typeof value === 'string' && value.length > width) {
+    return `Il campo è troppo lungo: ${value.length} caratteri, al massimo ${width}`
+  }
   return `Il campo ${LAYOUT[index]?.kind.rule}`
 }

@@ -26,11 +26,16 @@ const FOREIGN = 255
 const BLANK_BIT = 1
 const ALPHABETS = [...new Set(LAYOUT.flatMap(({ kind }) => kind.type === 'text' ? [kind.chars] : []))]
 /** The alphabets of every character, a bit each: the AND over a text tells at once what the whole text is made of. */
-const BITS = Uint8Array.from({ length: FOREIGN + 1 }, (_, code) => ALPHABETS.reduce<number>(
-  (bits, chars, index) => chars.includes(String.fromCharCode(code)) ? bits | (2 << index) : bits, code === BLANK ? BLANK_BIT : 0))
+const BITS = Uint8Array.from({ length: FOREIGN + 1 }, (_, code) =>
+  ALPHABETS.reduce<number>(
+    (bits, chars, index) => (chars.includes(String.fromCharCode(code)) ? bits | (2 << index) : bits),
+    code === BLANK ? BLANK_BIT : 0
+  )
+)
 const PADDING = Array.from({ length: LENGTH_FILE_UNICO }, (_, width) => ' '.repeat(width))
 
-// Scratch for the line at hand: bytes are checked several times faster than with charCodeAt, and nothing here is asynchronous.
+// Scratch for the line at hand: bytes are checked several times faster than with charCodeAt, and nothing here is
+// asynchronous.
 const codes = new Uint8Array(LENGTH_FILE_UNICO * 3)
 const ends = new Uint8Array(LAYOUT.length)
 const encoder = new TextEncoder()
@@ -42,21 +47,42 @@ export function compile (field: Field & { name: FieldName }, index: number): Col
   switch (kind.type) {
     case 'text': {
       const bit = 2 << ALPHABETS.indexOf(kind.chars)
-      return { ...place, type: 'text', exact: kind.exact, bits: kind.exact && !required ? bit | BLANK_BIT : bit, low: 0, high: 0 }
+      return {
+        ...place,
+        type: 'text',
+        exact: kind.exact,
+        bits: kind.exact && !required ? bit | BLANK_BIT : bit,
+        low: 0,
+        high: 0
+      }
     }
-    case 'integer': return { ...place, type: 'integer', exact: true, bits: 0, low: kind.min, high: kind.max }
-    case 'sex': return { ...place, type: 'sex', exact: true, bits: 0, low: kind.M.charCodeAt(0), high: kind.F.charCodeAt(0) }
-    case 'day': return { ...place, type: 'day', exact: true, bits: 0, low: 0, high: 0 }
+    case 'integer':
+      return { ...place, type: 'integer', exact: true, bits: 0, low: kind.min, high: kind.max }
+    case 'sex':
+      return { ...place, type: 'sex', exact: true, bits: 0, low: kind.M.charCodeAt(0), high: kind.F.charCodeAt(0) }
+    case 'day':
+      return { ...place, type: 'day', exact: true, bits: 0, low: 0, high: 0 }
   }
 }
 
-/** The value as wide as its column, or undefined when its type or length is wrong; what it is made of is for `holds` to say. */
+/**
+ * The value as wide as its column, or undefined when its type or length is wrong; what it is made of is for `holds` to
+ * say.
+ */
 export function write (column: Column, value: unknown): string | undefined {
   switch (column.type) {
-    case 'text': return typeof value === 'string' ? writeText(column, value) : undefined
-    case 'day': return typeof value === 'string' ? writeDay(value) : undefined
-    case 'integer': return typeof value === 'number' ? writeInteger(column, value) : undefined
-    case 'sex': return value === 'M' ? String.fromCharCode(column.low) : value === 'F' ? String.fromCharCode(column.high) : undefined
+    case 'text':
+      return typeof value === 'string' ? writeText(column, value) : undefined
+    case 'day':
+      return typeof value === 'string' ? writeDay(value) : undefined
+    case 'integer':
+      return typeof value === 'number' ? writeInteger(column, value) : undefined
+    case 'sex':
+      return value === 'M'
+        ? String.fromCharCode(column.low)
+        : value === 'F'
+          ? String.fromCharCode(column.high)
+          : undefined
   }
 }
 
@@ -133,7 +159,10 @@ export function sex ({ from, low }: Column<'sex'>): 'M' | 'F' {
   return codes[from] === low ? 'M' : 'F'
 }
 
-/** The number of a column, -1 for none. The padding is stated nowhere and all three occur: zeros or blanks before, blanks after. */
+/**
+ * The number of a column, -1 for none. The padding is stated nowhere and all three occur: zeros or blanks before,
+ * blanks after.
+ */
 export function integer (column: Column): number {
   let first = column.from
   while (first < column.end && codes[first] === BLANK) first++
@@ -164,7 +193,10 @@ function twoDigits (at: number): number {
   return tens >= 0 && tens <= 9 && units >= 0 && units <= 9 ? tens * 10 + units : -1
 }
 
-/** The calendar of `isDay` in src/lib/time.ts (there is no year 0000) on numbers: a `Date` would cost more than the whole line. */
+/**
+ * The calendar of `isDay` in src/lib/time.ts (there is no year 0000) on numbers: a `Date` would cost more than the
+ * whole line.
+ */
 function exists (century: number, year: number, month: number, day: number): boolean {
   if (century < 0 || year < 0 || century + year === 0 || day < 1 || month < 1 || month > 12) return false
   if (month !== 2) return day <= (month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31)

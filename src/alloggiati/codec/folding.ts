@@ -7,7 +7,8 @@ export interface Folded {
   refused: string
 }
 
-// ICAO Doc 9303 part 3, section 6 A: what passports print in the machine readable zone for letters that do not decompose.
+// ICAO Doc 9303 part 3, section 6 A: what passports print in the machine readable zone for letters that do not
+// decompose.
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE', Œ: 'OE', Ø: 'OE', Đ: 'D', Ð: 'D', Ħ: 'H', Ł: 'L', Ŋ: 'N', ĸ: 'K', Ŧ: 'T', Þ: 'TH', Ĳ: 'IJ', ẞ: 'SS', Ŀ: 'L'
 }

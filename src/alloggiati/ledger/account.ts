@@ -4,10 +4,16 @@ import type { Executor } from '#src/plugins/database/connect.ts'
 
 /** Whether nothing but this ledger files with the account; false until somebody says so. */
 export async function isExclusive (db: Executor, account: string): Promise<boolean> {
-  const [found] = await db.select({ canale_esclusivo: accounts.canale_esclusivo }).from(accounts).where(eq(accounts.utente, account))
+  const [found] = await db
+    .select({ canale_esclusivo: accounts.canale_esclusivo })
+    .from(accounts)
+    .where(eq(accounts.utente, account))
   return found?.canale_esclusivo ?? false
 }
 
 export async function setExclusive (db: Executor, account: string, canale_esclusivo: boolean): Promise<void> {
-  await db.insert(accounts).values({ utente: account, canale_esclusivo }).onConflictDoUpdate({ target: accounts.utente, set: { canale_esclusivo } })
+  await db
+    .insert(accounts)
+    .values({ utente: account, canale_esclusivo })
+    .onConflictDoUpdate({ target: accounts.utente, set: { canale_esclusivo } })
 }

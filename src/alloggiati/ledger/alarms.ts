@@ -13,8 +13,8 @@ const RECEIPT_DAYS = [2, 7, 25]
 const RECEIPT_HOUR = 12
 
 /**
- * Alarms that come with time. Each is raised in the run whose period crosses its threshold. The first run of a process does not know
- * what was said while none was running: it raises the last threshold that each case has passed.
+ * Alarms that come with time. Each is raised in the run whose period crosses its threshold. The first run of a process
+ * does not know what was said while none was running: it raises the last threshold that each case has passed.
  */
 export function ledgerAlarms (context: LedgerContext) {
   const { db, service, clock, log } = context
@@ -31,8 +31,16 @@ export function ledgerAlarms (context: LedgerContext) {
 
   async function deadlinesNear (now: Date): Promise<void> {
     const horizon = new Date(now.getTime() + DEADLINE_MINUTES[0]! * MINUTE_MS)
-    const units = await db.select({ invio: invii.id, scadenza: invii.scadenza }).from(invii)
-      .where(and(eq(invii.utente, account), inArray(invii.stato, [...OPEN_STATES]), lte(invii.scadenza, horizon.toISOString())))
+    const units = await db
+      .select({ invio: invii.id, scadenza: invii.scadenza })
+      .from(invii)
+      .where(
+        and(
+          eq(invii.utente, account),
+          inArray(invii.stato, [...OPEN_STATES]),
+          lte(invii.scadenza, horizon.toISOString())
+        )
+      )
     const bookings = (await unfiledBookings(db, account, clock.today())).filter(({ aperto }) => !aperto)
     const cases = [
       ...units.map(({ invio, scadenza }) => ({ invio, scadenza: new Date(scadenza) })),
@@ -41,7 +49,10 @@ export function ledgerAlarms (context: LedgerContext) {
     for (const { scadenza, ...which } of cases) {
       const thresholds = DEADLINE_MINUTES.map((minutes) => new Date(scadenza.getTime() - minutes * MINUTE_MS))
       if (!crossed(thresholds, since, now)) continue
-      log.error({ ...which, scadenza: scadenza.toISOString() }, 'guests not acquired yet, at or near their legal deadline')
+      log.error(
+        { ...which, scadenza: scadenza.toISOString() },
+        'guests not acquired yet, at or near their legal deadline'
+      )
     }
   }
 

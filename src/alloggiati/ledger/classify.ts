@@ -38,13 +38,18 @@ export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 /** Names of errors with which the service refuses a whole call before it looks at the rows. */
 const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
 
-/** The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind. */
+/**
+ * The verdict of a reply. What is not proof is `sconosciuto`: a count that does not fit, a refusal of an unknown kind.
+ */
 export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
   const seen = { httpStatus, raw }
   const details = result?.Dettaglio ?? []
   if (!esito.esito) {
     const errore = [esito.ErroreCod, esito.ErroreDes, esito.ErroreDettaglio].filter((text) => text !== '').join(' ')
-    const refusedWhole = details.length === 0 && (result?.SchedineValide ?? 0) === 0 && REFUSED_BEFORE.some((names) => names.test(esito.ErroreDes))
+    const refusedWhole =
+      details.length === 0 &&
+      (result?.SchedineValide ?? 0) === 0 &&
+      REFUSED_BEFORE.some((names) => names.test(esito.ErroreDes))
     return { ...(refusedWhole ? notSent('RIFIUTATO_DAL_SERVIZIO', rows) : unknown(rows)), ...seen, errore }
   }
   const accepted = details.filter((row) => row.esito).length
@@ -75,7 +80,10 @@ export function classifyFailure (err: unknown, rows: number): Verdict {
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
     ? { ...notSent('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
-    : { ...notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows), errore: err instanceof SoapTransportError ? err.kind : 'errore interno' }
+    : {
+        ...notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows),
+        errore: err instanceof SoapTransportError ? err.kind : 'errore interno'
+      }
 }
 
 function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOperazioneServizio): RowVerdict {

@@ -15,10 +15,15 @@ export const CLOCKS_MS = 2 * 60_000
 const WRITE_WITHIN_MS = 5000
 
 /**
- * The point of no return: the attempt is committed, durably, before the first byte is written. Called when the connection
- * stands; whatever it throws, nothing is sent.
+ * The point of no return: the attempt is committed, durably, before the first byte is written. Called when the
+ * connection stands; whatever it throws, nothing is sent.
  */
-export async function dispatch ({ db, head, clock, name }: LedgerContext, id: number, claim: string, rows: readonly Row[]): Promise<void> {
+export async function dispatch (
+  { db, head, clock, name }: LedgerContext,
+  id: number,
+  claim: string,
+  rows: readonly Row[]
+): Promise<void> {
   const started = { wall: Date.now(), monotonic: performance.now() }
   if (await holdOrStop(db, head)) throw new Error('Sending is stopped')
   const now = clock.now()
@@ -37,10 +42,19 @@ export async function dispatch ({ db, head, clock, name }: LedgerContext, id: nu
       giorno_a: dayInRome(new Date(now.getTime() + DELIVERY_MS)),
       schedine: rows.length,
       notti: rows.reduce((sum, { permanenza }) => sum + permanenza, 0),
-      impronta_richiesta: createHash('sha256').update(rows.map(({ line }) => line).join('\n')).digest()
+      impronta_richiesta: createHash('sha256')
+        .update(rows.map(({ line }) => line).join('\n'))
+        .digest()
     })
     const set = { tentativo: numero, lease_fino_al: LEASE }
-    const moved = await move(tx, id, { da: 'preso', a: 'in_invio', chi: name, perche: 'punto di non ritorno', claim, set })
+    const moved = await move(tx, id, {
+      da: 'preso',
+      a: 'in_invio',
+      chi: name,
+      perche: 'punto di non ritorno',
+      claim,
+      set
+    })
     if (!moved) throw new Error('The submission belongs to another worker now')
   })
   await head.advance(db)

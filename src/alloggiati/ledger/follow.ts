@@ -46,8 +46,9 @@ const FROM: Partial<Record<State, (situation: Situation) => State[]>> = {
 }
 
 /**
- * The states that a submission goes through because of a verdict, in order; none: it stays where it is. It follows what any of its
- * attempts is known to have done, not the last one alone: what ends well or badly must be true of all of them.
+ * The states that a submission goes through because of a verdict, in order; none: it stays where it is. It follows what
+ * any of its attempts is known to have done, not the last one alone: what ends well or badly must be true of all of
+ * them.
  */
 export function follow (situation: Situation): State[] {
   const { stato, contradicts } = situation
@@ -77,5 +78,7 @@ function whole ({ righe }: Situation): State[] {
 function proven (situation: Situation): State[] {
   const { righe } = situation
   if (whole(situation).length > 0) return ['acquisito']
-  return righe.some((esito) => esito === 'sconosciuta' || esito === 'in_corso') ? ['parziale', 'da_verificare'] : ['parziale']
+  return righe.some((esito) => esito === 'sconosciuta' || esito === 'in_corso')
+    ? ['parziale', 'da_verificare']
+    : ['parziale']
 }

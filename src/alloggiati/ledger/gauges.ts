@@ -23,7 +23,11 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     help: 'Submissions by state.',
     label: 'state',
     async read () {
-      const rows = await db.select({ stato: invii.stato, n: count() }).from(invii).where(eq(invii.utente, account)).groupBy(invii.stato)
+      const rows = await db
+        .select({ stato: invii.stato, n: count() })
+        .from(invii)
+        .where(eq(invii.utente, account))
+        .groupBy(invii.stato)
       return { ...zeros(Object.keys(STATES)), ...Object.fromEntries(rows.map(({ stato, n }) => [stato, n])) }
     }
   })
@@ -33,8 +37,16 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     help: 'Submissions whose last attempt may or may not have been acquired.',
     async read () {
       const settled = sql`exists (select from invii_esiti e where e.invio_id = ${invii.id} and e.numero = ${invii.tentativo} and e.esito in ('K', 'N'))`
-      const [row] = await db.select({ n: count() }).from(invii)
-        .where(and(eq(invii.utente, account), inArray(invii.stato, ['sconosciuto', 'da_verificare']), sql`${invii.tentativo} > 0 and not ${settled}`))
+      const [row] = await db
+        .select({ n: count() })
+        .from(invii)
+        .where(
+          and(
+            eq(invii.utente, account),
+            inArray(invii.stato, ['sconosciuto', 'da_verificare']),
+            sql`${invii.tentativo} > 0 and not ${settled}`
+          )
+        )
       return row!.n
     }
   })
@@ -46,7 +58,10 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     async read () {
       const today = clock.today()
       const days = await daysWithoutReceipt(db, account, addDays(today, -LOOK_BACK_DAYS), today)
-      return tally(AGES.map(([name]) => name), days.map((day) => AGES.find(([, upTo]) => daysBetween(day, today) <= upTo)![0]))
+      return tally(
+        AGES.map(([name]) => name),
+        days.map((day) => AGES.find(([, upTo]) => daysBetween(day, today) <= upTo)![0])
+      )
     }
   })
 
@@ -57,7 +72,10 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     async read () {
       const now = clock.now().getTime()
       const due = (await unfiledBookings(db, account, clock.today())).map(({ scadenza }) => scadenza.getTime() - now)
-      return tally(['passed', 'within_6h', 'later'], due.map((left) => left <= 0 ? 'passed' : left <= SIX_HOURS_MS ? 'within_6h' : 'later'))
+      return tally(
+        ['passed', 'within_6h', 'later'],
+        due.map((left) => (left <= 0 ? 'passed' : left <= SIX_HOURS_MS ? 'within_6h' : 'later'))
+      )
     }
   })
 

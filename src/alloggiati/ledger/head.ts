@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { invii_transizioni as transitions } from '#drizzle/tables/index.ts'
 import { chainHead, type Head } from '#src/plugins/database/chain-head.ts'
 
-/** The end of the ledger's chain. A database that does not hold it is an older one put back: what it does not know may have been sent. */
+/**
+ * The end of the ledger's chain. A database that does not hold it is an older one put back: what it does not know may
+ * have been sent.
+ */
 export function ledgerHead (dataDir: string): Head {
   return chainHead(join(dataDir, 'ledger.head'), transitions)
 }

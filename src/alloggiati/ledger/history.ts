@@ -1,6 +1,10 @@
 import { and, asc, eq } from 'drizzle-orm'
 import {
-  invii_decisioni as decisions, invii_esiti as outcomes, invii_tentativi as attempts, invii_transizioni as transitions, ricevute
+  invii_decisioni as decisions,
+  invii_esiti as outcomes,
+  invii_tentativi as attempts,
+  invii_transizioni as transitions,
+  ricevute
 } from '#drizzle/tables/index.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
@@ -15,8 +19,17 @@ export async function attemptsOf (db: Executor, id: number): Promise<Attempt[]> 
   const made = await db.select().from(attempts).where(eq(attempts.invio_id, id)).orderBy(asc(attempts.numero))
   const seen = await db.select().from(outcomes).where(eq(outcomes.invio_id, id)).orderBy(asc(outcomes.id))
   return made.map(({ numero, base, inviato_il, giorno_da, giorno_a, schedine, notti }) => {
-    const osservazioni = seen.filter((one) => one.numero === numero).map(({ esito, fonte, schedine, notti, http_status, errore, registrato_il }) => (
-      { esito: esito as Outcome, fonte, schedine, notti, http_status, errore, registrato_il: instant(registrato_il) }))
+    const osservazioni = seen
+      .filter((one) => one.numero === numero)
+      .map(({ esito, fonte, schedine, notti, http_status, errore, registrato_il }) => ({
+        esito: esito as Outcome,
+        fonte,
+        schedine,
+        notti,
+        http_status,
+        errore,
+        registrato_il: instant(registrato_il)
+      }))
     const { esito } = osservazioni.find(({ esito }) => esito !== '?') ?? osservazioni[0] ?? { esito: null }
     return { numero, base, inviato_il: instant(inviato_il), giorno_da, giorno_a, schedine, notti, esito, osservazioni }
   })
@@ -31,16 +44,28 @@ export async function transitionsOf (db: Executor, id: number): Promise<InvioDet
 
 export async function decisionsOf (db: Executor, id: number): Promise<InvioDetail['decisioni']> {
   const found = await db.select().from(decisions).where(eq(decisions.invio_id, id)).orderBy(asc(decisions.id))
-  return found.map(({ decisione, versione, chi, motivo, protocollo, quando }) => (
-    { decisione: decisione as InvioDetail['decisioni'][number]['decisione'], versione, chi, motivo, protocollo, quando: instant(quando) }))
+  return found.map(({ decisione, versione, chi, motivo, protocollo, quando }) => ({
+    decisione: decisione as InvioDetail['decisioni'][number]['decisione'],
+    versione,
+    chi,
+    motivo,
+    protocollo,
+    quando: instant(quando)
+  }))
 }
 
 /** The kept receipt of the day of the attempt that was acquired, else of the last one. */
-export async function receiptOf (db: Executor, utente: string, made: readonly Attempt[]): Promise<InvioDetail['ricevuta_giorno']> {
+export async function receiptOf (
+  db: Executor,
+  utente: string,
+  made: readonly Attempt[]
+): Promise<InvioDetail['ricevuta_giorno']> {
   const attempt = made.findLast(({ esito }) => esito === 'K') ?? made.at(-1)
   if (attempt === undefined) return null
   const { giorno, sha256, schedine, notti } = ricevute
-  const [kept] = await db.select({ giorno, sha256, schedine, notti }).from(ricevute)
+  const [kept] = await db
+    .select({ giorno, sha256, schedine, notti })
+    .from(ricevute)
     .where(and(eq(ricevute.utente, utente), eq(giorno, attempt.giorno_da)))
   return kept ?? null
 }

@@ -5,11 +5,15 @@ import type { Database, Executor } from '#src/plugins/database/connect.ts'
 
 export interface Hold { motivo: string, chi: string, dal: string }
 
-const OLDER = 'L\'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. Ciò che non conosce può essere stato inviato'
+const OLDER =
+  "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. Ciò che non conosce può essere stato inviato"
 
 /** The stop that is in force, if any: while there is one, nothing is sent. */
 export async function openHold (db: Executor): Promise<Hold | undefined> {
-  const [hold] = await db.select({ motivo: holds.motivo, chi: holds.chi, dal: holds.dal }).from(holds).where(isNull(holds.tolta_il))
+  const [hold] = await db
+    .select({ motivo: holds.motivo, chi: holds.chi, dal: holds.dal })
+    .from(holds)
+    .where(isNull(holds.tolta_il))
   return hold
 }
 

@@ -10,7 +10,15 @@ export function maskedLine (line: string): Mascherata | null {
   return 'record' in decoded ? masked(decoded.record) : null
 }
 
-function masked ({ tipo_alloggiato, cognome, nome, data_nascita, cittadinanza, tipo_doc, num_doc }: RecordSchedina): Mascherata {
+function masked ({
+  tipo_alloggiato,
+  cognome,
+  nome,
+  data_nascita,
+  cittadinanza,
+  tipo_doc,
+  num_doc
+}: RecordSchedina): Mascherata {
   return {
     tipo_alloggiato,
     cognome: initial(cognome),

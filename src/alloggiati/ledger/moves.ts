@@ -16,7 +16,8 @@ export interface Move {
   set?: PgUpdateSetSource<typeof invii>
 }
 
-export type RowOutcome = 'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta' | 'depositata' | 'annullata'
+export type RowOutcome =
+  'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta' | 'depositata' | 'annullata'
 
 /** Longer than the longest call: when it has ended, whoever took the submission is not at work on it any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
@@ -30,10 +31,17 @@ export async function attribute (tx: Transaction, chi: string, perche: string): 
  * Moves a submission if it is still where the caller believes it to be. The database refuses what is not allowed.
  * @returns whether it was moved
  */
-export async function move (tx: Transaction, id: number, { da, a, chi, perche, claim, set = {} }: Move): Promise<boolean> {
+export async function move (
+  tx: Transaction,
+  id: number,
+  { da, a, chi, perche, claim, set = {} }: Move
+): Promise<boolean> {
   await attribute(tx, chi, perche)
-  const moved = await tx.update(invii).set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })
-    .where(and(eq(invii.id, id), eq(invii.stato, da), claim === undefined ? undefined : eq(invii.proprietario, claim))).returning({ id: invii.id })
+  const moved = await tx
+    .update(invii)
+    .set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })
+    .where(and(eq(invii.id, id), eq(invii.stato, da), claim === undefined ? undefined : eq(invii.proprietario, claim)))
+    .returning({ id: invii.id })
   return moved.length > 0
 }
 

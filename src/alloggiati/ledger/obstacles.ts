@@ -19,28 +19,37 @@ interface Circumstances { data_arrivo: Day, today: Day, ownAccount: boolean }
 
 interface Obstacle { holds (facts: Case, circumstances: Circumstances): boolean, text: string }
 
-const ACQUIRED: Obstacle = { holds: ({ proven }) => proven, text: 'è provato che il servizio ha acquisito queste schedine' }
+const ACQUIRED: Obstacle = {
+  holds: ({ proven }) => proven,
+  text: 'è provato che il servizio ha acquisito queste schedine'
+}
 
 /** What stands in the way of each decision; the first that holds is told. */
 const OBSTACLES: Readonly<Record<DecisionBody['decisione'], readonly Obstacle[]>> = {
   reinvia: [
     ACQUIRED,
     { holds: ({ open }) => open === 0, text: 'nessuna schedina è in dubbio' },
-    { holds: (_, { ownAccount }) => !ownAccount, text: 'l\'invio è di un altro account' },
+    { holds: (_, { ownAccount }) => !ownAccount, text: "l'invio è di un altro account" },
     {
       holds: (_, { data_arrivo, today }) => !arrivalWindowOpen(data_arrivo, today),
       text: 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. Va comunicato per altra via'
     }
   ],
-  acquisito: [{
-    holds: ({ attempts, proven, byWord }) => !proven && !byWord && attempts.every(({ esito }) => esito === 'N'),
-    text: 'nessun tentativo può essere stato acquisito'
-  }],
+  acquisito: [
+    {
+      holds: ({ attempts, proven, byWord }) => !proven && !byWord && attempts.every(({ esito }) => esito === 'N'),
+      text: 'nessun tentativo può essere stato acquisito'
+    }
+  ],
   depositato: [],
   annulla: [ACQUIRED]
 }
 
 /** Why a decision is not possible; undefined when it is. */
-export function obstacle (decisione: DecisionBody['decisione'], facts: Case, circumstances: Circumstances): string | undefined {
+export function obstacle (
+  decisione: DecisionBody['decisione'],
+  facts: Case,
+  circumstances: Circumstances
+): string | undefined {
   return OBSTACLES[decisione].find(({ holds }) => holds(facts, circumstances))?.text
 }

@@ -43,9 +43,18 @@ type Filters = Omit<InvioQuery, 'limit' | 'cursor'>
 export interface InvioPage { data: Invio[], next: Position | undefined }
 
 /** One page of the ledger, the newest first, and where the next one begins. */
-export async function submissionPage (db: Executor, scope: SQL, filters: Filters, limit: number, cursor?: string): Promise<InvioPage> {
+export async function submissionPage (
+  db: Executor,
+  scope: SQL,
+  filters: Filters,
+  limit: number,
+  cursor?: string
+): Promise<InvioPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  const found = await db.select(columns).from(invii).where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
+  const found = await db
+    .select(columns)
+    .from(invii)
+    .where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
     .orderBy(desc(invii.id))
     // One row more than asked for tells whether anything follows.
     .limit(limit + 1)

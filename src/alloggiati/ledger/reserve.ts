@@ -56,57 +56,95 @@ export async function reserve ({ db, keys, clock, audit }: Registry, submission:
 }
 
 function entry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ricevuta }: Reserved): AuditEntry {
-  return { actor: operatore, ip, action: 'invio', object: `invio:${ricevuta}`, details: { id, schedine: lines.length, prenotazione_id } }
+  return {
+    actor: operatore,
+    ip,
+    action: 'invio',
+    object: `invio:${ricevuta}`,
+    details: { id, schedine: lines.length, prenotazione_id }
+  }
 }
 
-async function insert (tx: Transaction, keys: Keys, today: Day, submission: Submission, identities: readonly Buffer[]): Promise<Reserved> {
+async function insert (
+  tx: Transaction,
+  keys: Keys,
+  today: Day,
+  submission: Submission,
+  identities: readonly Buffer[]
+): Promise<Reserved> {
   const { account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id } = submission
   const { data_arrivo, permanenza } = records[0]!
   // The booking cannot be deleted while its submission is being written down.
-  if (prenotazione_id !== null) await tx.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, prenotazione_id)).for('share')
+  if (prenotazione_id !== null) {
+    await tx.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, prenotazione_id)).for('share')
+  }
   await attribute(tx, operatore, 'accettato')
   const ricevuta = await nextReference(tx, today)
-  const [created] = await tx.insert(invii).values({
-    ricevuta,
-    utente: account,
-    operatore,
-    metodo,
-    id_appartamento,
-    prenotazione_id,
-    data_arrivo,
-    permanenza,
-    scadenza: filingDeadline(data_arrivo, permanenza).toISOString(),
-    stato: 'pronto',
-    lease_fino_al: LEASE
-  }).returning({ id: invii.id })
+  const [created] = await tx
+    .insert(invii)
+    .values({
+      ricevuta,
+      utente: account,
+      operatore,
+      metodo,
+      id_appartamento,
+      prenotazione_id,
+      data_arrivo,
+      permanenza,
+      scadenza: filingDeadline(data_arrivo, permanenza).toISOString(),
+      stato: 'pronto',
+      lease_fino_al: LEASE
+    })
+    .returning({ id: invii.id })
   const { id } = created!
-  await tx.insert(schedine).values(lines.map((line, indice) => ({
-    invio_id: id,
-    indice,
-    capo: capi[indice]!,
-    utente: account,
-    riga: sealRow(keys, id, indice, line),
-    permanenza: records[indice]!.permanenza,
-    impronta_contenuto: keys.fingerprint('schedina/content', account, String(id_appartamento ?? ''), line),
-    impronta_identita: identities[indice]!,
-    esito: 'in_corso'
-  })))
+  await tx.insert(schedine).values(
+    lines.map((line, indice) => ({
+      invio_id: id,
+      indice,
+      capo: capi[indice]!,
+      utente: account,
+      riga: sealRow(keys, id, indice, line),
+      permanenza: records[indice]!.permanenza,
+      impronta_contenuto: keys.fingerprint('schedina/content', account, String(id_appartamento ?? ''), line),
+      impronta_identita: identities[indice]!,
+      esito: 'in_corso'
+    }))
+  )
   return { id, ricevuta }
 }
 
-/** The same guest at the same arrival, whatever else of the record was edited: nobody sleeps in two apartments on one night. */
-function identity (keys: Keys, { account }: Submission, { data_arrivo, cognome, nome, data_nascita }: RecordSchedina): Buffer {
+/**
+ * The same guest at the same arrival, whatever else of the record was edited: nobody sleeps in two apartments on one
+ * night.
+ */
+function identity (
+  keys: Keys,
+  { account }: Submission,
+  { data_arrivo, cognome, nome, data_nascita }: RecordSchedina
+): Buffer {
   return keys.fingerprint('schedina/identity', account, data_arrivo, cognome, nome, data_nascita)
 }
 
-async function earlier (db: Executor, account: string, identities: readonly Buffer[]): Promise<SchedineGiaInviate | undefined> {
-  const found = await db.select({ ricevuta: invii.ricevuta, identity: schedine.impronta_identita }).from(schedine)
+async function earlier (
+  db: Executor,
+  account: string,
+  identities: readonly Buffer[]
+): Promise<SchedineGiaInviate | undefined> {
+  const found = await db
+    .select({ ricevuta: invii.ricevuta, identity: schedine.impronta_identita })
+    .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(and(eq(schedine.utente, account), inArray(schedine.impronta_identita, [...identities]), inArray(schedine.esito, LIVE)))
+    .where(
+      and(
+        eq(schedine.utente, account),
+        inArray(schedine.impronta_identita, [...identities]),
+        inArray(schedine.esito, LIVE)
+      )
+    )
     .orderBy(invii.id)
   if (found.length === 0) return undefined
   const references = new Set(found.map(({ ricevuta }) => ricevuta))
-  const indices = identities.flatMap((each, at) => found.some(({ identity }) => identity.equals(each)) ? [at] : [])
+  const indices = identities.flatMap((each, at) => (found.some(({ identity }) => identity.equals(each)) ? [at] : []))
   return new SchedineGiaInviate([...references], indices)
 }
 

@@ -23,8 +23,11 @@ export function openRow (keys: Keys, id: number, indice: number, sealed: Buffer)
 
 /** The rows of a submission with one outcome, in order. */
 export async function rowsOf (db: Executor, keys: Keys, id: number, esito: RowOutcome): Promise<Row[]> {
-  const found = await db.select({ indice: schedine.indice, capo: schedine.capo, permanenza: schedine.permanenza, riga: schedine.riga }).from(schedine)
-    .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito))).orderBy(asc(schedine.indice))
+  const found = await db
+    .select({ indice: schedine.indice, capo: schedine.capo, permanenza: schedine.permanenza, riga: schedine.riga })
+    .from(schedine)
+    .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito)))
+    .orderBy(asc(schedine.indice))
   return found.map(({ riga, ...row }) => ({ ...row, line: openRow(keys, id, row.indice, riga) }))
 }
 

@@ -1,5 +1,10 @@
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm'
-import { invii, invii_esiti as outcomes, invii_schedine as schedine, invii_tentativi as attempts } from '#drizzle/tables/index.ts'
+import {
+  invii,
+  invii_esiti as outcomes,
+  invii_schedine as schedine,
+  invii_tentativi as attempts
+} from '#drizzle/tables/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { unknown, type Verdict } from './classify.ts'
 import type { LedgerContext } from './context.ts'
@@ -15,21 +20,27 @@ export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 
 interface Settled { ricevuta: string, present: boolean, path: readonly State[] }
 
 /**
- * Writes down what a call proved, and moves the submission accordingly. A reply may come late, when the submission was already
- * given up as unknown: its proof counts all the same, and a `K` stops what a person has decided meanwhile to send again. Where that
- * was sent already the guests were acquired, and perhaps twice: that is alarmed.
+ * Writes down what a call proved, and moves the submission accordingly. A reply may come late, when the submission was
+ * already given up as unknown: its proof counts all the same, and a `K` stops what a person has decided meanwhile to
+ * send again. Where that was sent already the guests were acquired, and perhaps twice: that is alarmed.
  * @param retry nobody waits for the answer: what certainly was not sent is tried again later
  */
-export async function settle ({ db, keys, log, name }: LedgerContext, attempt: Attempt, verdict: Verdict, retry: boolean): Promise<void> {
+export async function settle (
+  { db, keys, log, name }: LedgerContext,
+  attempt: Attempt,
+  verdict: Verdict,
+  retry: boolean
+): Promise<void> {
   const { id, numero } = attempt
   const settled = await db.transaction(async (tx) => {
-    const contradicts = await write(tx, attempt, verdict, 'risposta', (raw) => keys.seal(raw, `invii_esiti.risposta/${id}/${numero}`))
+    const contradicts = await write(tx, attempt, verdict, 'risposta', (raw) =>
+      keys.seal(raw, `invii_esiti.risposta/${id}/${numero}`)
+    )
     return conclude(tx, attempt, verdict, { retry, contradicts, chi: name })
   })
   const { ricevuta, present, path } = settled
   const about = { invio: id, ricevuta, tentativo: numero }
-  if (!present && verdict.tentativo === 'K') log.error(about, 'a late reply: guests sent again by decision had been acquired (possible duplicate)')
-  else if (path.includes('da_verificare')) log.error(about, 'a submission must be looked at by a person')
+  if (!present && verdict.tentativo === 'K') { log.error(about, 'a late reply: guests sent again by decision had been acquired (possible duplicate)') } else if (path.includes('da_verificare')) log.error(about, 'a submission must be looked at by a person')
   else if (verdict.tentativo === '?') log.error({ ...about, errore: verdict.errore }, 'outcome of a submission unknown')
 }
 
@@ -69,8 +80,12 @@ async function write (
   }
   const written = await tx.insert(outcomes).values(outcome).onConflictDoNothing().returning({ id: outcomes.id })
   if (written.length > 0) return false
-  const [stands] = await tx.insert(outcomes).values({ ...outcome, esito: '?' })
-    .returning({ esito: sql<string>`(select o.esito from ${outcomes} o where o.invio_id = ${id} and o.numero = ${numero} and o.esito <> '?')` })
+  const [stands] = await tx
+    .insert(outcomes)
+    .values({ ...outcome, esito: '?' })
+    .returning({
+      esito: sql<string>`(select o.esito from ${outcomes} o where o.invio_id = ${id} and o.numero = ${numero} and o.esito <> '?')`
+    })
   return stands!.esito !== verdict.tentativo
 }
 
@@ -79,8 +94,11 @@ interface Circumstances { retry: boolean, contradicts: boolean, chi: string }
 async function conclude (
   tx: Transaction, { id, numero, rows }: Attempt, verdict: Verdict, { retry, contradicts, chi }: Circumstances
 ): Promise<Settled> {
-  const [unit] = await tx.select({ ricevuta: invii.ricevuta, stato: invii.stato, tentativo: invii.tentativo }).from(invii)
-    .where(eq(invii.id, id)).for('update')
+  const [unit] = await tx
+    .select({ ricevuta: invii.ricevuta, stato: invii.stato, tentativo: invii.tentativo })
+    .from(invii)
+    .where(eq(invii.id, id))
+    .for('update')
   const { ricevuta, tentativo } = unit!
   let da = unit!.stato as State
   const elsewhere = await others(tx, id, numero)
@@ -89,7 +107,12 @@ async function conclude (
     .where(eq(schedine.invio_id, id)).orderBy(asc(schedine.indice))
   const after = now.map(({ indice, esito }) => {
     const at = rows.findIndex((row) => row.indice === indice)
-    return { indice, before: esito, esito: rowAfter(esito as RowOutcome, verdict.schedine[at]?.esito, doubt), seen: verdict.schedine[at] }
+    return {
+      indice,
+      before: esito,
+      esito: rowAfter(esito as RowOutcome, verdict.schedine[at]?.esito, doubt),
+      seen: verdict.schedine[at]
+    }
   })
   const path = follow({
     stato: da,
@@ -117,7 +140,14 @@ async function conclude (
 
 /** The other attempts of a submission with what is known of them. */
 async function others (db: Executor, id: number, numero?: number) {
-  const final = and(eq(outcomes.invio_id, attempts.invio_id), eq(outcomes.numero, attempts.numero), inArray(outcomes.esito, ['K', 'N']))
-  return db.select({ esito: sql<'K' | 'N' | '?'>`coalesce(${outcomes.esito}, '?')`, fonte: outcomes.fonte }).from(attempts).leftJoin(outcomes, final)
+  const final = and(
+    eq(outcomes.invio_id, attempts.invio_id),
+    eq(outcomes.numero, attempts.numero),
+    inArray(outcomes.esito, ['K', 'N'])
+  )
+  return db
+    .select({ esito: sql<'K' | 'N' | '?'>`coalesce(${outcomes.esito}, '?')`, fonte: outcomes.fonte })
+    .from(attempts)
+    .leftJoin(outcomes, final)
     .where(and(eq(attempts.invio_id, id), numero === undefined ? undefined : ne(attempts.numero, numero)))
 }

@@ -1,6 +1,6 @@
 /**
- * The states of a submission and every change between them that is allowed. The database enforces this table by trigger (the
- * migration's copy is held against it by a test); code only asks for a change.
+ * The states of a submission and every change between them that is allowed. The database enforces this table by trigger
+ * (the migration's copy is held against it by a test); code only asks for a change.
  */
 export const STATES = {
   pronto: 'accettato e scritto, non ancora preso in carico',
@@ -48,13 +48,23 @@ export const TRANSITIONS: readonly Transition[] = [
   { da: 'in_invio', a: 'parziale', serve: 'esito_K', perche: 'risposta: acquisite in parte' },
   { da: 'in_invio', a: 'rifiutato', serve: 'tutti_N', perche: 'risposta: nessuna acquisita' },
   { da: 'in_invio', a: 'non_inviato', serve: 'tutti_N', perche: 'provato che niente è partito' },
-  { da: 'in_invio', a: 'pronto', serve: 'esito_N', perche: 'provato che niente è partito, e nessuno lo aspetta: si riprova' },
+  {
+    da: 'in_invio',
+    a: 'pronto',
+    serve: 'esito_N',
+    perche: 'provato che niente è partito, e nessuno lo aspetta: si riprova'
+  },
   { da: 'in_invio', a: 'sconosciuto', perche: 'nessuna prova' },
   { da: 'sconosciuto', a: 'acquisito', serve: 'esito_K', perche: 'risposta tardiva o ricevuta' },
   { da: 'sconosciuto', a: 'parziale', serve: 'esito_K', perche: 'risposta tardiva' },
   { da: 'sconosciuto', a: 'rifiutato', serve: 'tutti_N', perche: 'risposta tardiva' },
   { da: 'sconosciuto', a: 'non_inviato', serve: 'tutti_N', perche: 'provato da una risposta tardiva' },
-  { da: 'sconosciuto', a: 'pronto', serve: 'tutti_N', perche: 'la ricevuta prova che non è stato acquisito: si può inviare' },
+  {
+    da: 'sconosciuto',
+    a: 'pronto',
+    serve: 'tutti_N',
+    perche: 'la ricevuta prova che non è stato acquisito: si può inviare'
+  },
   { da: 'sconosciuto', a: 'da_verificare', perche: 'prova ambigua, impossibile o tardiva' },
   { da: 'da_verificare', a: 'acquisito', serve: 'esito_K', perche: 'prova o decisione: acquisito' },
   { da: 'da_verificare', a: 'parziale', serve: 'esito_K', perche: 'prova: acquisito in parte' },

@@ -28,5 +28,9 @@ export async function unfiledBookings (db: Executor, account: string, today: Day
     group by p.id
     having not coalesce(bool_or(${inArray(sql`i.stato`, [...FILED_STATES])}), false)
     order by p.id`)
-  return rows.map(({ id, check_in, numero_notti, aperto }) => ({ prenotazione: id, scadenza: filingDeadline(check_in, numero_notti), aperto }))
+  return rows.map(({ id, check_in, numero_notti, aperto }) => ({
+    prenotazione: id,
+    scadenza: filingDeadline(check_in, numero_notti),
+    aperto
+  }))
 }

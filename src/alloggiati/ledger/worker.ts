@@ -33,17 +33,20 @@ export interface Outcome {
 type Refusal = Pick<Outcome, 'causa' | 'errore'>
 
 /**
- * Carries a submission that is `pronto` through to its outcome: claim, login, rehearsal, connection, commit, Send. Safe to call for
- * any submission, from any process, any number of times: whoever does not get the claim only reports.
- * @param waiting somebody waits for the answer: then what cannot be sent is given back at once, else it is tried again later
+ * Carries a submission that is `pronto` through to its outcome: claim, login, rehearsal, connection, commit, Send. Safe
+ * to call for any submission, from any process, any number of times: whoever does not get the claim only reports.
+ * @param waiting somebody waits for the answer: then what cannot be sent is given back at once, else it is tried again
+ * later
  */
 export async function carryOut (context: LedgerContext, id: number, waiting: boolean): Promise<Outcome> {
   const claim = `${context.name}/${randomUUID()}`
-  const refusal = await take(context, id, claim, waiting) ?? await send(context, id, claim, waiting).catch((err: unknown) => {
-    context.log.error({ err, invio: id }, 'a submission could not be carried out')
-    // Before the dispatch this frees it; after it, it changes nothing: the sweep finds what is left.
-    return giveUp(context, id, claim, waiting, { errore: 'errore interno' })
-  })
+  const refusal =
+    (await take(context, id, claim, waiting)) ??
+    (await send(context, id, claim, waiting).catch((err: unknown) => {
+      context.log.error({ err, invio: id }, 'a submission could not be carried out')
+      // Before the dispatch this frees it; after it, it changes nothing: the sweep finds what is left.
+      return giveUp(context, id, claim, waiting, { errore: 'errore interno' })
+    }))
   return { ...await outcomeOf(context, id), ...refusal }
 }
 
@@ -54,10 +57,19 @@ async function take (context: LedgerContext, id: number, claim: string, waiting:
     if (await holdOrStop(db, head)) return withdraw(context, id, waiting, 'INVII_SOSPESI')
     try {
       const taken = await db.transaction(async (tx) => {
-        const [unit] = await tx.select({ data_arrivo: invii.data_arrivo, stato: invii.stato }).from(invii).where(eq(invii.id, id)).for('update')
+        const [unit] = await tx
+          .select({ data_arrivo: invii.data_arrivo, stato: invii.stato })
+          .from(invii)
+          .where(eq(invii.id, id))
+          .for('update')
         if (unit?.stato !== 'pronto') return false
         if (!arrivalWindowOpen(unit.data_arrivo, clock.today())) {
-          await move(tx, id, { da: 'pronto', a: 'da_verificare', chi: name, perche: 'la finestra di arrivo si è chiusa' })
+          await move(tx, id, {
+            da: 'pronto',
+            a: 'da_verificare',
+            chi: name,
+            perche: 'la finestra di arrivo si è chiusa'
+          })
           return false
         }
         const set = { proprietario: claim, lease_fino_al: LEASE }
@@ -75,10 +87,17 @@ async function take (context: LedgerContext, id: number, claim: string, waiting:
   }
 }
 
-async function withdraw ({ db, name }: LedgerContext, id: number, waiting: boolean, causa: NonNullable<Refusal['causa']>): Promise<Refusal> {
+async function withdraw (
+  { db, name }: LedgerContext,
+  id: number,
+  waiting: boolean,
+  causa: NonNullable<Refusal['causa']>
+): Promise<Refusal> {
   if (waiting) {
     await db.transaction(async (tx) => {
-      if (await move(tx, id, { da: 'pronto', a: 'non_inviato', chi: name, perche: causa })) await moveRows(tx, id, 'non_inviata', 'in_corso')
+      if (await move(tx, id, { da: 'pronto', a: 'non_inviato', chi: name, perche: causa })) {
+        await moveRows(tx, id, 'non_inviata', 'in_corso')
+      }
     })
   }
   return { causa }
@@ -86,7 +105,10 @@ async function withdraw ({ db, name }: LedgerContext, id: number, waiting: boole
 
 async function send (context: LedgerContext, id: number, claim: string, waiting: boolean): Promise<Refusal | undefined> {
   const { db, keys, service } = context
-  const [unit] = await db.select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo }).from(invii).where(eq(invii.id, id))
+  const [unit] = await db
+    .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo })
+    .from(invii)
+    .where(eq(invii.id, id))
   const rows = await rowsOf(db, keys, id, 'in_corso')
   const giveBack = (verdict: Verdict) => giveUp(context, id, claim, waiting, verdict)
 
@@ -96,17 +118,22 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
   } catch (err) {
     return giveBack(classifyLogin(err, rows.length))
   }
-  if (!await renew(db, id, claim)) return undefined
+  if (!(await renew(db, id, claim))) return undefined
   reached('logged-in', id)
 
   const apartment = unit!.id_appartamento ?? undefined
-  const rehearsal = await call(context, token, () => deliver(service, methodFor(true, apartment), token, lines(rows)), rows.length)
+  const rehearsal = await call(
+    context,
+    token,
+    () => deliver(service, methodFor(true, apartment), token, lines(rows)),
+    rows.length
+  )
   // A rehearsal registers nothing: without a usable answer nothing is in doubt, and nothing is sent.
   if (rehearsal.stato === 'sconosciuto' || rehearsal.stato === 'non_inviato') {
     return giveBack({ ...rehearsal, causa: rehearsal.causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE' })
   }
   const good = await holdBack(context, id, claim, rows, rehearsal)
-  if (good.length === 0 || !await renew(db, id, claim)) return undefined
+  if (good.length === 0 || !(await renew(db, id, claim))) return undefined
   reached('rehearsed', id)
 
   const attempt = { id, numero: unit!.tentativo + 1, rows: good }
@@ -120,16 +147,26 @@ async function send (context: LedgerContext, id: number, claim: string, waiting:
     dispatched = true
     reached('dispatched', id)
   }
-  const verdict = await call(context, token, () => deliver(service, methodFor(false, apartment), token, lines(good), { beforeWrite }), good.length)
+  const verdict = await call(
+    context,
+    token,
+    () => deliver(service, methodFor(false, apartment), token, lines(good), { beforeWrite }),
+    good.length
+  )
   reached('replied', id)
-  if (!dispatched && !await wasDispatched(context, attempt, claim)) return giveBack(verdict)
+  if (!dispatched && !(await wasDispatched(context, attempt, claim))) return giveBack(verdict)
   await settle(context, attempt, verdict, !waiting)
   reached('settled', id)
   return { causa: verdict.causa, errore: verdict.errore }
 }
 
 /** One call and what it proves. */
-async function call ({ service }: LedgerContext, token: string, work: () => ReturnType<typeof deliver>, rows: number): Promise<Verdict> {
+async function call (
+  { service }: LedgerContext,
+  token: string,
+  work: () => ReturnType<typeof deliver>,
+  rows: number
+): Promise<Verdict> {
   try {
     const reply = await work()
     // Whatever the refusal was about, the next call begins with a fresh login.
@@ -141,20 +178,35 @@ async function call ({ service }: LedgerContext, token: string, work: () => Retu
 }
 
 /**
- * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. By the claim: an attempt
- * of the same number may be another worker's, whose Send is still out.
+ * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. By the
+ * claim: an attempt of the same number may be another worker's, whose Send is still out.
  */
-async function wasDispatched ({ db }: LedgerContext, { id, numero }: { id: number, numero: number }, claim: string): Promise<boolean> {
-  const [unit] = await db.select({ tentativo: invii.tentativo, stato: invii.stato, claim: invii.proprietario }).from(invii).where(eq(invii.id, id))
+async function wasDispatched (
+  { db }: LedgerContext,
+  { id, numero }: { id: number; numero: number },
+  claim: string
+): Promise<boolean> {
+  const [unit] = await db
+    .select({ tentativo: invii.tentativo, stato: invii.stato, claim: invii.proprietario })
+    .from(invii)
+    .where(eq(invii.id, id))
   return unit?.tentativo === numero && unit.stato === 'in_invio' && unit.claim === claim
 }
 
 /**
- * Keeps back what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed without its
- * head, nor later alone. A submission that was sent before and may have been acquired is not taken apart: it goes back to a person.
- * @returns the rows to send; none when the whole list is refused, which settles the submission, or when it is another worker's by now
+ * Keeps back what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed
+ * without its head, nor later alone. A submission that was sent before and may have been acquired is not taken apart:
+ * it goes back to a person.
+ * @returns the rows to send; none when the whole list is refused, which settles the submission, or when it is another
+ * worker's by now
  */
-async function holdBack ({ db, name }: LedgerContext, id: number, claim: string, rows: readonly Row[], rehearsal: Verdict): Promise<Row[]> {
+async function holdBack (
+  { db, name }: LedgerContext,
+  id: number,
+  claim: string,
+  rows: readonly Row[],
+  rehearsal: Verdict
+): Promise<Row[]> {
   const refused = new Set(rows.filter((_, at) => rehearsal.schedine[at]?.esito === 'rifiutata').map(({ capo }) => capo))
   if (refused.size === 0) return [...rows]
   const good = rows.filter(({ capo }) => !refused.has(capo))
@@ -162,15 +214,25 @@ async function holdBack ({ db, name }: LedgerContext, id: number, claim: string,
     // First of all: a row that is let go while another worker has it in flight could be sent twice.
     const doubt = await inDoubt(tx, id)
     const perche = 'la prova ha respinto le schedine'
-    const mine = good.length > 0 && !doubt
-      ? await renew(tx, id, claim)
-      : await move(tx, id, { da: 'preso', a: doubt ? 'da_verificare' : 'rifiutato', chi: name, perche, claim })
+    const mine =
+      good.length > 0 && !doubt
+        ? await renew(tx, id, claim)
+        : await move(tx, id, { da: 'preso', a: doubt ? 'da_verificare' : 'rifiutato', chi: name, perche, claim })
     if (!mine || doubt) return false
     for (const [at, { indice, capo }] of rows.entries()) {
       if (!refused.has(capo)) continue
       const own = rehearsal.schedine[at]!
-      const row = own.esito === 'rifiutata' ? own : { esito: 'rifiutata', dettaglio: 'Non inviata: un\'altra schedina della stessa famiglia o gruppo è stata rifiutata' }
-      await tx.update(schedine).set(row).where(and(eq(schedine.invio_id, id), eq(schedine.indice, indice)))
+      const row =
+        own.esito === 'rifiutata'
+          ? own
+          : {
+              esito: 'rifiutata',
+              dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
+            }
+      await tx
+        .update(schedine)
+        .set(row)
+        .where(and(eq(schedine.invio_id, id), eq(schedine.indice, indice)))
     }
     return true
   })
@@ -185,11 +247,24 @@ async function renew (db: Executor, id: number, claim: string): Promise<boolean>
 }
 
 /** Nothing was sent. Whoever waits is told, and the guests are free; what nobody waits for is tried again. */
-async function giveUp ({ db, name }: LedgerContext, id: number, claim: string, waiting: boolean, { causa, errore }: Refusal): Promise<Refusal> {
+async function giveUp (
+  { db, name }: LedgerContext,
+  id: number,
+  claim: string,
+  waiting: boolean,
+  { causa, errore }: Refusal
+): Promise<Refusal> {
   await db.transaction(async (tx) => {
     const perche = errore ?? causa ?? 'non inviato'
     if (!waiting) {
-      await move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim, set: { proprietario: null, lease_fino_al: RETRY } })
+      await move(tx, id, {
+        da: 'preso',
+        a: 'pronto',
+        chi: name,
+        perche,
+        claim,
+        set: { proprietario: null, lease_fino_al: RETRY }
+      })
     } else if (await inDoubt(tx, id)) {
       await move(tx, id, { da: 'preso', a: 'da_verificare', chi: name, perche, claim })
     } else if (await move(tx, id, { da: 'preso', a: 'non_inviato', chi: name, perche, claim })) {

@@ -23,7 +23,10 @@ export interface Sight {
 
 export type Archive = ReturnType<typeof receipts>
 
-/** The daily receipts. The first copy is kept for good: what proved something yesterday must not change. Every look is written down. */
+/**
+ * The daily receipts. The first copy is kept for good: what proved something yesterday must not change. Every look is
+ * written down.
+ */
 export function receipts (db: Database, service: PoliceService | null, clock: Clock) {
   const account = service?.account ?? ''
 
@@ -39,7 +42,10 @@ export function receipts (db: Database, service: PoliceService | null, clock: Cl
     return db.transaction(async (tx) => {
       await tx.insert(ricevute).values({ utente: account, giorno: day, pdf, sha256, ...totals }).onConflictDoNothing()
       await tx.insert(looks).values({ ...seen, sha256, ...totals })
-      const [kept] = await tx.select({ schedine: ricevute.schedine, notti: ricevute.notti }).from(ricevute).where(ofDay(day))
+      const [kept] = await tx
+        .select({ schedine: ricevute.schedine, notti: ricevute.notti })
+        .from(ricevute)
+        .where(ofDay(day))
       // Only what it counts: a PDF that is made and signed anew each time has other bytes.
       return { pdf, differs: kept?.schedine !== totals.schedine || kept.notti !== totals.notti }
     })
@@ -52,7 +58,8 @@ export function receipts (db: Database, service: PoliceService | null, clock: Cl
   return {
     /**
      * The receipt of a day, from the store or, the first time, from the service.
-     * @throws RicevutaNonTrovata for today, the future, and a day of which neither has one; ServizioNonRaggiungibile; CredenzialiMancanti
+     * @throws RicevutaNonTrovata for today, the future, and a day of which neither has one; ServizioNonRaggiungibile;
+     * CredenzialiMancanti
      */
     async of (day: Day): Promise<Buffer> {
       const [kept] = await db.select({ pdf: ricevute.pdf }).from(ricevute).where(ofDay(day))
@@ -63,7 +70,9 @@ export function receipts (db: Database, service: PoliceService | null, clock: Cl
         const { pdf } = await look(service, day)
         if (pdf) return pdf
       } catch (err) {
-        throw err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError ? new ServizioNonRaggiungibile() : err
+        throw err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError
+          ? new ServizioNonRaggiungibile()
+          : err
       }
       throw new RicevutaNonTrovata()
     },
@@ -81,8 +90,13 @@ export function receipts (db: Database, service: PoliceService | null, clock: Cl
     async fetchMissing (): Promise<void> {
       if (service === null) return
       const first = addDays(clock.today(), -WINDOW_DAYS)
-      const kept = await db.select({ giorno: ricevute.giorno }).from(ricevute).where(and(eq(ricevute.utente, account), gte(ricevute.giorno, first)))
-      const days = Array.from({ length: WINDOW_DAYS }, (_, at) => addDays(first, at)).filter((day) => !kept.some(({ giorno }) => giorno === day))
+      const kept = await db
+        .select({ giorno: ricevute.giorno })
+        .from(ricevute)
+        .where(and(eq(ricevute.utente, account), gte(ricevute.giorno, first)))
+      const days = Array.from({ length: WINDOW_DAYS }, (_, at) => addDays(first, at)).filter(
+        (day) => !kept.some(({ giorno }) => giorno === day)
+      )
       for (const day of days) await look(service, day)
     }
   }

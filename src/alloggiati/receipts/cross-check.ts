@@ -13,11 +13,16 @@ interface Row extends Record<string, unknown> {
 interface DayRow extends Record<string, unknown> { giorno: Day, inviate: number, in_ricevuta: number }
 
 /**
- * Bookings that have arrived against receipts. A booking is covered when a submission of it was acquired on a day whose receipt is
- * kept; sent today it is waiting (`in_attesa`, and still among `mancanti`: the police has given no receipt).
+ * Bookings that have arrived against receipts. A booking is covered when a submission of it was acquired on a day whose
+ * receipt is kept; sent today it is waiting (`in_attesa`, and still among `mancanti`: the police has given no receipt).
  * `discordanze` are days on which the receipt counts other than the submissions known to be acquired.
  */
-export async function crossCheck (db: Executor, account: string, today: Day, { da, a }: CrossCheckQuery): Promise<CrossCheckAnswer> {
+export async function crossCheck (
+  db: Executor,
+  account: string,
+  today: Day,
+  { da, a }: CrossCheckQuery
+): Promise<CrossCheckAnswer> {
   const until = a !== undefined && a < today ? a : today
   const bookings = await db.execute<Row>(sql`
     select p.id as prenotazione_id, p.nome_cognome, p.check_in, p.numero_notti,
@@ -40,8 +45,12 @@ export async function crossCheck (db: Executor, account: string, today: Day, { d
       from ricevute r where r.utente = ${account} and r.schedine is not null
     ) as per_day
     where inviate <> in_ricevuta order by giorno`)
-  const shown = ({ prenotazione_id, nome_cognome, check_in, numero_notti }: Row) => (
-    { prenotazione_id, nome_cognome, check_in, scadenza: filingDeadline(check_in, numero_notti).toISOString() })
+  const shown = ({ prenotazione_id, nome_cognome, check_in, numero_notti }: Row) => ({
+    prenotazione_id,
+    nome_cognome,
+    check_in,
+    scadenza: filingDeadline(check_in, numero_notti).toISOString()
+  })
   return {
     totale_prenotazioni: bookings.length,
     totale_ricevute: bookings.filter(({ stato }) => stato === 'ricevuta').length,

@@ -2,7 +2,10 @@ import { sql } from 'drizzle-orm'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 
-/** Days before today since `first` on which guests are known to have been acquired, and whose receipt is not in the store. */
+/**
+ * Days before today since `first` on which guests are known to have been acquired, and whose receipt is not in the
+ * store.
+ */
 export async function daysWithoutReceipt (db: Executor, account: string, first: Day, today: Day): Promise<Day[]> {
   const rows = await db.execute<{ giorno: Day }>(sql`
     select distinct t.giorno_da::text as giorno

@@ -5,7 +5,10 @@ export interface ReceiptTotals { schedine: number | null, notti: number | null }
 const SCHEDINE = /SCHEDINE\s+INVIATE\s*:?\s*(\d+)/i
 const NOTTI = /GG\.?\s+PERMANENZA\s+PRESUNTA\s+TOT\.?\s*:?\s*(\d+)/i
 
-/** Reads the totals from the text of a receipt's PDF; a PDF that cannot be read gives nulls, for it is kept all the same. */
+/**
+ * Reads the totals from the text of a receipt's PDF; a PDF that cannot be read gives nulls, for it is kept all the
+ * same.
+ */
 export async function readReceipt (pdf: Buffer): Promise<ReceiptTotals> {
   try {
     const text = await pdfText(pdf)
@@ -18,7 +21,12 @@ export async function readReceipt (pdf: Buffer): Promise<ReceiptTotals> {
 /** The PDF reader is large: it is loaded when the first receipt comes. */
 async function pdfText (pdf: Buffer): Promise<string> {
   const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs')
-  const task = getDocument({ data: new Uint8Array(pdf), verbosity: VerbosityLevel.ERRORS, isEvalSupported: false, useSystemFonts: false })
+  const task = getDocument({
+    data: new Uint8Array(pdf),
+    verbosity: VerbosityLevel.ERRORS,
+    isEvalSupported: false,
+    useSystemFonts: false
+  })
   try {
     const document = await task.promise
     const pages = Array.from({ length: document.numPages }, async (_, at) => {

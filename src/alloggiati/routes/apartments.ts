@@ -1,6 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { Apartment, ApartmentAnswer, ApartmentBody, ApartmentList, ApartmentParams, ApartmentRefused } from '#schemas/apartment.ts'
+import {
+  Apartment,
+  ApartmentAnswer,
+  ApartmentBody,
+  ApartmentList,
+  ApartmentParams,
+  ApartmentRefused
+} from '#schemas/apartment.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { addApartment, disableApartment, listApartments } from '../service/apartments.ts'
 import { CredenzialiMancanti } from '../errors.ts'
@@ -10,14 +17,22 @@ const tags = ['Alloggiati Web']
 const refused = Type.Union([Ref(ApartmentRefused), Ref(ErrorBody)])
 
 /** The apartments of an account of category "Gestione Appartamenti". The service keeps them; nothing is stored here. */
-export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService | null }> = async (app, { service }) => {
+export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService | null }> = async (
+  app,
+  { service }
+) => {
   for (const schema of [Apartment, ApartmentRefused]) app.addSchema(schema)
 
   app.route({
     method: 'GET',
     url: '/api/v1/appartamenti',
     config: { access: 'auth' },
-    schema: { operationId: 'listAppartamenti', tags, summary: 'Gli appartamenti attivi dell\'account', response: { 200: ApartmentList } },
+    schema: {
+      operationId: 'listAppartamenti',
+      tags,
+      summary: "Gli appartamenti attivi dell'account",
+      response: { 200: ApartmentList }
+    },
     handler: async () => ({ data: await listApartments(connected()) })
   })
 
@@ -26,12 +41,16 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     url: '/api/v1/appartamenti',
     config: { access: 'admin', idempotent: true },
     schema: {
-      operationId: 'addAppartamento', tags, summary: 'Aggiunge un appartamento all\'account', body: ApartmentBody, response: { 201: ApartmentAnswer(201), 422: refused }
+      operationId: 'addAppartamento',
+      tags,
+      summary: "Aggiunge un appartamento all'account",
+      body: ApartmentBody,
+      response: { 201: ApartmentAnswer(201), 422: refused }
     },
     handler: async (request, reply) => {
       await addApartment(connected(), request.body)
       reply.code(201)
-      return { message: 'Appartamento aggiunto: il servizio gli ha dato un id, che è nell\'elenco', status: 201 }
+      return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
     }
   })
 
@@ -49,7 +68,10 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     handler: async (request) => {
       const { id } = request.params
       await disableApartment(connected(), id)
-      return { message: `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`, status: 200 }
+      return {
+        message: `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`,
+        status: 200
+      }
     }
   })
 

@@ -9,15 +9,25 @@ import { openHold, resumeSending, stopSending } from '../ledger/hold.ts'
 
 const tags = ['Alloggiati Web']
 
-/** What an administrator sets: whether anything is sent at all, and what the ledger may take for granted of the account. */
-export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | null, mode: PoliceAccount['modalita'] }> = async (app, { ledger, mode }) => {
+/**
+ * What an administrator sets: whether anything is sent at all, and what the ledger may take for granted of the account.
+ */
+export const controlRoutes: FastifyPluginAsyncTypebox<{
+  ledger: LedgerContext | null
+  mode: PoliceAccount['modalita']
+}> = async (app, { ledger, mode }) => {
   const { db } = app
 
   app.route({
     method: 'GET',
     url: '/api/v1/invii/sospensione',
     config: { access: 'auth' },
-    schema: { operationId: 'getSospensione', tags, summary: 'Se gli invii sono sospesi, da chi e perché', response: { 200: Ref(HoldState) } },
+    schema: {
+      operationId: 'getSospensione',
+      tags,
+      summary: 'Se gli invii sono sospesi, da chi e perché',
+      response: { 200: Ref(HoldState) }
+    },
     handler: hold
   })
 
@@ -25,7 +35,13 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
     method: 'POST',
     url: '/api/v1/invii/sospensione',
     config: { access: 'admin' },
-    schema: { operationId: 'setSospensione', tags, summary: 'Sospende o riprende tutti gli invii', body: HoldBody, response: { 200: Ref(HoldState) } },
+    schema: {
+      operationId: 'setSospensione',
+      tags,
+      summary: 'Sospende o riprende tutti gli invii',
+      body: HoldBody,
+      response: { 200: Ref(HoldState) }
+    },
     handler: async (request) => {
       const { sospeso, motivo } = request.body
       const chi = request.principal!.id
@@ -33,7 +49,8 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
       await db.transaction(async (tx) => {
         await (sospeso ? stopSending(tx, chi, motivo) : resumeSending(tx, chi))
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
-        // Whoever lets sending go on takes the chain as it is now for the true one; before the commit, or the next Send would stop it again.
+        // Whoever lets sending go on takes the chain as it is now for the true one; before the commit, or the next Send
+        // would stop it again.
         await head?.advance(tx)
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is stopped' : 'sending goes on')
@@ -45,7 +62,12 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
     method: 'GET',
     url: '/api/v1/alloggiati/account',
     config: { access: 'auth' },
-    schema: { operationId: 'getAccountPolizia', tags, summary: 'L\'account della Polizia in uso', response: { 200: Ref(PoliceAccount) } },
+    schema: {
+      operationId: 'getAccountPolizia',
+      tags,
+      summary: "L'account della Polizia in uso",
+      response: { 200: Ref(PoliceAccount) }
+    },
     handler: account
   })
 
@@ -54,7 +76,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
     url: '/api/v1/alloggiati/account',
     config: { access: 'admin' },
     schema: {
-      operationId: 'setAccountPolizia', tags, summary: 'Dice se l\'account è usato solo da qui', body: PoliceAccountBody, response: { 200: Ref(PoliceAccount) }
+      operationId: 'setAccountPolizia',
+      tags,
+      summary: "Dice se l'account è usato solo da qui",
+      body: PoliceAccountBody,
+      response: { 200: Ref(PoliceAccount) }
     },
     handler: async (request) => {
       await setExclusive(db, working().service.account, request.body.canale_esclusivo)
@@ -74,7 +100,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ ledger: LedgerContext | 
   }
 
   async function account (): Promise<PoliceAccount> {
-    const canale_esclusivo = ledger !== null && await isExclusive(db, ledger.service.account)
+    const canale_esclusivo = ledger !== null && (await isExclusive(db, ledger.service.account))
     return { utente: ledger?.service.utente ?? null, modalita: mode, canale_esclusivo }
   }
 }

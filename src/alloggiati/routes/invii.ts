@@ -2,7 +2,17 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
-import { DecisionAnswer, DecisionBody, HoldState, Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery, PoliceAccount } from '#schemas/invio.ts'
+import {
+  DecisionAnswer,
+  DecisionBody,
+  HoldState,
+  Invio,
+  InvioDetail,
+  InvioDetailAnswer,
+  InvioList,
+  InvioQuery,
+  PoliceAccount
+} from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -28,7 +38,10 @@ export interface LedgerRoutesOptions {
 }
 
 /** The ledger as people see it: what was sent, what came of it, and what they decide where no rule can. */
-export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = async (app, { ledger, mode, keys, clock }) => {
+export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = async (
+  app,
+  { ledger, mode, keys, clock }
+) => {
   const { db } = app
   const scope = scopeOf(mode)
   for (const schema of [Invio, InvioDetail, HoldState, PoliceAccount]) app.addSchema(schema)
@@ -39,10 +52,19 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
     method: 'GET',
     url: '/api/v1/invii',
     config: { access: 'auth' },
-    schema: { operationId: 'listInvii', tags, summary: 'Gli invii, dal più recente, a pagine', querystring: InvioQuery, response: { 200: InvioList } },
+    schema: {
+      operationId: 'listInvii',
+      tags,
+      summary: 'Gli invii, dal più recente, a pagine',
+      querystring: InvioQuery,
+      response: { 200: InvioList }
+    },
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
-      const [{ data, next }, total] = await Promise.all([submissionPage(db, scope, filters, limit, cursor), countSubmissions(db, scope, filters)])
+      const [{ data, next }, total] = await Promise.all([
+        submissionPage(db, scope, filters, limit, cursor),
+        countSubmissions(db, scope, filters)
+      ])
       reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
       return { data }
@@ -54,7 +76,11 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
     url: '/api/v1/invii/:id',
     config: { access: 'auth' },
     schema: {
-      operationId: 'getInvio', tags, summary: 'Un invio con la sua storia; gli ospiti sono mascherati', params: IdParams, response: { 200: InvioDetailAnswer }
+      operationId: 'getInvio',
+      tags,
+      summary: 'Un invio con la sua storia; gli ospiti sono mascherati',
+      params: IdParams,
+      response: { 200: InvioDetailAnswer }
     },
     handler: async (request, reply) => {
       const data = await submissionDetail(db, keys, scope, request.params.id)
@@ -77,9 +103,17 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
       response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
     },
     handler: async (request, reply) => {
-      const { params: { id }, body } = request
+      const {
+        params: { id },
+        body
+      } = request
       const again = body.decisione === 'reinvia' ? await readyToSend() : undefined
-      await decide({ db, audit: app.audit, clock, scope, account: ledger?.service.account }, id, body, authorOf(request))
+      await decide(
+        { db, audit: app.audit, clock, scope, account: ledger?.service.account },
+        id,
+        body,
+        authorOf(request)
+      )
       if (again) await sendAgain(again, id)
       const data = await submissionDetail(db, keys, scope, id)
       reply.header('etag', etag(data.versione))
@@ -94,7 +128,10 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
     return ledger
   }
 
-  /** Tried again by the sweep when it does not succeed at once: a guest that may have been acquired is never given back as not sent. */
+  /**
+   * Tried again by the sweep when it does not succeed at once: a guest that may have been acquired is never given back
+   * as not sent.
+   */
   async function sendAgain (context: LedgerContext, id: number): Promise<void> {
     try {
       await carryOut(context, id, false)

@@ -33,7 +33,13 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
       const id_appartamento = request.body?.id_appartamento
       const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
       const fileUnico = id_appartamento !== undefined
-      const { valid, errors, warnings } = validate({ ospiti: schedine, soggiorno, tables: await desk.tables(), today: desk.clock.today(), fileUnico })
+      const { valid, errors, warnings } = validate({
+        ospiti: schedine,
+        soggiorno,
+        tables: await desk.tables(),
+        today: desk.clock.today(),
+        fileUnico
+      })
       return { schedine, soggiorno, valid, errors, warnings }
     }
   })
@@ -45,7 +51,8 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
     schema: {
       operationId: 'inviaPrenotazione',
       tags,
-      summary: 'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',
+      summary:
+        'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',
       params: IdParams,
       body: InvioPrenotazioneBody,
       response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
@@ -70,7 +77,10 @@ export const storedRoutes: FastifyPluginAsyncTypebox<{ desk: Desk }> = async (ap
     },
     handler: async (request, reply) => {
       const { data, text } = filing(await accept(desk, request.body))
-      return reply.type('text/plain; charset=utf-8').header('content-disposition', `attachment; filename=schedine_${data}.txt`).send(text)
+      return reply
+        .type('text/plain; charset=utf-8')
+        .header('content-disposition', `attachment; filename=schedine_${data}.txt`)
+        .send(text)
     }
   })
 }

@@ -107,6 +107,12 @@ function stayOf (soggiorno: Readonly<Record<string, unknown>>): Stay {
   const arrivo = typeof soggiorno.check_in === 'string' ? soggiorno.check_in.trim() : ''
   const giorno = isDay(arrivo) ? arrivo : undefined
   const partenza = soggiorno.check_out
-  const counted = giorno !== undefined && typeof partenza === 'string' && isDay(partenza) ? daysBetween(giorno, partenza) : undefined
-  return { arrivo, giorno, notti: soggiorno.numero_notti ?? counted, appartamento: soggiorno.id_appartamento ?? undefined }
+  const counted =
+    giorno !== undefined && typeof partenza === 'string' && isDay(partenza) ? daysBetween(giorno, partenza) : undefined
+  return {
+    arrivo,
+    giorno,
+    notti: soggiorno.numero_notti ?? counted,
+    appartamento: soggiorno.id_appartamento ?? undefined
+  }
 }

@@ -24,7 +24,8 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'Il tipo di documento {codice} non è nella tabella dei documenti',
     fonte: 'Tabella Tipi_Documento',
-    trova: ({ campi: { tipo_documento: codice }, tables }) => codice !== '' && tables.documento(codice) === undefined && { codice }
+    trova: ({ campi: { tipo_documento: codice }, tables }) =>
+      codice !== '' && tables.documento(codice) === undefined && { codice }
   },
   {
     id: 'numero-documento-mancante',
@@ -51,7 +52,8 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: `Il numero di documento ha {lunghezza} caratteri: il massimo è ${NUMBER_LENGTH}`,
     fonte: 'Tracciato, campo 13',
-    trova: ({ numero }) => numero.refused === '' && numero.text.length > NUMBER_LENGTH && { lunghezza: numero.text.length }
+    trova: ({ numero }) =>
+      numero.refused === '' && numero.text.length > NUMBER_LENGTH && { lunghezza: numero.text.length }
   },
   {
     id: 'numero-documento-insolito',
@@ -93,10 +95,13 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'Il codice {codice} del luogo di rilascio indica più di un comune: scegliere tra {candidati}',
     fonte: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
-    trova: ({ rilascio, campi }) => rilascio.esito === 'ambiguo' && {
-      codice: campi.luogo_rilascio,
-      candidati: rilascio.candidati.map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`).join(', ')
-    }
+    trova: ({ rilascio, campi }) =>
+      rilascio.esito === 'ambiguo' && {
+        codice: campi.luogo_rilascio,
+        candidati: rilascio.candidati
+          .map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`)
+          .join(', ')
+      }
   },
   {
     id: 'rilascio-cessato',

@@ -7,10 +7,10 @@ interface Formato {
 }
 
 /**
- * Numbers of the commonest Italian documents, blanks taken out. Only ever the reason of a warning: older models exist, and
- * hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal of the Ministry of the
- * Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione (licence: U1 and 8 signs
- * since 2013, province and 8 signs before).
+ * Numbers of the commonest Italian documents, blanks taken out. Only ever the reason of a warning: older models exist,
+ * and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal of the Ministry of
+ * the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione (licence: U1 and 8
+ * signs since 2013, province and 8 signs before).
  */
 export const FORMATI_ITALIANI: readonly Formato[] = [
   { tipo: 'PASOR', forme: [/^[A-Z]{2}\d{7}$/, /^\d{6}[A-Z]$/], esempio: 'YA0000000' },

@@ -1,4 +1,6 @@
-/** Rows that one list may have: limit of the portal's file upload (guide p. 31); that of the web service is not stated. */
+/**
+ * Rows that one list may have: limit of the portal's file upload (guide p. 31); that of the web service is not stated.
+ */
 export const MAX_ROWS = 1000
 
 /** Which leader a member follows. Source: guide p. 33, "righe immediatamente successive". */
@@ -27,7 +29,9 @@ export function groups (ospiti: readonly Typed[]): number[][] {
   return result
 }
 
-/** The list cut into batches of at most `maxRows` rows that never split a group; a larger group is a batch of its own. */
+/**
+ * The list cut into batches of at most `maxRows` rows that never split a group; a larger group is a batch of its own.
+ */
 export function batches (ospiti: readonly Typed[], maxRows = MAX_ROWS): number[][] {
   const result: number[][] = []
   for (const group of groups(ospiti)) {

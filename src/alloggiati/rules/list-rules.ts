@@ -19,7 +19,8 @@ export const LIST_RULES: readonly Rule[] = [
     campo: 'tipo_alloggiato',
     per: 'tutti',
     gravita: 'error',
-    messaggio: 'Il tipo di alloggiato {codice} non esiste: 16 ospite singolo, 17 capo famiglia, 18 capo gruppo, 19 familiare, 20 membro gruppo',
+    messaggio:
+      'Il tipo di alloggiato {codice} non esiste: 16 ospite singolo, 17 capo famiglia, 18 capo gruppo, 19 familiare, 20 membro gruppo',
     fonte: 'Tabella Tipi_Alloggiato',
     trova: ({ campi: { tipo_alloggiato: codice } }) => codice !== '' && !TIPI.includes(codice) && { codice }
   },
@@ -46,7 +47,8 @@ export const LIST_RULES: readonly Rule[] = [
     campo: 'tipo_alloggiato',
     per: ['17', '18'],
     gravita: 'error',
-    messaggio: 'Un capo famiglia o capo gruppo deve essere seguito da almeno un familiare o membro: chi è solo è un ospite singolo (16)',
+    messaggio:
+      'Un capo famiglia o capo gruppo deve essere seguito da almeno un familiare o membro: chi è solo è un ospite singolo (16)',
     fonte: 'Guida p. 14: il capo si invia dopo avere aggiunto almeno un ospite',
     trova: ({ gruppo }) => gruppo.length === 1
   },
@@ -64,7 +66,8 @@ export const LIST_RULES: readonly Rule[] = [
     campo: 'cognome',
     per: 'tutti',
     gravita: 'error',
-    messaggio: "Lo stesso ospite compare due volte nell'elenco (ospite {numero}, con lo stesso nome e la stessa data di nascita)",
+    messaggio:
+      "Lo stesso ospite compare due volte nell'elenco (ospite {numero}, con lo stesso nome e la stessa data di nascita)",
     fonte: 'Nostra: una schedina inviata non si può ritirare',
     trova: ({ ripete }) => ripete !== undefined && { numero: ripete + 1 }
   }

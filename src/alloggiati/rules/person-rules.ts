@@ -63,7 +63,8 @@ export const PERSON_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: "La data di nascita è successiva all'arrivo",
     fonte: 'Errore del servizio «Data di Nascita non valida»',
-    trova: ({ natoIl, oggi, soggiorno: { giorno } }) => natoIl !== undefined && natoIl <= oggi && giorno !== undefined && natoIl > giorno
+    trova: ({ natoIl, oggi, soggiorno: { giorno } }) =>
+      natoIl !== undefined && natoIl <= oggi && giorno !== undefined && natoIl > giorno
   },
   {
     id: 'eta-insolita',
@@ -126,7 +127,8 @@ function nameRules (campo: 'cognome' | 'nome', soggetto: string): Rule[] {
       gravita: 'error',
       messaggio: `${soggetto} ha {lunghezza} caratteri: il massimo è ${length}`,
       fonte,
-      trova: (caso) => caso[campo].refused === '' && caso[campo].text.length > length && { lunghezza: caso[campo].text.length }
+      trova: (caso) =>
+        caso[campo].refused === '' && caso[campo].text.length > length && { lunghezza: caso[campo].text.length }
     },
     {
       id: `${campo}-adattato`,

@@ -57,29 +57,35 @@ export const PLACE_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'Il codice {codice} del comune di nascita ne indica più di uno: scegliere tra {candidati}',
     fonte: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
-    trova: ({ nascita: { comune }, campi }) => comune.esito === 'ambiguo' && {
-      codice: campi.comune_nascita,
-      candidati: comune.candidati.map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`).join(', ')
-    }
+    trova: ({ nascita: { comune }, campi }) =>
+      comune.esito === 'ambiguo' && {
+        codice: campi.comune_nascita,
+        candidati: comune.candidati
+          .map(({ codice, descrizione, provincia }) => `${codice} ${descrizione} (${provincia})`)
+          .join(', ')
+      }
   },
   {
     id: 'comune-cessato',
     campo: 'comune_nascita',
     per: 'tutti',
     gravita: 'error',
-    messaggio: 'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita',
+    messaggio:
+      'Il comune di nascita {nome} ({provincia}) è cessato con questo codice il {data}, prima della data di nascita',
     fonte: 'Tabella Luoghi, DataFineVal; guida p. 9',
-    trova: ({ nascita: { comune }, natoIl }) => comune.esito === 'cessato' && natoIl !== undefined && ended(comune.comune, natoIl)
+    trova: ({ nascita: { comune }, natoIl }) =>
+      comune.esito === 'cessato' && natoIl !== undefined && ended(comune.comune, natoIl)
   },
   {
     id: 'comune-estero',
     campo: 'comune_nascita',
     per: 'tutti',
     gravita: 'error',
-    messaggio: 'Chi è nato in {nome} non ha un comune di nascita italiano: lasciarlo vuoto o ripetere lo stato {codice}',
+    messaggio:
+      'Chi è nato in {nome} non ha un comune di nascita italiano: lasciarlo vuoto o ripetere lo stato {codice}',
     fonte: 'Tracciato, campo 8: solo se nato in Italia',
-    trova: ({ nascita: { stato, comune } }) => comune.esito === 'estraneo' && stato !== undefined &&
-      { nome: stato.descrizione, codice: stato.codice }
+    trova: ({ nascita: { stato, comune } }) =>
+      comune.esito === 'estraneo' && stato !== undefined && { nome: stato.descrizione, codice: stato.codice }
   },
   {
     id: 'provincia-mancante',
@@ -97,7 +103,9 @@ export const PLACE_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'La provincia di nascita {sigla} non esiste: usare la sigla di due lettere (Roma: RM)',
     fonte: 'Tracciato, campo 9; tabella Luoghi',
-    trova: (caso) => bornInItaly(caso) && caso.campi.provincia_nascita !== '' &&
+    trova: (caso) =>
+      bornInItaly(caso) &&
+      caso.campi.provincia_nascita !== '' &&
       caso.tables.provincia(caso.campi.provincia_nascita) === undefined && { sigla: caso.campi.provincia_nascita }
   },
   {
@@ -107,19 +115,27 @@ export const PLACE_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'La provincia di nascita {sigla} non è quella del comune: {nome} è in provincia di {provincia}',
     fonte: 'Tabella Luoghi',
-    trova: ({ nascita: { comune }, campi: { provincia_nascita: sigla }, tables }) => comune.esito === 'trovato' &&
-      tables.provincia(sigla) !== undefined && sigla !== comune.comune.provincia &&
-      { sigla, nome: comune.comune.descrizione, provincia: comune.comune.provincia }
+    trova: ({ nascita: { comune }, campi: { provincia_nascita: sigla }, tables }) =>
+      comune.esito === 'trovato' &&
+      tables.provincia(sigla) !== undefined &&
+      sigla !== comune.comune.provincia && {
+        sigla,
+        nome: comune.comune.descrizione,
+        provincia: comune.comune.provincia
+      }
   },
   {
     id: 'provincia-estero',
     campo: 'provincia_nascita',
     per: 'tutti',
     gravita: 'error',
-    messaggio: 'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in {nome} deve essere vuota',
+    messaggio:
+      'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in {nome} deve essere vuota',
     fonte: 'Tracciato, campo 9: solo se nato in Italia',
-    trova: (caso) => caso.nascita.stato !== undefined && !bornInItaly(caso) && caso.campi.provincia_nascita !== '' &&
-      { nome: caso.nascita.stato.descrizione }
+    trova: (caso) =>
+      caso.nascita.stato !== undefined &&
+      !bornInItaly(caso) &&
+      caso.campi.provincia_nascita !== '' && { nome: caso.nascita.stato.descrizione }
   },
   {
     id: 'cittadinanza-mancante',
@@ -137,7 +153,8 @@ export const PLACE_RULES: readonly Rule[] = [
     gravita: 'error',
     messaggio: 'La cittadinanza {codice} non è nella tabella degli stati',
     fonte: 'Tabella Luoghi',
-    trova: ({ campi: { cittadinanza: codice }, tables }) => codice !== '' && tables.stato(codice) === undefined && { codice }
+    trova: ({ campi: { cittadinanza: codice }, tables }) =>
+      codice !== '' && tables.stato(codice) === undefined && { codice }
   },
   {
     id: 'cittadinanza-cessata',
@@ -155,7 +172,10 @@ function bornInItaly ({ nascita }: Caso): boolean {
 }
 
 /** What to say of a place that was no longer in force on `day`; false when it was. */
-function ended (luogo: { descrizione: string, cessato_il: string | null, provincia?: string } | undefined, day: string): false | Valori {
+function ended (
+  luogo: { descrizione: string; cessato_il: string | null; provincia?: string } | undefined,
+  day: string
+): false | Valori {
   if (luogo === undefined || luogo.cessato_il === null || inForce(luogo, day)) return false
   return { nome: luogo.descrizione, provincia: luogo.provincia ?? '', data: italianDay(luogo.cessato_il) }
 }

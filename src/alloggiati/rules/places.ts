@@ -16,7 +16,10 @@ export interface Nascita {
   /** Code of the birth state: the given one, or the one that the comune implies; `''` when neither says it. */
   codiceStato: string
   stato: Stato | undefined
-  /** Found only for a birth in Italy. `estraneo`: born abroad, but the comune is something else than the state's code again. */
+  /**
+   * Found only for a birth in Italy. `estraneo`: born abroad, but the comune is something else than the state's code
+   * again.
+   */
   comune: EsitoComune | { esito: 'estraneo' }
 }
 
@@ -30,10 +33,14 @@ export interface Contesto { tables: Tables, nascita: Day | undefined, oggi: Day 
  * Reads the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills an
  * empty state; a code out of the comuni table fills it too, with Italy: both codes leave no doubt.
  */
-export function resolveBirth (given: { comune: string, provincia: string, stato: string }, { tables, nascita }: Contesto): Nascita {
-  const comune: EsitoComune = tables.stato(given.comune) === undefined
-    ? findComune(given.comune, tables, nascita, given.provincia)
-    : { esito: given.comune === ITALIA ? 'assente' : 'sconosciuto' }
+export function resolveBirth (
+  given: { comune: string; provincia: string; stato: string },
+  { tables, nascita }: Contesto
+): Nascita {
+  const comune: EsitoComune =
+    tables.stato(given.comune) === undefined
+      ? findComune(given.comune, tables, nascita, given.provincia)
+      : { esito: given.comune === ITALIA ? 'assente' : 'sconosciuto' }
   const codiceStato = given.stato || impliedState(given.comune, comune, tables)
   const stato = tables.stato(codiceStato)
   if (codiceStato === ITALIA) return { codiceStato, stato, comune }
@@ -41,7 +48,10 @@ export function resolveBirth (given: { comune: string, provincia: string, stato:
   return { codiceStato, stato, comune: { esito: fits ? 'assente' : 'estraneo' } }
 }
 
-/** Reads the place of issue of a document. Issue places take codes in force only (guide p. 9 lists ceased ones for births). */
+/**
+ * Reads the place of issue of a document. Issue places take codes in force only (guide p. 9 lists ceased ones for
+ * births).
+ */
 export function resolveIssue (code: string, { tables, oggi }: Contesto): Rilascio {
   const stato = tables.stato(code)
   if (stato === undefined) return findComune(code, tables, oggi, '')

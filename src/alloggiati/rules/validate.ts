@@ -15,8 +15,8 @@ export interface Validation {
 }
 
 /**
- * Judges a list of guests and their stay by the rules of the police record, whatever is in it: it never throws. Remarks on
- * the stay are given once, on the first guest; an empty list is an error of the (missing) first guest.
+ * Judges a list of guests and their stay by the rules of the police record, whatever is in it: it never throws. Remarks
+ * on the stay are given once, on the first guest; an empty list is an error of the (missing) first guest.
  */
 export function validate (input: Input): Validation {
   if (input.ospiti.length === 0) {
@@ -40,7 +40,9 @@ function findings (cases: readonly Caso[], gravita: Rule['gravita']): Segnalazio
   const rules = RULES.filter((rule) => rule.gravita === gravita)
   return cases.flatMap((caso) => rules.flatMap((rule) => {
     const found = concerns(rule, caso) && rule.trova(caso)
-    return found === false ? [] : { ospite: caso.indice, campo: rule.campo, messaggio: fill(rule.messaggio, found === true ? {} : found) }
+    return found === false
+      ? []
+      : { ospite: caso.indice, campo: rule.campo, messaggio: fill(rule.messaggio, found === true ? {} : found) }
   }))
 }
 
@@ -56,7 +58,9 @@ function fill (text: string, values: Valori): string {
 /** The record of a guest, proven to encode. What the layout refuses although the rules let it pass becomes a remark. */
 function write (caso: Caso): { record?: RecordSchedina, fault?: Segnalazione } {
   const record = recordOf(caso)
-  if (record === undefined) return { fault: { ospite: caso.indice, campo: 'ospiti', messaggio: 'La schedina è incompleta' } }
+  if (record === undefined) {
+    return { fault: { ospite: caso.indice, campo: 'ospiti', messaggio: 'La schedina è incompleta' } }
+  }
   try {
     encode(record)
     return { record }

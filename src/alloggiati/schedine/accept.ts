@@ -31,13 +31,22 @@ export interface Accepted {
  * A request's guests as records and rows.
  * @throws CampiNonValidi without a stay; InvioFallito (VALIDAZIONE) where a rule is broken
  */
-export async function accept ({ tables, clock }: Desk, { ospiti, prenotazione, soggiorno }: FileBody): Promise<Accepted> {
+export async function accept (
+  { tables, clock }: Desk,
+  { ospiti, prenotazione, soggiorno }: FileBody
+): Promise<Accepted> {
   if (prenotazione === undefined && soggiorno === undefined) {
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
   }
   const stay = { ...soggiorno, ...prenotazione }
   const fileUnico = stay.id_appartamento !== undefined
-  const { errors, records } = validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), fileUnico })
+  const { errors, records } = validate({
+    ospiti,
+    soggiorno: stay,
+    tables: await tables(),
+    today: clock.today(),
+    fileUnico
+  })
   if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
   return { records, lines: records.map(encode), capi: ospiti.map((_, index) => heads.get(index) ?? index), stay }

@@ -6,19 +6,27 @@ import type { RecordSchedina } from '../codec/codec.ts'
 import { foldName } from '../codec/folding.ts'
 
 /**
- * The booking that a submission belongs to: the one that the stay names, else the only one with the same arrival whose main guest
- * is the first of the list. Null when there is none, or more than one.
+ * The booking that a submission belongs to: the one that the stay names, else the only one with the same arrival whose
+ * main guest is the first of the list. Null when there is none, or more than one.
  * @throws CampiNonValidi when the stay names a booking that does not exist
  */
-export async function bookingOf (db: Executor, id: number | undefined, { data_arrivo, cognome, nome }: RecordSchedina): Promise<number | null> {
+export async function bookingOf (
+  db: Executor,
+  id: number | undefined,
+  { data_arrivo, cognome, nome }: RecordSchedina
+): Promise<number | null> {
   if (id !== undefined) {
     const [found] = await db.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, id))
     if (!found) throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: 'non è una prenotazione esistente' })
     return id
   }
-  const arrivals = await db.select({ id: prenotazioni.id, nome_cognome: prenotazioni.nome_cognome }).from(prenotazioni)
+  const arrivals = await db
+    .select({ id: prenotazioni.id, nome_cognome: prenotazioni.nome_cognome })
+    .from(prenotazioni)
     .where(eq(prenotazioni.check_in, data_arrivo))
   // People write either name first.
-  const matching = arrivals.filter(({ nome_cognome }) => [`${nome} ${cognome}`, `${cognome} ${nome}`].includes(foldName(nome_cognome).text))
+  const matching = arrivals.filter(({ nome_cognome }) =>
+    [`${nome} ${cognome}`, `${cognome} ${nome}`].includes(foldName(nome_cognome).text)
+  )
   return matching.length === 1 ? matching[0]!.id : null
 }

@@ -13,14 +13,18 @@ const MEMBERS = new Map([['17', '19'], ['18', '20']])
 const DOCUMENT: readonly string[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
 
 /**
- * The schedine of a booking's saved guests, and its stay: what `invio` takes. What is not known is `''`: the rules judge it.
+ * The schedine of a booking's saved guests, and its stay: what `invio` takes. What is not known is `''`: the rules
+ * judge it.
  * @throws PrenotazioneNonTrovata
  */
 export async function fromBooking (
   db: Executor, id: number, id_appartamento?: number
 ): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
   const { check_in, numero_notti } = prenotazioni
-  const [booking] = await db.select({ id: prenotazioni.id, check_in, numero_notti }).from(prenotazioni).where(eq(prenotazioni.id, id))
+  const [booking] = await db
+    .select({ id: prenotazioni.id, check_in, numero_notti })
+    .from(prenotazioni)
+    .where(eq(prenotazioni.id, id))
   if (!booking) throw new PrenotazioneNonTrovata()
   const guests = await db.select().from(ospiti).where(eq(ospiti.prenotazione_id, id)).orderBy(asc(ospiti.indice))
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
@@ -34,8 +38,8 @@ export async function fromBooking (
 }
 
 /**
- * The guest types of a list, those that are stored respected. Whoever has none follows the head before him; without a head he is
- * one himself if others follow him (of a family, unless they are members of a group), else a single guest.
+ * The guest types of a list, those that are stored respected. Whoever has none follows the head before him; without a
+ * head he is one himself if others follow him (of a family, unless they are members of a group), else a single guest.
  */
 export function guestTypes (stored: readonly Tipo[]): string[] {
   let head: string | undefined

@@ -18,7 +18,9 @@ import { bookingOf } from './booking-match.ts'
 export async function submit (desk: Desk, body: InvioBody, author: Author): Promise<InvioAnswer> {
   const accepted = await accept(desk, body)
   if (desk.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  return body.testMode === true ? await rehearse(desk.ledger.service, accepted) : await send(desk.ledger, accepted, author)
+  return body.testMode === true
+    ? await rehearse(desk.ledger.service, accepted)
+    : await send(desk.ledger, accepted, author)
 }
 
 async function rehearse (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
@@ -32,7 +34,15 @@ async function rehearse (service: PoliceService, { lines, stay }: Accepted): Pro
   if (verdict.stato !== 'acquisito') {
     // A dry run without a usable answer leaves nothing in doubt: it registers nothing.
     const causa = verdict.stato === 'sconosciuto' ? 'SERVIZIO_NON_RAGGIUNGIBILE' : verdict.causa
-    throw failure({ stato: verdict.stato === 'sconosciuto' ? 'non_inviato' : verdict.stato, schedine, causa, errore: verdict.errore }, true)
+    throw failure(
+      {
+        stato: verdict.stato === 'sconosciuto' ? 'non_inviato' : verdict.stato,
+        schedine,
+        causa,
+        errore: verdict.errore
+      },
+      true
+    )
   }
   return {
     success: true,
@@ -42,12 +52,26 @@ async function rehearse (service: PoliceService, { lines, stay }: Accepted): Pro
   }
 }
 
-async function send (ledger: LedgerContext, { records, lines, capi, stay }: Accepted, { actor: operatore, ip }: Author): Promise<InvioAnswer> {
+async function send (
+  ledger: LedgerContext,
+  { records, lines, capi, stay }: Accepted,
+  { actor: operatore, ip }: Author
+): Promise<InvioAnswer> {
   const { db, service, log } = ledger
   const prenotazione_id = await bookingOf(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id_appartamento } = stay
-  const submission = { account: service.account, operatore, ip, metodo, records, lines, capi, id_appartamento, prenotazione_id }
+  const submission = {
+    account: service.account,
+    operatore,
+    ip,
+    metodo,
+    records,
+    lines,
+    capi,
+    id_appartamento,
+    prenotazione_id
+  }
   const { id, ricevuta } = await reserve(ledger, submission)
   reached('reserved', id)
   let outcome: Outcome
@@ -69,8 +93,12 @@ async function send (ledger: LedgerContext, { records, lines, capi, stay }: Acce
 
 function failure ({ stato, causa, errore, schedine }: Outcome, test: boolean, ricevuta?: string): InvioFallito {
   const reference = ricevuta === undefined ? {} : { ricevuta }
-  if (stato === 'non_inviato') return new InvioFallito(causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE', { messaggio_soap: errore ?? '', ...reference })
-  if (stato !== 'rifiutato' && stato !== 'parziale') return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap: errore ?? '', ...reference })
+  if (stato === 'non_inviato') {
+    return new InvioFallito(causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE', { messaggio_soap: errore ?? '', ...reference })
+  }
+  if (stato !== 'rifiutato' && stato !== 'parziale') {
+    return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap: errore ?? '', ...reference })
+  }
   const first = schedine.find(({ esito }) => esito === 'rifiutata')
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first?.codice_errore ?? '',

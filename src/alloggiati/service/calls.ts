@@ -7,7 +7,9 @@ import type { CallOptions } from './soap/transport.ts'
 
 /** The SOAP method for a list of rows: rows of 174 characters carry their apartment. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
-  if (idAppartamento !== undefined) return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
+  if (idAppartamento !== undefined) {
+    return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
+  }
   return test ? 'Test' : 'Send'
 }
 
@@ -25,7 +27,10 @@ export async function deliver (
 
 /** Proves the credentials: a login and the service's own test of its token. */
 export async function authenticate (service: PoliceService): Promise<EsitoOperazioneServizio> {
-  const { result } = await service.client.Authentication_Test({ Utente: service.utente, token: await service.token.get() })
+  const { result } = await service.client.Authentication_Test({
+    Utente: service.utente,
+    token: await service.token.get()
+  })
   return result.Authentication_TestResult
 }
 
@@ -48,7 +53,9 @@ export async function downloadTable (service: PoliceService, tipo: TipoTabella):
  */
 export async function downloadReceipt (service: PoliceService, day: Day): Promise<Buffer | undefined> {
   const token = await service.token.get()
-  const { result: { RicevutaResult, PDF } } = await service.client.Ricevuta({ Utente: service.utente, token, Data: day })
+  const {
+    result: { RicevutaResult, PDF }
+  } = await service.client.Ricevuta({ Utente: service.utente, token, Data: day })
   if (RicevutaResult.esito) return PDF
   refuseToken(service, token, RicevutaResult)
   return undefined

@@ -15,7 +15,9 @@ export interface PoliceService {
   endpoint: string
   /** The account's name, sent with every call. */
   utente: string
-  /** The account as the ledger and the receipts know it: the sandbox's is never the real one, even with the same name. */
+  /**
+   * The account as the ledger and the receipts know it: the sandbox's is never the real one, even with the same name.
+   */
   account: string
   client: SoapClient
   token: TokenSource
@@ -47,15 +49,35 @@ export async function policeService (
   }
   const own = credentials ?? sandboxCredentials(keys)
   const sandbox = await startSandbox({ db, clock, log, credentials: own })
-  return { service: describe('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock), close: sandbox.close }
+  return {
+    service: describe('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock),
+    close: sandbox.close
+  }
 }
 
-function describe (mode: PoliceService['mode'], endpoint: string, credentials: Credentials, client: SoapClient, clock: Clock): PoliceService {
+function describe (
+  mode: PoliceService['mode'],
+  endpoint: string,
+  credentials: Credentials,
+  client: SoapClient,
+  clock: Clock
+): PoliceService {
   const { utente } = credentials
-  return { mode, endpoint, utente, account: mode === 'sandbox' ? `sandbox:${utente}` : utente, client, token: tokenSource(client, credentials, clock) }
+  return {
+    mode,
+    endpoint,
+    utente,
+    account: mode === 'sandbox' ? `sandbox:${utente}` : utente,
+    client,
+    token: tokenSource(client, credentials, clock)
+  }
 }
 
-function credentialsOf ({ ALLOGGIATI_UTENTE: utente, ALLOGGIATI_PASSWORD: password, ALLOGGIATI_WSKEY: wskey }: Config): Credentials | undefined {
+function credentialsOf ({
+  ALLOGGIATI_UTENTE: utente,
+  ALLOGGIATI_PASSWORD: password,
+  ALLOGGIATI_WSKEY: wskey
+}: Config): Credentials | undefined {
   return utente === undefined || password === undefined || wskey === undefined ? undefined : { utente, password, wskey }
 }
 

@@ -8,7 +8,10 @@ export function bundledStates (): Stato[] {
     { codice, descrizione, cessato_il: cessato || null, iso2: iso2 || null, iso3: iso3 || null }))
 }
 
-/** The snapshot of the service's tables that ships with the product (see `bundled/README.md`). Read from disk at every call. */
+/**
+ * The snapshot of the service's tables that ships with the product (see `bundled/README.md`). Read from disk at every
+ * call.
+ */
 export function bundledData (): TablesData {
   return {
     fonte: 'inclusa',

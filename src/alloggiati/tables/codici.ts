@@ -4,8 +4,8 @@ import { italianDay } from './days.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * The answer of `GET /api/alloggiati/codici`: every list whole, or what matches `q` in each, at most `limit` entries a list.
- * A comune is described with its province, a ceased place with its last day.
+ * The answer of `GET /api/alloggiati/codici`: every list whole, or what matches `q` in each, at most `limit` entries a
+ * list. A comune is described with its province, a ceased place with its last day.
  */
 export function codici (tables: Tables, { q, limit }: CodiciQuery = {}): Codici {
   return {

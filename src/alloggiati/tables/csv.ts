@@ -26,8 +26,8 @@ export class TabellaError extends Error {
 }
 
 /**
- * What a good download looks like. `header` is how its first row begins: WS manual p. 18 for the apartments, seen on the
- * live service for the others; that of `TipoErrore` is not public, so any will do. The least numbers of rows are
+ * What a good download looks like. `header` is how its first row begins: WS manual p. 18 for the apartments, seen on
+ * the live service for the others; that of `TipoErrore` is not public, so any will do. The least numbers of rows are
  * well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well above any cut-off answer.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
@@ -94,8 +94,16 @@ function codes (tipo: TipoTabella, csv: string): Codice[] {
 
 function parseAppartamenti (csv: string): Appartamento[] {
   if (csv.trim() === '') return []
-  return records('ListaAppartamenti', csv).map(([id, descrizione = '', comune = '', provincia = '', indirizzo = '', proprietario = '']) => (
-    { id: Number(id), descrizione, comune, provincia, indirizzo, proprietario }))
+  return records('ListaAppartamenti', csv).map(
+    ([id, descrizione = '', comune = '', provincia = '', indirizzo = '', proprietario = '']) => ({
+      id: Number(id),
+      descrizione,
+      comune,
+      provincia,
+      indirizzo,
+      proprietario
+    })
+  )
 }
 
 /** The data rows of a CSV as fields without blanks around, checked against what is expected of the table. */
@@ -106,13 +114,17 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   if (header.length < 2 || !header.join(';').toLowerCase().startsWith(expected.header.toLowerCase())) {
     throw new TabellaError(tipo, `intestazione sconosciuta «${header.join(';').slice(0, 100)}»`)
   }
-  if (rows.length < expected.rows) throw new TabellaError(tipo, `solo ${rows.length} righe, attese almeno ${expected.rows}`)
+  if (rows.length < expected.rows) {
+    throw new TabellaError(tipo, `solo ${rows.length} righe, attese almeno ${expected.rows}`)
+  }
   const seen = new Set<string>()
   rows.forEach((row, index) => {
     const [code = '', description = ''] = row
     const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + 2}: ${reason}`) }
     // Hosts write the apartments' texts: a `;` there shifts what follows the id. Elsewhere it means a damaged row.
-    if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) refuse(`${row.length} campi`)
+    if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
+      refuse(`${row.length} campi`)
+    }
     if (!expected.code.test(code)) refuse(`codice «${code.slice(0, 30)}» non valido`)
     if (description === '') refuse(`descrizione vuota per il codice ${code}`)
     if (seen.has(code)) refuse(`codice ${code} ripetuto`)
@@ -126,7 +138,9 @@ function endOfValidity (codice: string, text: string): Day | null {
   if (text === '') return null
   const match = /^(\d{2})\/(\d{2})\/(\d{4})(?: \d{2}:\d{2}:\d{2})?$/.exec(text)
   const day = match ? `${match[3]}-${match[2]}-${match[1]}` : ''
-  if (!isDay(day)) throw new TabellaError('Luoghi', `data di fine «${text.slice(0, 30)}» non valida per il codice ${codice}`)
+  if (!isDay(day)) {
+    throw new TabellaError('Luoghi', `data di fine «${text.slice(0, 30)}» non valida per il codice ${codice}`)
+  }
   return day
 }
 

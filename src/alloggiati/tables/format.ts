@@ -20,7 +20,9 @@ const formatters: { [T in TipoTabella]: (content: Tabella[T]) => string[] } = {
   ].join(';'))
 }
 
-/** Writes a table as the service's `Tabella` operation gives it: `;` between fields, LF between rows, none at the end. */
+/**
+ * Writes a table as the service's `Tabella` operation gives it: `;` between fields, LF between rows, none at the end.
+ */
 export function formatTabella<T extends TipoTabella> (tipo: T, content: Tabella[T]): string {
   return [HEADERS[tipo], ...formatters[tipo](content)].join('\n')
 }

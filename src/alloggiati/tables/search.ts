@@ -3,7 +3,9 @@ export function searchKey (text: string): string {
   return text.normalize('NFD').replace(/[\p{M}'’`´]/gu, '').replace(/[^\p{L}\p{N}]+/gu, ' ').trim().toUpperCase()
 }
 
-/** One searchable row: its name and the whole text looked through (both as search keys), and whether it is out of force. */
+/**
+ * One searchable row: its name and the whole text looked through (both as search keys), and whether it is out of force.
+ */
 export interface Entry<T> {
   row: T
   name: string
@@ -22,7 +24,10 @@ export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
   return entries
     .map((entry) => ({ entry, rank: rank(entry, wanted) }))
     .filter((hit) => hit.rank < Infinity)
-    .sort((a, b) => a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) || (a.entry.text < b.entry.text ? -1 : 1))
+    .sort(
+      (a, b) =>
+        a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) || (a.entry.text < b.entry.text ? -1 : 1)
+    )
     .map(({ entry }) => entry.row)
 }
 

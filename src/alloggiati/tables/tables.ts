@@ -16,11 +16,17 @@ export interface Lists {
 /** The police service's code tables, ready for look-ups. */
 export interface Tables {
   readonly fonte: Fonte
-  /** SHA-256 (hex) of the content as the service writes it: the same rows have the same version, wherever they come from. */
+  /**
+   * SHA-256 (hex) of the content as the service writes it: the same rows have the same version, wherever they come
+   * from.
+   */
   readonly version: string
   readonly appartamenti: readonly Appartamento[]
   comune (codice: string): Comune | undefined
-  /** The comuni whose code ends with these six digits. Looked up, never computed: ISTAT codes and these do not always agree. */
+  /**
+   * The comuni whose code ends with these six digits. Looked up, never computed: ISTAT codes and these do not always
+   * agree.
+   */
   comuniByShortCode (sixDigits: string): readonly Comune[]
   stato (codice: string): Stato | undefined
   documento (codice: string): Codice | undefined
@@ -32,7 +38,9 @@ export interface Tables {
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
 }
 
-/** Builds the look-ups over `data`. What few callers need (short codes, search keys, the version) is built at first use. */
+/**
+ * Builds the look-ups over `data`. What few callers need (short codes, search keys, the version) is built at first use.
+ */
 export function createTables (data: TablesData): Tables {
   const comuni = byCode(data.comuni)
   const stati = byCode(data.stati)

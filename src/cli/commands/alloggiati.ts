@@ -17,7 +17,11 @@ interface Judgement { valid: boolean, errors: Segnalazione[], warnings: Segnalaz
 interface Rejection { codice?: unknown, errors?: Segnalazione[], schedine?: EsitoSchedina[] }
 
 const COLUMNS: readonly Column[] = [{ title: 'ospite', right: true }, { title: 'campo' }, { title: 'messaggio' }]
-const OUTCOME_COLUMNS: readonly Column[] = [{ title: 'ospite', right: true }, { title: 'esito' }, { title: 'messaggio' }]
+const OUTCOME_COLUMNS: readonly Column[] = [
+  { title: 'ospite', right: true },
+  { title: 'esito' },
+  { title: 'messaggio' }
+]
 /** The refusals that say that the records are wrong; all others are about something else. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
 
@@ -32,9 +36,13 @@ export async function checkConnection (context: Context): Promise<Exit> {
 
 /** Checks records by the official rules. Nothing is sent to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
-  const answer = source.prenotazione === undefined
-    ? await call(context, '/api/alloggiati/valida', { method: 'POST', body: await records(context, source.file) })
-    : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/schedine`, { method: 'POST', body: apartment(source) })
+  const answer =
+    source.prenotazione === undefined
+      ? await call(context, '/api/alloggiati/valida', { method: 'POST', body: await records(context, source.file) })
+      : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/schedine`, {
+        method: 'POST',
+        body: apartment(source)
+      })
   const judged = expectBody<Judgement>(answer, 'valid', 'errors', 'warnings')
   const { valid, errors, warnings } = judged
   const parts = [
@@ -48,9 +56,16 @@ export async function validate (context: Context, source: Source): Promise<Exit>
 /** Has the police service check records: a Test, which registers nothing. */
 export async function rehearse (context: Context, source: Source): Promise<Exit> {
   // After the file's own fields: whatever it says, this is a test.
-  const answer = source.prenotazione === undefined
-    ? await call(context, '/api/alloggiati/invio', { method: 'POST', body: { ...await records(context, source.file), testMode: true } })
-    : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/invio`, { method: 'POST', body: { ...apartment(source), testMode: true } })
+  const answer =
+    source.prenotazione === undefined
+      ? await call(context, '/api/alloggiati/invio', {
+        method: 'POST',
+        body: { ...(await records(context, source.file)), testMode: true }
+      })
+      : await call(context, `/api/v1/prenotazioni/${source.prenotazione}/invio`, {
+        method: 'POST',
+        body: { ...apartment(source), testMode: true }
+      })
   if (answer.status === 422) return rejected(context, answer)
   const accepted = expectBody<{ success: boolean, message: string }>(answer, 'success', 'message')
   context.out.result(`${accepted.message}.`, accepted)
@@ -87,9 +102,11 @@ function apartment ({ appartamento }: Source): object {
 
 async function records ({ terminal }: Context, file = '-'): Promise<object> {
   const name = file === '-' ? 'standard input' : file
-  const text = await (file === '-' ? wholeInput(terminal) : readFile(file, 'utf8')).catch((err: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, 'FILE_NON_LEGGIBILE', `Impossibile leggere ${name} (${err.code ?? 'errore'})`)
-  })
+  const text = await (file === '-' ? wholeInput(terminal) : readFile(file, 'utf8')).catch(
+    (err: NodeJS.ErrnoException) => {
+      throw new CliError(EXIT.failed, 'FILE_NON_LEGGIBILE', `Impossibile leggere ${name} (${err.code ?? 'errore'})`)
+    }
+  )
   let body: unknown
   try {
     // Editors of some systems begin a file with a byte order mark.

@@ -21,10 +21,16 @@ export async function login (context: Context, { email }: { email?: string }): P
   }
   if (earlier !== undefined) {
     await revoke(context, earlier).catch(() => {
-      out.warn(`la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: vale fino al ${day(earlier.expires_at)}`)
+      out.warn(
+        `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: vale fino al ${day(earlier.expires_at)}`
+      )
     })
   }
-  out.result(`Accesso a ${base} riuscito: la chiave di questo computer vale fino al ${day(expires_at)}.`, { url: base, id, expires_at })
+  out.result(`Accesso a ${base} riuscito: la chiave di questo computer vale fino al ${day(expires_at)}.`, {
+    url: base,
+    id,
+    expires_at
+  })
   return EXIT.ok
 }
 
@@ -35,17 +41,30 @@ export async function logout (context: Context): Promise<Exit> {
   try {
     await revoke(context, stored)
   } catch (err) {
-    if (err instanceof CliError) throw new CliError(err.exit, err.codice, `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`, err.risposta)
+    if (err instanceof CliError) {
+      throw new CliError(
+        err.exit,
+        err.codice,
+        `${err.message}. La chiave vale ancora, e resta in ${keyFile(terminal)}`,
+        err.risposta
+      )
+    }
     throw err
   }
   await forgetKey(terminal)
-  out.result(`La chiave per ${stored.url} è revocata ed eliminata da questo computer.`, { url: stored.url, id: stored.id })
+  out.result(`La chiave per ${stored.url} è revocata ed eliminata da questo computer.`, {
+    url: stored.url,
+    id: stored.id
+  })
   return EXIT.ok
 }
 
 /** Revokes a key where it was made. One that is not known there any more needs no revoking. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
-  const answer = await context.send(url, `/api/v1/keys/${encodeURIComponent(id)}`, { method: 'DELETE', headers: { 'x-api-key': key } })
+  const answer = await context.send(url, `/api/v1/keys/${encodeURIComponent(id)}`, {
+    method: 'DELETE',
+    headers: { 'x-api-key': key }
+  })
   if (answer.status < 300 || answer.status === 401) return
   const refused = refusal(answer)
   if (refused.codice !== 'CHIAVE_NON_TROVATA') throw refused

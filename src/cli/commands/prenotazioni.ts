@@ -13,21 +13,40 @@ const DEFAULT_LIMIT = 100
 const PATH = '/api/v1/prenotazioni'
 
 const COLUMNS: readonly Column[] = [
-  { title: 'id', right: true }, { title: 'arrivo' }, { title: 'partenza' }, { title: 'notti', right: true }, { title: 'ospiti', right: true },
-  { title: 'nome', max: 40 }, { title: 'codice', max: 30 }
+  { title: 'id', right: true },
+  { title: 'arrivo' },
+  { title: 'partenza' },
+  { title: 'notti', right: true },
+  { title: 'ospiti', right: true },
+  { title: 'nome', max: 40 },
+  { title: 'codice', max: 30 }
 ]
 const GUEST_COLUMNS: readonly Column[] = [
-  { title: 'n.', right: true }, { title: 'cognome', max: 30 }, { title: 'nome', max: 30 }, { title: 'sesso' }, { title: 'nascita' }, { title: 'documento' }
+  { title: 'n.', right: true },
+  { title: 'cognome', max: 30 },
+  { title: 'nome', max: 30 },
+  { title: 'sesso' },
+  { title: 'nascita' },
+  { title: 'documento' }
 ]
 
 /** Bookings as a table. */
-export async function listBookings (context: Context, { q, da, a, limit = DEFAULT_LIMIT, sort }: ListOptions): Promise<Exit> {
+export async function listBookings (
+  context: Context,
+  { q, da, a, limit = DEFAULT_LIMIT, sort }: ListOptions
+): Promise<Exit> {
   const answer = await call(context, PATH, { query: { q, check_in_da: da, check_in_a: a, limit, sort } })
   const { data } = expectBody<{ data: Booking[] }>(answer, 'data')
   const totale = Number(answer.headers.get('x-total-count') ?? data.length)
-  const rows = data.map((row) => [row.id, row.check_in, row.check_out, row.numero_notti, row.numero_ospiti, row.nome_cognome, row.idf_gen ?? ''].map(String))
+  const rows = data.map((row) =>
+    [row.id, row.check_in, row.check_out, row.numero_notti, row.numero_ospiti, row.nome_cognome, row.idf_gen ?? ''].map(
+      String
+    )
+  )
   context.out.result(rows.length > 0 ? table(COLUMNS, rows) : 'Nessuna prenotazione.', { data, totale })
-  if (totale > data.length) context.out.note(`Mostrate ${data.length} prenotazioni su ${totale}: restringere la ricerca, o --limit`)
+  if (totale > data.length) {
+    context.out.note(`Mostrate ${data.length} prenotazioni su ${totale}: restringere la ricerca, o --limit`)
+  }
   return EXIT.ok
 }
 
@@ -55,7 +74,12 @@ function described (booking: BookingDetail, country: string): string {
     ['Modificata', moment(booking.updated_at)]
   ])
   const guests = booking.ospiti.map((guest, at) => [
-    String(at + 1), guest.cognome, guest.nome, guest.sesso ?? '', guest.data_nascita ?? '', [guest.tipo_documento, guest.numero_documento].filter(Boolean).join(' ')
+    String(at + 1),
+    guest.cognome,
+    guest.nome,
+    guest.sesso ?? '',
+    guest.data_nascita ?? '',
+    [guest.tipo_documento, guest.numero_documento].filter(Boolean).join(' ')
   ])
   return `${fields}\n\n${guests.length > 0 ? table(GUEST_COLUMNS, guests) : 'Nessun ospite salvato.'}`
 }

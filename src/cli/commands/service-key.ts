@@ -5,13 +5,18 @@ import type { Context } from '../context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
 
 /**
- * The key of the server whose environment this is, with all rights. No server is asked: whoever can read its secrets can make it.
+ * The key of the server whose environment this is, with all rights. No server is asked: whoever can read its secrets
+ * can make it.
  */
 export async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Exit> {
   const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default
   // Reading the configuration would make a key of its own for a server that does not exist.
   if (!env.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
-    throw new CliError(EXIT.failed, 'SERVER_NON_TROVATO', `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`)
+    throw new CliError(
+      EXIT.failed,
+      'SERVER_NON_TROVATO',
+      `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`
+    )
   }
   const [{ ConfigError, readConfig }, { createKeys }, { serviceKey }] = await Promise.all([
     import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/tokens/machine-tokens.ts')

@@ -37,7 +37,12 @@ export function createAuthenticator (options: AuthenticatorOptions): Authenticat
         if (alg !== 'ES256' || typeof kid !== 'string') return 'bad_jwt'
         const key = await signingKeys.find(kid)
         if (key === undefined) return 'bad_jwt'
-        const found = readPersonToken(jwt, token, { key, algorithm: 'ES256', issuer, maxAgeSeconds: ACCESS_TOKEN_SECONDS + 60 })
+        const found = readPersonToken(jwt, token, {
+          key,
+          algorithm: 'ES256',
+          issuer,
+          maxAgeSeconds: ACCESS_TOKEN_SECONDS + 60
+        })
         if (found === undefined) return 'bad_jwt'
         const { userId, sessionId, expiresAt } = found
         return { userId, sessionId, expiresAt, kid }

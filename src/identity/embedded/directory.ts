@@ -24,14 +24,28 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     entrance: { backendUrl: config.PUBLIC_URL!, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
-      if (!isEmail(normalizeEmail(email))) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      if (!isEmail(normalizeEmail(email))) {
+        throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      }
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       const password_hash = await passwords.hash(password)
       try {
         return presentUser(await db.transaction(async (tx) => {
-          const user = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'operator' }, user_metadata: { name, surname } })
-          await app.audit.append(tx, { actor, ip, action: 'utente_creato', object: `user:${user.id}`, details: { role: 'operator' } })
+          const user = await createUser(tx, {
+            email,
+            password_hash,
+            confirmed: true,
+            app_metadata: { role: 'operator' },
+            user_metadata: { name, surname }
+          })
+          await app.audit.append(tx, {
+            actor,
+            ip,
+            action: 'utente_creato',
+            object: `user:${user.id}`,
+            details: { role: 'operator' }
+          })
           return user
         }))
       } catch (err) {
@@ -50,7 +64,13 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
           const [identity] = await tx.select({ id: identities.id }).from(identities).where(its)
           if (!identity) throw new ProviderNonCollegato(provider)
           await unlinkIdentity(tx, userId, identity.id)
-          await app.audit.append(tx, { actor, ip: request.ip, action: 'identita_scollegata', object: `user:${userId}`, details: { provider } })
+          await app.audit.append(tx, {
+            actor,
+            ip: request.ip,
+            action: 'identita_scollegata',
+            object: `user:${userId}`,
+            details: { provider }
+          })
         })
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
@@ -62,15 +82,26 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await listSessions(db, userId)).map(({ id, created_at, updated_at, user_agent, ip }) => (
-        { id, created_at: created_at.toISOString(), updated_at: updated_at.toISOString(), user_agent, ip, current: id === sessionId }
-      ))
+      return (await listSessions(db, userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
+        id,
+        created_at: created_at.toISOString(),
+        updated_at: updated_at.toISOString(),
+        user_agent,
+        ip,
+        current: id === sessionId
+      }))
     },
 
     async revokeAll (request, { id: actor, userId }) {
       return await db.transaction(async (tx) => {
         const revoked = await endSessions(tx, userId, 'global')
-        await app.audit.append(tx, { actor, ip: request.ip, action: 'sessioni_revocate', object: `user:${userId}`, details: { revoked } })
+        await app.audit.append(tx, {
+          actor,
+          ip: request.ip,
+          action: 'sessioni_revocate',
+          object: `user:${userId}`,
+          details: { revoked }
+        })
         return revoked
       })
     }

@@ -15,20 +15,36 @@ export function embeddedIdentity (app: FastifyInstance, { config, keys, password
   const issuer = issuerOf(config)
   const signingKeys = createSigningKeys(db, keys)
   const standings = createStandings(db, () => changes)
-  const changes = listenToChanges(app.sql, log, (change, id) => change === 'signing' ? signingKeys.forget() : standings.changed(change, id), () => {
-    standings.forget()
-    signingKeys.forget()
-  })
+  const changes = listenToChanges(
+    app.sql,
+    log,
+    (change, id) => (change === 'signing' ? signingKeys.forget() : standings.changed(change, id)),
+    () => {
+      standings.forget()
+      signingKeys.forget()
+    }
+  )
   const apiKeys = apiKeyFormat(keys)
   const signer: TokenSigner = { issuer, signingKeys, refreshSecret: keys.derive('refresh-token') }
-  const authenticator = createAuthenticator({ jwt, issuer, machineSecret: machineSecret(keys), signingKeys, standings, apiKeys, db, log })
+  const authenticator = createAuthenticator({
+    jwt,
+    issuer,
+    machineSecret: machineSecret(keys),
+    signingKeys,
+    standings,
+    apiKeys,
+    db,
+    log
+  })
   const directory = embeddedDirectory({ app, config, keys, passwords })
 
   app.addJob({
     name: 'signing-keys',
     cron: '41 3 * * *',
     run: async () => {
-      await signingKeys.rotateWhenOld((tx, { kid }) => app.audit.append(tx, { actor: 'sistema', action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}` }))
+      await signingKeys.rotateWhenOld((tx, { kid }) =>
+        app.audit.append(tx, { actor: 'sistema', action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}` })
+      )
     }
   })
   app.addJob({ name: 'ended-sessions', cron: '23 3 * * *', run: () => forgetEndedSessions(db) })

@@ -23,7 +23,9 @@ export interface Standings {
   remembered (sessionId: string): Standing | undefined
   session (sessionId: string): Promise<Standing | Refusal>
   key (id: string): Promise<KeyStanding | undefined>
-  /** Whether a person is an administrator with the session or key that they have come with, as the database has it now. */
+  /**
+   * Whether a person is an administrator with the session or key that they have come with, as the database has it now.
+   */
   isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>
   changed (change: Change, id: string): void
   forget (): void
@@ -39,17 +41,26 @@ export function createStandings (db: Database, changes: () => Changes): Standing
   /** What was read before something changed is not remembered after it. */
   let generation = 0
 
-  const findSession = db.select({ user_id: sessions.user_id, not_after: sessions.not_after, ...facts() })
-    .from(sessions).innerJoin(users, eq(users.id, sessions.user_id)).where(eq(sessions.id, sql.placeholder('id'))).prepare('identity_session')
-  const findKey = db.select({
-    user_id: api_keys.user_id,
-    secret_hash: api_keys.secret_hash,
-    scopes: api_keys.scopes,
-    expires_at: api_keys.expires_at,
-    revoked_at: api_keys.revoked_at,
-    last_used_at: api_keys.last_used_at,
-    ...facts()
-  }).from(api_keys).innerJoin(users, eq(users.id, api_keys.user_id)).where(eq(api_keys.id, sql.placeholder('id'))).prepare('identity_key')
+  const findSession = db
+    .select({ user_id: sessions.user_id, not_after: sessions.not_after, ...facts() })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.user_id))
+    .where(eq(sessions.id, sql.placeholder('id')))
+    .prepare('identity_session')
+  const findKey = db
+    .select({
+      user_id: api_keys.user_id,
+      secret_hash: api_keys.secret_hash,
+      scopes: api_keys.scopes,
+      expires_at: api_keys.expires_at,
+      revoked_at: api_keys.revoked_at,
+      last_used_at: api_keys.last_used_at,
+      ...facts()
+    })
+    .from(api_keys)
+    .innerJoin(users, eq(users.id, api_keys.user_id))
+    .where(eq(api_keys.id, sql.placeholder('id')))
+    .prepare('identity_key')
 
   return {
     remembered (sessionId) {
@@ -76,7 +87,8 @@ export function createStandings (db: Database, changes: () => Changes): Standing
     },
 
     async isAdmin ({ userId, sessionId, keyId }) {
-      const standing = sessionId !== undefined ? await readSession(sessionId) : keyId !== undefined ? await readKey(keyId) : undefined
+      const standing =
+        sessionId !== undefined ? await readSession(sessionId) : keyId !== undefined ? await readKey(keyId) : undefined
       return typeof standing === 'object' && standing.userId === userId && standing.admin
     },
 
@@ -84,7 +96,11 @@ export function createStandings (db: Database, changes: () => Changes): Standing
       generation++
       if (change === 'session') sessionCache.delete(id)
       else if (change === 'key') keyCache.delete(id)
-      else if (change === 'user') for (const cache of [sessionCache, keyCache]) for (const [each, { userId }] of [...cache.entries()]) if (userId === id) cache.delete(each)
+      else if (change === 'user') {
+        for (const cache of [sessionCache, keyCache]) {
+          for (const [each, { userId }] of [...cache.entries()]) if (userId === id) cache.delete(each)
+        }
+      }
     },
 
     forget () {
@@ -113,7 +129,12 @@ function facts () {
   return { app_metadata: users.app_metadata, banned_until: users.banned_until, deleted_at: users.deleted_at }
 }
 
-interface Facts { app_metadata: Record<string, unknown>, banned_until: Date | null, deleted_at: Date | null, user_id: string }
+interface Facts {
+  app_metadata: Record<string, unknown>
+  banned_until: Date | null
+  deleted_at: Date | null
+  user_id: string
+}
 
 function refusal ({ banned_until, deleted_at }: Facts): Refusal | undefined {
   if (deleted_at !== null) return 'user_not_found'

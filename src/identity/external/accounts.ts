@@ -8,7 +8,8 @@ import { readUser } from './users.ts'
 /** What the provider says to persons of themselves. */
 export interface Accounts {
   /**
-   * Who bears a token, as of now; undefined when the provider does not let them in. A session that is over there is over here, too.
+   * Who bears a token, as of now; undefined when the provider does not let them in. A session that is over there is
+   * over here, too.
    * @throws ProviderNonRaggiungibile
    */
   own (token: string, session: Pick<Verified, 'userId' | 'sessionId'>): Promise<AuthUser | undefined>

@@ -3,7 +3,15 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { secretComparer, type Authenticator, type Principal, type Refusal } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
-import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type Signature, type Verified } from '../tokens/bearer.ts'
+import {
+  bearerAuthenticator,
+  headerOf,
+  readMachineToken,
+  readPersonToken,
+  SERVICE,
+  type Signature,
+  type Verified
+} from '../tokens/bearer.ts'
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { isAdmin, isStranger } from '../people/roles.ts'
 import { clientOf } from '../sign-in/sessions.ts'
@@ -53,7 +61,9 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
       standing (subject, request, token) {
         const known = seen.remembered(subject.sessionId)
         if (known !== undefined) return judge(subject, known)
-        return seen.look(subject, clientOf(request), () => accounts.isAlive(token)).then((found) => judge(subject, found))
+        return seen
+          .look(subject, clientOf(request), () => accounts.isAlive(token))
+          .then((found) => judge(subject, found))
       },
 
       async verify (token) {
@@ -61,12 +71,23 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
         if (isAnonKey(token)) return 'no_authorization'
         const signature = await signatureOf(token)
         const found = signature && readPersonToken(jwt, token, signature)
-        if (found === undefined) return signature?.algorithm === 'HS256' ? readMachineToken(jwt, token, jwtSecret!, [issuer, ...KEY_ISSUERS]) : 'bad_jwt'
+        if (found === undefined) {
+          return signature?.algorithm === 'HS256'
+            ? readMachineToken(jwt, token, jwtSecret!, [issuer, ...KEY_ISSUERS])
+            : 'bad_jwt'
+        }
         const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous } } = found
         // Whoever asks is given such an account, where the provider has them.
         if (is_anonymous === true) return 'no_authorization'
         const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
-        return { userId, sessionId, expiresAt, admin: isAdmin(metadata), pending: isStranger(metadata), verifiedAt: Date.now() }
+        return {
+          userId,
+          sessionId,
+          expiresAt,
+          admin: isAdmin(metadata),
+          pending: isStranger(metadata),
+          verifiedAt: Date.now()
+        }
       }
     }),
 
@@ -104,5 +125,7 @@ function judge ({ admin, pending, expiresAt }: Known, { userId, isRevoked }: See
 
 /** The token with which a person came; undefined when they came by another way. */
 export function tokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
-  return sessionId !== undefined && principal?.sessionId === sessionId ? headers.authorization?.replace(/^Bearer /i, '') : undefined
+  return sessionId !== undefined && principal?.sessionId === sessionId
+    ? headers.authorization?.replace(/^Bearer /i, '')
+    : undefined
 }

@@ -14,7 +14,8 @@ export interface Answer {
 export interface ProviderClient {
   /**
    * Asks as a person, with their token. What it may answer is up to the caller: a success or a refusal (a 4xx but 429).
-   * @throws ProviderNonRaggiungibile for no answer in time, a fault of the provider, and what is no answer of its protocol
+   * @throws ProviderNonRaggiungibile for no answer in time, a fault of the provider, and what is no answer of its
+   * protocol
    */
   asPerson (token: string, method: Method, path: string): Promise<Answer>
   /** The same as an administrator; a refusal of the service key is a fault, too. */
@@ -38,9 +39,15 @@ const RESPONSE_BYTES = 5 * 1024 * 1024
 class NoAnswer extends Error {}
 
 /** The provider over HTTP. Neither keys nor tokens, addresses of people or answers get into an error or the log. */
-export function providerClient ({ settings, log, fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS }: ClientOptions): ProviderClient {
+export function providerClient ({
+  settings,
+  log,
+  fetch = globalThis.fetch,
+  timeoutMs = TIMEOUT_MS
+}: ClientOptions): ProviderClient {
   return {
-    asPerson: (token, method, path) => ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
+    asPerson: (token, method, path) =>
+      ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
     async asService (serviceKey, method, path, body) {
       const isRefused = ({ status }: Answer) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
@@ -48,12 +55,20 @@ export function providerClient ({ settings, log, fetch = globalThis.fetch, timeo
   }
 
   async function ask (
-    method: Method, path: string, credentials: Record<string, string>, body?: object, isFault = (_answer: Answer) => false
+    method: Method,
+    path: string,
+    credentials: Record<string, string>,
+    body?: object,
+    isFault = (_answer: Answer) => false
   ): Promise<Answer> {
     try {
       const response = await fetch(settings.base + path, {
         method,
-        headers: { accept: 'application/json', ...credentials, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        headers: {
+          accept: 'application/json',
+          ...credentials,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' })
+        },
         body: body === undefined ? undefined : JSON.stringify(body),
         // Elsewhere these keys are nobody's business.
         redirect: 'error',
@@ -63,7 +78,10 @@ export function providerClient ({ settings, log, fetch = globalThis.fetch, timeo
       if (isFault(answer)) throw new NoAnswer(`status ${answer.status}`)
       return answer
     } catch (err) {
-      log.warn({ motivo: reasonOf(err), operazione: `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}` }, 'the identity provider gave no answer')
+      log.warn(
+        { motivo: reasonOf(err), operazione: `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}` },
+        'the identity provider gave no answer'
+      )
       throw new ProviderNonRaggiungibile()
     }
   }
@@ -78,7 +96,12 @@ async function read (response: Response): Promise<Answer> {
   const text = await textOf(response)
   const body = text === '' ? undefined : parsed(text)
   const total = Number(headers.get('x-total-count') ?? NaN)
-  return { status, body, code: response.ok ? '' : codeOf(body) || (headers.get('x-sb-error-code') ?? ''), total: Number.isInteger(total) ? total : undefined }
+  return {
+    status,
+    body,
+    code: response.ok ? '' : codeOf(body) || (headers.get('x-sb-error-code') ?? ''),
+    total: Number.isInteger(total) ? total : undefined
+  }
 }
 
 /** The body, counted after decompression. */

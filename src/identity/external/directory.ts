@@ -30,7 +30,14 @@ const PER_PAGE = 1000
 const MOST_PAGES = 100
 
 /** The people of the external provider. What is done there is written down before it is asked for, and after. */
-export function externalDirectory ({ app, keys, settings, client, accounts, seen }: ExternalDirectoryOptions): Directory {
+export function externalDirectory ({
+  app,
+  keys,
+  settings,
+  client,
+  accounts,
+  seen
+}: ExternalDirectoryOptions): Directory {
   return {
     entrance: { backendUrl: settings.url, backendKey: settings.anonKey },
 
@@ -40,26 +47,41 @@ export function externalDirectory ({ app, keys, settings, client, accounts, seen
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       const account = keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)
-      return await audited(app, { ...by, action: 'utente_creato', object: `account:${account}`, details: { role: 'operator' } }, async () => {
-        const answer = await client.asService(serviceKey, 'POST', '/admin/users', {
-          email: normalizeEmail(email), password, email_confirm: true, app_metadata: { role: 'operator' }, user_metadata: { name, surname }
-        })
-        const user = isSuccess(answer) ? readUser(answer.body) : undefined
-        if (user === undefined) throw notCreated(answer)
-        return user
-      }, ({ id }) => ({ user: id }))
+      return await audited(
+        app,
+        { ...by, action: 'utente_creato', object: `account:${account}`, details: { role: 'operator' } },
+        async () => {
+          const answer = await client.asService(serviceKey, 'POST', '/admin/users', {
+            email: normalizeEmail(email),
+            password,
+            email_confirm: true,
+            app_metadata: { role: 'operator' },
+            user_metadata: { name, surname }
+          })
+          const user = isSuccess(answer) ? readUser(answer.body) : undefined
+          if (user === undefined) throw notCreated(answer)
+          return user
+        },
+        ({ id }) => ({ user: id })
+      )
     },
 
     async users () {
       const serviceKey = administration()
       const found = new Map<string, AuthUser>()
       for (let page = 1; page <= MOST_PAGES; page++) {
-        const { status, body, total } = await client.asService(serviceKey, 'GET', `/admin/users?page=${page}&per_page=${PER_PAGE}`)
+        const { status, body, total } = await client.asService(
+          serviceKey,
+          'GET',
+          `/admin/users?page=${page}&per_page=${PER_PAGE}`
+        )
         const users = status === 200 ? readUsers(body) : undefined
         if (users === undefined) throw new ProviderNonRaggiungibile()
         // By id: whoever is new at the head of the list moves others on to the next page.
         for (const user of users) found.set(user.id, user)
-        if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) return [...found.values()]
+        if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
+          return [...found.values()]
+        }
       }
       app.log.warn({ pages: MOST_PAGES }, 'the identity provider has more users than are listed')
       return [...found.values()]
@@ -72,7 +94,13 @@ export function externalDirectory ({ app, keys, settings, client, accounts, seen
       const identity = user.identities.find((each) => each.provider === provider)
       if (identity === undefined) throw new ProviderNonCollegato(provider)
       if (user.identities.length === 1) throw new UnicaIdentita()
-      const entry = { actor: caller.id, ip: request.ip, action: 'identita_scollegata', object: `user:${caller.userId}`, details: { provider } } as const
+      const entry = {
+        actor: caller.id,
+        ip: request.ip,
+        action: 'identita_scollegata',
+        object: `user:${caller.userId}`,
+        details: { provider }
+      } as const
       await audited(app, entry, async () => {
         const answer = await client.asPerson(token, 'DELETE', `/user/identities/${identity.identity_id}`)
         if (!isSuccess(answer)) throw notUnlinked(answer, provider)
@@ -80,21 +108,36 @@ export function externalDirectory ({ app, keys, settings, client, accounts, seen
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await seen.list(userId)).map(({ id, created_at, updated_at, user_agent, ip }) => (
-        { id, created_at: created_at.toISOString(), updated_at: updated_at.toISOString(), user_agent, ip, current: id === sessionId }
-      ))
+      return (await seen.list(userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
+        id,
+        created_at: created_at.toISOString(),
+        updated_at: updated_at.toISOString(),
+        user_agent,
+        ip,
+        current: id === sessionId
+      }))
     },
 
     async revokeAll (request, caller) {
       const { token, session } = signedIn(request, caller)
       await seen.written()
-      const entry = { actor: caller.id, ip: request.ip, action: 'sessioni_revocate', object: `user:${caller.userId}` } as const
-      return await audited(app, entry, async () => {
-        const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
-        // Over already: then it is only here that they go on.
-        if (!isSuccess(answer) && !GONE.has(answer.code)) throw refusal(answer)
-        return await app.db.transaction((tx) => seen.endAll(tx, session, clientOf(request)))
-      }, (revoked) => ({ revoked }))
+      const entry = {
+        actor: caller.id,
+        ip: request.ip,
+        action: 'sessioni_revocate',
+        object: `user:${caller.userId}`
+      } as const
+      return await audited(
+        app,
+        entry,
+        async () => {
+          const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
+          // Over already: then it is only here that they go on.
+          if (!isSuccess(answer) && !GONE.has(answer.code)) throw refusal(answer)
+          return await app.db.transaction((tx) => seen.endAll(tx, session, clientOf(request)))
+        },
+        (revoked) => ({ revoked })
+      )
     }
   }
 
@@ -123,8 +166,12 @@ function refusal ({ status }: Answer): Error {
 function notCreated (answer: Answer): Error {
   const { status, code } = answer
   if (code === 'email_exists' || code === 'user_already_exists') return new EmailGiaRegistrata()
-  if (code === 'weak_password') return new CampiNonValidi({ campo: 'password', messaggio: 'non è abbastanza forte per il provider di identità' })
-  if (status === 400 || status === 422) return new CampiNonValidi({ campo: 'email', messaggio: 'o password non accettata dal provider di identità' })
+  if (code === 'weak_password') {
+    return new CampiNonValidi({ campo: 'password', messaggio: 'non è abbastanza forte per il provider di identità' })
+  }
+  if (status === 400 || status === 422) {
+    return new CampiNonValidi({ campo: 'email', messaggio: 'o password non accettata dal provider di identità' })
+  }
   return refusal(answer)
 }
 

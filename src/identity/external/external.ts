@@ -20,7 +20,8 @@ const NO_KEYS: ApiKeyFormat = {
 }
 
 /**
- * An identity provider elsewhere that speaks the protocol of Supabase Auth. @throws ConfigError naming IDP_URL or IDP_JWT_SECRET
+ * An identity provider elsewhere that speaks the protocol of Supabase Auth. @throws ConfigError naming IDP_URL or
+ * IDP_JWT_SECRET
  */
 export function externalIdentity (app: FastifyInstance, { config, keys, passwords }: IdentityParts): Identity {
   const { db, log, jwt } = app
@@ -43,7 +44,18 @@ export function externalIdentity (app: FastifyInstance, { config, keys, password
 
   const apiKeys = people === undefined ? NO_KEYS : apiKeyFormat(keys)
   const accounts = createAccounts(client, seen)
-  const authenticator = externalAuthenticator({ jwt, settings, jwks, accounts, seen, people, keys: personKeys, apiKeys, db, log })
+  const authenticator = externalAuthenticator({
+    jwt,
+    settings,
+    jwks,
+    accounts,
+    seen,
+    people,
+    keys: personKeys,
+    apiKeys,
+    db,
+    log
+  })
   const directory = externalDirectory({ app, keys, settings, client, accounts, seen })
 
   app.addJob({ name: 'seen-sessions', cron: '47 3 * * *', run: () => seen.clear() })

@@ -44,10 +44,17 @@ const RSA_BITS = 2048
 class FetchError extends Error {}
 
 /**
- * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than ten minutes.
+ * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than
+ * ten minutes.
  * @throws Error when the address is not one that may be trusted with keys
  */
-export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS }: JwksOptions): Jwks {
+export function createJwks ({
+  url,
+  log,
+  fetch = globalThis.fetch,
+  now = () => performance.now(),
+  timeoutMs = TIMEOUT_MS
+}: JwksOptions): Jwks {
   safeAddress(url)
   /** Until when a `kid` that was not in the set is not asked for again. */
   const absent = new LRUCache<string, number>({ max: ABSENT_MAX })
@@ -82,7 +89,9 @@ export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => pe
     if (underWay) return underWay
     if (now() - triedAt < BETWEEN_FETCHES_MS) return Promise.resolve(false)
     triedAt = now()
-    underWay = load().finally(() => { underWay = undefined })
+    underWay = load().finally(() => {
+      underWay = undefined
+    })
     return underWay
   }
 
@@ -101,7 +110,11 @@ export function createJwks ({ url, log, fetch = globalThis.fetch, now = () => pe
 
 /** The body as text, counted after decompression. */
 async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' } })
+  const response = await fetch(url, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: { accept: 'application/json' }
+  })
   if (response.status !== 200) {
     // The connection would stay open until the deadline.
     await response.body?.cancel()
@@ -134,7 +147,10 @@ function parsed (text: string): unknown {
   }
 }
 
-/** An RSA key of at least 2048 bits or one on P-256, meant for signatures under our algorithm; anything else is passed over. */
+/**
+ * An RSA key of at least 2048 bits or one on P-256, meant for signatures under our algorithm; anything else is passed
+ * over.
+ */
 function readKey (entry: unknown): VerificationKey | undefined {
   const kid = member(entry, 'kid')
   const use = member(entry, 'use')
@@ -144,7 +160,9 @@ function readKey (entry: unknown): VerificationKey | undefined {
   const alg = member(entry, 'alg')
   if (!(alg === undefined || alg === kind.alg)) return undefined
   const key = imported(kind.jwk)
-  if (key === undefined || (kind.alg === 'RS256' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS)) return undefined
+  if (key === undefined || (kind.alg === 'RS256' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < RSA_BITS)) {
+    return undefined
+  }
   return { kid, alg: kind.alg, pem: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
@@ -152,7 +170,9 @@ function readKey (entry: unknown): VerificationKey | undefined {
 function kindOf (entry: unknown): { alg: VerificationKey['alg'], jwk: JsonWebKey } | undefined {
   const text = (name: string) => String(member(entry, name))
   if (member(entry, 'kty') === 'RSA') return { alg: 'RS256', jwk: { kty: 'RSA', n: text('n'), e: text('e') } }
-  if (member(entry, 'kty') === 'EC' && member(entry, 'crv') === 'P-256') return { alg: 'ES256', jwk: { kty: 'EC', crv: 'P-256', x: text('x'), y: text('y') } }
+  if (member(entry, 'kty') === 'EC' && member(entry, 'crv') === 'P-256') {
+    return { alg: 'ES256', jwk: { kty: 'EC', crv: 'P-256', x: text('x'), y: text('y') } }
+  }
   return undefined
 }
 

@@ -35,6 +35,14 @@ export function keyStandings (db: Database, people: People, changes: () => Chang
     const [row] = await find.execute({ id })
     if (!row || row.revoked_at !== null) return undefined
     const { user_id: userId, secret_hash: hash, scopes, last_used_at, expires_at } = row
-    return { userId, hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime(), admin: false, pending: false }
+    return {
+      userId,
+      hash,
+      scopes,
+      lastUsedAt: last_used_at?.getTime() ?? 0,
+      endsAt: expires_at.getTime(),
+      admin: false,
+      pending: false
+    }
   }
 }

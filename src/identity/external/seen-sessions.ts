@@ -13,16 +13,18 @@ export interface Seen { userId: string, isRevoked: boolean }
 export type SeenRow = typeof table.$inferSelect
 
 /**
- * The sessions of the external provider whose tokens were seen here. Its tokens are good until they expire, whatever has become of
- * their session; here they are refused from the moment at which the record says that it was revoked.
+ * The sessions of the external provider whose tokens were seen here. Its tokens are good until they expire, whatever
+ * has become of their session; here they are refused from the moment at which the record says that it was revoked.
  *
- * A row under a person's own id says when all of their sessions were revoked: one that turns up only after that is asked about at the
- * provider.
+ * A row under a person's own id says when all of their sessions were revoked: one that turns up only after that is
+ * asked about at the provider.
  */
 export interface SeenSessions {
   /** What is remembered, at once; undefined: look. */
   remembered (sessionId: string): Seen | undefined
-  /** What is on record; a session that is new is put there, without being waited for. @param isAlive asks the provider */
+  /**
+   * What is on record; a session that is new is put there, without being waited for. @param isAlive asks the provider
+   */
   look (subject: Verified, client: Client, isAlive: () => Promise<boolean>): Promise<Seen>
   /** A person's sessions that go on, the latest first. */
   list (userId: string): Promise<SeenRow[]>
@@ -50,7 +52,11 @@ const LOCK = 168_179
 export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () => Changes): SeenSessions {
   const memory = remembered<Seen>(changes)
   const writing = new Set<Promise<void>>()
-  const find = db.select().from(table).where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')])).prepare('seen_session')
+  const find = db
+    .select()
+    .from(table)
+    .where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')]))
+    .prepare('seen_session')
 
   return {
     remembered: (sessionId) => memory.get(sessionId),
@@ -62,7 +68,9 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
         const row = rows.find(({ id }) => id === sessionId)
         const cut = rows.find(({ id }) => id === userId)?.revoked_at ?? null
         if (row) {
-          if (row.revoked_at === null && Date.now() - row.updated_at.getTime() > NOTED_EVERY_MS) write(noteAgain(subject, client))
+          if (row.revoked_at === null && Date.now() - row.updated_at.getTime() > NOTED_EVERY_MS) {
+            write(noteAgain(subject, client))
+          }
           return { userId: row.user_id, isRevoked: row.revoked_at !== null }
         }
         const isDoubtful = cut !== null && Date.now() - cut.getTime() < REFUSED_FOR_MS
@@ -75,7 +83,10 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
 
     async list (userId) {
       await this.written()
-      return await db.select().from(table).where(and(eq(table.user_id, userId), isNull(table.revoked_at), gt(table.expires_at, sql`now()`)))
+      return await db
+        .select()
+        .from(table)
+        .where(and(eq(table.user_id, userId), isNull(table.revoked_at), gt(table.expires_at, sql`now()`)))
         .orderBy(desc(table.updated_at), desc(table.created_at))
     },
 
@@ -94,10 +105,20 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     async endAll (tx, { userId, sessionId }, client) {
       await lockPerson(tx, userId)
       const ends = { user_id: userId, expires_at: REFUSED_FOR }
-      await tx.insert(table).values([{ id: userId, ...ends }, { id: sessionId, ...ends, ...client }]).onConflictDoNothing()
+      await tx
+        .insert(table)
+        .values([
+          { id: userId, ...ends },
+          { id: sessionId, ...ends, ...client }
+        ])
+        .onConflictDoNothing()
       // An update, also of what was only just inserted: that is what the other processes are told of.
-      const ended = await tx.update(table)
-        .set({ revoked_at: sql`clock_timestamp()`, expires_at: sql`case when ${table.id} = ${table.user_id} then ${REFUSED_FOR} else ${table.expires_at} end` })
+      const ended = await tx
+        .update(table)
+        .set({
+          revoked_at: sql`clock_timestamp()`,
+          expires_at: sql`case when ${table.id} = ${table.user_id} then ${REFUSED_FOR} else ${table.expires_at} end`
+        })
         .where(and(eq(table.user_id, userId), or(isNull(table.revoked_at), eq(table.id, userId))))
         .returning({ id: table.id, isLive: sql<boolean>`${table.expires_at} > now()` })
       return ended.filter(({ id, isLive }) => isLive && id !== userId).length
@@ -111,7 +132,12 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
 
   /** Nobody waits for it: a session that is not on record yet is noted at its next request. */
   function write (note: Promise<unknown>) {
-    const done = note.then(() => {}, (err: unknown) => log.warn({ err }, 'a session was not noted')).finally(() => writing.delete(done))
+    const done = note
+      .then(
+        () => {},
+        (err: unknown) => log.warn({ err }, 'a session was not noted')
+      )
+      .finally(() => writing.delete(done))
     writing.add(done)
   }
 
@@ -122,12 +148,21 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
       const [now] = await tx.select({ revoked_at: table.revoked_at }).from(table).where(eq(table.id, userId))
       // Revoked in between: its next request is asked about.
       if ((now?.revoked_at ?? null)?.getTime() !== cut?.getTime()) return
-      await tx.insert(table).values({ id: sessionId, user_id: userId, expires_at: new Date(expiresAt), ...client }).onConflictDoNothing()
+      await tx
+        .insert(table)
+        .values({ id: sessionId, user_id: userId, expires_at: new Date(expiresAt), ...client })
+        .onConflictDoNothing()
     })
   }
 
   async function noteAgain ({ sessionId, expiresAt }: Verified, client: Client) {
-    await db.update(table).set({ ...client, updated_at: sql`now()`, expires_at: sql`greatest(${table.expires_at}, ${new Date(expiresAt).toISOString()}::timestamptz)` })
+    await db
+      .update(table)
+      .set({
+        ...client,
+        updated_at: sql`now()`,
+        expires_at: sql`greatest(${table.expires_at}, ${new Date(expiresAt).toISOString()}::timestamptz)`
+      })
       .where(and(eq(table.id, sessionId), isNull(table.revoked_at)))
   }
 }

@@ -17,7 +17,9 @@ export interface ExternalSettings {
 export function externalSettings ({ IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET }: Config): ExternalSettings {
   const url = safeUrl(IDP_URL ?? '')
   // Whoever reads the published key could sign with it.
-  if (IDP_JWT_SECRET?.includes('-----BEGIN')) throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
+  if (IDP_JWT_SECRET?.includes('-----BEGIN')) {
+    throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
+  }
   return {
     url,
     base: `${url}/auth/v1`,

@@ -7,13 +7,21 @@ type Identity = AuthUser['identities'][number]
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const INSTANTS = [
-  'email_confirmed_at', 'invited_at', 'confirmation_sent_at', 'confirmed_at', 'recovery_sent_at', 'email_change_sent_at', 'reauthentication_sent_at',
-  'last_sign_in_at', 'banned_until', 'deleted_at'
+  'email_confirmed_at',
+  'invited_at',
+  'confirmation_sent_at',
+  'confirmed_at',
+  'recovery_sent_at',
+  'email_change_sent_at',
+  'reauthentication_sent_at',
+  'last_sign_in_at',
+  'banned_until',
+  'deleted_at'
 ] as const
 
 /**
- * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: what is missing or null there
- * has its usual value here, and fields of other versions are left out. Undefined for what is no user.
+ * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: what is missing
+ * or null there has its usual value here, and fields of other versions are left out. Undefined for what is no user.
  */
 export function readUser (value: unknown): AuthUser | undefined {
   const fields = object(value)
@@ -30,7 +38,9 @@ export function readUser (value: unknown): AuthUser | undefined {
     ...(typeof new_email === 'string' && new_email !== '' ? { new_email } : {}),
     app_metadata: object(fields.app_metadata) ?? {},
     user_metadata: object(fields.user_metadata) ?? {},
-    identities: Array.isArray(fields.identities) ? fields.identities.map(readIdentity).filter((identity) => identity !== undefined) : [],
+    identities: Array.isArray(fields.identities)
+      ? fields.identities.map(readIdentity).filter((identity) => identity !== undefined)
+      : [],
     created_at,
     updated_at: instant(fields.updated_at) ?? created_at,
     is_anonymous: fields.is_anonymous === true
@@ -49,7 +59,12 @@ export function isBarred ({ banned_until, deleted_at }: Pick<AuthUser, 'banned_u
 
 function readIdentity (value: unknown): Identity | undefined {
   const fields = object(value)
-  if (fields === undefined || !isUuid(fields.identity_id) || !isUuid(fields.user_id) || typeof fields.provider !== 'string') return undefined
+  if (
+    fields === undefined ||
+    !isUuid(fields.identity_id) ||
+    !isUuid(fields.user_id) ||
+    typeof fields.provider !== 'string'
+  ) { return undefined }
   const { identity_id, id, user_id, provider, email } = fields
   const created_at = instant(fields.created_at) ?? new Date(0).toISOString()
   return {

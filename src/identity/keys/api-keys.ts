@@ -1,7 +1,10 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits to look it up, 256 that are secret, 48 that say it is of this installation. */
+/**
+ * `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits to look it up, 256 that are secret, 48 that say it is of this
+ * installation.
+ */
 const FORM = /^lcd_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{12})$/
 
 /** A person's API key as it is presented. */

@@ -14,7 +14,9 @@ export async function mintKey (
   const { id, text, hash } = format.mint()
   const created_at = new Date()
   const expires_at = new Date(created_at.getTime() + days * DAY_MS)
-  await tx.insert(api_keys).values({ id, user_id, name, secret_hash: hash, scopes: scopes?.split(',') ?? [...SCOPES], created_at, expires_at })
+  await tx
+    .insert(api_keys)
+    .values({ id, user_id, name, secret_hash: hash, scopes: scopes?.split(',') ?? [...SCOPES], created_at, expires_at })
   return { apiKey: text, id, created_at: created_at.toISOString(), expires_at: expires_at.toISOString() }
 }
 

@@ -4,11 +4,16 @@ import { openidClient } from './openid.ts'
 import type { ProviderClient } from './provider-client.ts'
 
 /** The providers of this installation by name. Nothing is asked of them before somebody signs in. */
-export function providerClients ({ OAUTH_PROVIDERS, PUBLIC_URL }: Pick<Config, 'OAUTH_PROVIDERS' | 'PUBLIC_URL'>): ReadonlyMap<string, ProviderClient> {
+export function providerClients ({
+  OAUTH_PROVIDERS,
+  PUBLIC_URL
+}: Pick<Config, 'OAUTH_PROVIDERS' | 'PUBLIC_URL'>): ReadonlyMap<string, ProviderClient> {
   // In the spelling in which it is registered there, and compared to the letter (RFC 6749, section 3.1.2.3).
   const redirectUri = new URL(`${PUBLIC_URL}/auth/v1/callback`).href
-  return new Map(OAUTH_PROVIDERS.map(({ issuer, ...settings }) => [
-    settings.name,
-    issuer === undefined ? githubClient(settings, redirectUri) : openidClient({ ...settings, issuer }, redirectUri)
-  ]))
+  return new Map(
+    OAUTH_PROVIDERS.map(({ issuer, ...settings }) => [
+      settings.name,
+      issuer === undefined ? githubClient(settings, redirectUri) : openidClient({ ...settings, issuer }, redirectUri)
+    ])
+  )
 }

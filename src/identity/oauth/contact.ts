@@ -17,13 +17,18 @@ export class Unreachable extends Error {
 }
 
 /**
- * Asks a provider: https, or http on loopback, no redirects (they would carry credentials along), and an answer of bounded size.
+ * Asks a provider: https, or http on loopback, no redirects (they would carry credentials along), and an answer of
+ * bounded size.
  * @throws Unreachable
  */
 export const contact: CustomFetch = async (url, { signal, ...options }) => {
   if (!isSafeAddress(url)) throw new Unreachable('address')
   try {
-    const response = await fetch(url, { ...options, redirect: 'manual', signal: signal ?? AbortSignal.timeout(CONTACT_SECONDS * 1000) })
+    const response = await fetch(url, {
+      ...options,
+      redirect: 'manual',
+      signal: signal ?? AbortSignal.timeout(CONTACT_SECONDS * 1000)
+    })
     const body = await bounded(response)
     if (response.status >= 500) throw new Unreachable(`status ${response.status}`)
     const headers = new Headers(response.headers)

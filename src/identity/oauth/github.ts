@@ -12,14 +12,25 @@ const USER = 'https://api.github.com/user'
 const SCOPES = 'read:user user:email'
 
 /** GitHub: OAuth 2 without ID tokens. Who it is, and which address is proven, is asked of its API. */
-export function githubClient (settings: OAuthProvider, redirectUri: string, timeoutSeconds = CONTACT_SECONDS): ProviderClient {
+export function githubClient (
+  settings: OAuthProvider,
+  redirectUri: string,
+  timeoutSeconds = CONTACT_SECONDS
+): ProviderClient {
   const { authorization_endpoint = AUTHORIZE, token_endpoint = TOKEN, userinfo_endpoint = USER } = settings
   const issuer = new URL('/', userinfo_endpoint).origin
   const server = { issuer, authorization_endpoint, token_endpoint }
-  const config = new openid.Configuration(server, settings.client_id, undefined, openid.ClientSecretPost(settings.client_secret))
+  const config = new openid.Configuration(
+    server,
+    settings.client_id,
+    undefined,
+    openid.ClientSecretPost(settings.client_secret)
+  )
   config[openid.customFetch] = contact
   config.timeout = timeoutSeconds
-  if ([authorization_endpoint, token_endpoint, userinfo_endpoint].every(isPlainHttp)) openid.allowInsecureRequests(config)
+  if ([authorization_endpoint, token_endpoint, userinfo_endpoint].every(isPlainHttp)) {
+    openid.allowInsecureRequests(config)
+  }
 
   return {
     async authorizationUrl ({ state, verifier }, { scopes, parameters }) {
@@ -41,12 +52,23 @@ export function githubClient (settings: OAuthProvider, redirectUri: string, time
       try {
         // Without `iss`: GitHub has no issuer that it could be compared with.
         const url = answerUrl(redirectUri, answer, ['state', 'code', 'error', 'error_description'])
-        const tokens = await openid.authorizationCodeGrant(config, url, { expectedState: state, pkceCodeVerifier: verifier })
+        const tokens = await openid.authorizationCodeGrant(config, url, {
+          expectedState: state,
+          pkceCodeVerifier: verifier
+        })
         const { access_token: token } = tokens
         const { id, name, login, avatar_url: picture } = fieldsOf(await ask(userinfo_endpoint, token))
         if (typeof id !== 'number') throw unusable('user')
         const { email, verified } = primary(await ask(`${userinfo_endpoint}/emails`, token))
-        const profile = profileOf({ issuer, subject: String(id), email, emailVerified: verified, name, userName: login, picture })
+        const profile = profileOf({
+          issuer,
+          subject: String(id),
+          email,
+          emailVerified: verified,
+          name,
+          userName: login,
+          picture
+        })
         return { profile, tokens: tokensOf(tokens) }
       } catch (err) {
         throw providerProblem(err)

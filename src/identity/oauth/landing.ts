@@ -16,7 +16,13 @@ export function landWithTokens (redirectTo: string, session: AuthSession, tokens
   const { access_token, token_type, expires_in, expires_at, refresh_token } = session
   const url = new URL(redirectTo)
   url.hash = new URLSearchParams({
-    access_token, token_type, expires_in: String(expires_in), expires_at: String(expires_at), refresh_token, ...tokens, sb: ''
+    access_token,
+    token_type,
+    expires_in: String(expires_in),
+    expires_at: String(expires_at),
+    refresh_token,
+    ...tokens,
+    sb: ''
   }).toString()
   return url.href
 }

@@ -15,7 +15,11 @@ const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as co
 type OpenidProvider = OAuthProvider & { issuer: string }
 
 /** A provider that speaks OpenID Connect: everything else about it is discovered from its issuer. */
-export function openidClient (settings: OpenidProvider, redirectUri: string, timeoutSeconds = CONTACT_SECONDS): ProviderClient {
+export function openidClient (
+  settings: OpenidProvider,
+  redirectUri: string,
+  timeoutSeconds = CONTACT_SECONDS
+): ProviderClient {
   const configuration = remembered(() => discover(settings, timeoutSeconds), METADATA_MS)
 
   return {
@@ -54,7 +58,8 @@ export function openidClient (settings: OpenidProvider, redirectUri: string, tim
 
 async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
   const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
-  // The signature of ID tokens is checked although they come from the provider itself: loopback has no TLS to vouch for them.
+  // The signature of ID tokens is checked although they come from the provider itself: loopback has no TLS to vouch for
+  // them.
   const execute = [openid.enableNonRepudiationChecks, ...(isPlainHttp(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -62,7 +67,11 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
     const show = method === 'client_secret_basic' ? openid.ClientSecretBasic : openid.ClientSecretPost
     show(client_secret)(server, client, body, headers)
   }
-  const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, { execute, timeout, [openid.customFetch]: contact })
+  const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, {
+    execute,
+    timeout,
+    [openid.customFetch]: contact
+  })
   // Before it is kept: what is no use now would be none for as long as it is remembered.
   const metadata = config.serverMetadata()
   const useless = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
@@ -71,14 +80,25 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
 }
 
 /** From the ID token, and where that does not say which address is proven, from the userinfo endpoint. */
-async function profileFrom (config: openid.Configuration, accessToken: string, claims: openid.IDToken): Promise<Profile> {
+async function profileFrom (
+  config: openid.Configuration,
+  accessToken: string,
+  claims: openid.IDToken
+): Promise<Profile> {
   const isEnough = claims.email !== undefined && claims.email_verified !== undefined
   const { issuer, userinfo_endpoint } = config.serverMetadata()
-  const userinfo: openid.UserInfoResponse | openid.IDToken = isEnough || userinfo_endpoint === undefined
-    ? claims
-    : await openid.fetchUserInfo(config, accessToken, claims.sub)
+  const userinfo: openid.UserInfoResponse | openid.IDToken =
+    isEnough || userinfo_endpoint === undefined ? claims : await openid.fetchUserInfo(config, accessToken, claims.sub)
   // Both of one source: a proof is for the address that it came with.
   const { email, email_verified } = userinfo.email === undefined ? claims : userinfo
   const { name, preferred_username, nickname, picture } = { ...claims, ...userinfo }
-  return profileOf({ issuer, subject: claims.sub, email, emailVerified: email_verified, name, userName: preferred_username ?? nickname, picture })
+  return profileOf({
+    issuer,
+    subject: claims.sub,
+    email,
+    emailVerified: email_verified,
+    name,
+    userName: preferred_username ?? nickname,
+    picture
+  })
 }

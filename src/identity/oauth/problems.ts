@@ -20,14 +20,23 @@ export class OAuthProblem extends Error {
 }
 
 /** As Supabase Auth has it: by status, and these by code. */
-const BY_STATUS: Readonly<Record<number, string>> = { 400: 'invalid_request', 401: 'unauthorized_client', 403: 'access_denied', 503: 'temporarily_unavailable' }
+const BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthorized_client',
+  403: 'access_denied',
+  503: 'temporarily_unavailable'
+}
 const DENIALS = ['signup_disabled', 'user_banned']
 
 /** An error of ours in the words of a redirect. */
 export function problemOf (err: unknown): OAuthProblem {
   if (err instanceof OAuthProblem) return err
   const { code, statusCode, message } = err instanceof AuthError ? err : new AuthError('unexpected_failure')
-  return new OAuthProblem(DENIALS.includes(code) ? 'access_denied' : BY_STATUS[statusCode] ?? 'server_error', code, message)
+  return new OAuthProblem(
+    DENIALS.includes(code) ? 'access_denied' : (BY_STATUS[statusCode] ?? 'server_error'),
+    code,
+    message
+  )
 }
 
 /** The address is not proven: whose account it would be is not asked, so that nobody learns which ones exist. */
@@ -40,13 +49,25 @@ export function noEmail (): OAuthProblem {
   return new OAuthProblem('server_error', 'unexpected_failure', 'Error getting user email from external provider')
 }
 
-/** What the provider, or the library that reads its answers, has against a sign-in. Their words may be about the person: only codes are kept. */
+/**
+ * What the provider, or the library that reads its answers, has against a sign-in. Their words may be about the person:
+ * only codes are kept.
+ */
 export function providerProblem (err: unknown): OAuthProblem {
   if (err instanceof OAuthProblem) return err
   const unreachable = causeOf(err)
-  if (unreachable) return new OAuthProblem('temporarily_unavailable', 'unexpected_failure', 'The external provider cannot be reached', unreachable.reason)
+  if (unreachable) {
+    return new OAuthProblem(
+      'temporarily_unavailable',
+      'unexpected_failure',
+      'The external provider cannot be reached',
+      unreachable.reason
+    )
+  }
   // Its own refusal is passed on: mostly that the person has thought better of it.
-  if (err instanceof AuthorizationResponseError) return new OAuthProblem(err.error, undefined, err.error_description ?? '', 'refused')
+  if (err instanceof AuthorizationResponseError) {
+    return new OAuthProblem(err.error, undefined, err.error_description ?? '', 'refused')
+  }
   if (err instanceof ResponseBodyError) return unusable(`error ${/^[a-z_]{1,40}$/.exec(err.error)?.[0] ?? '?'}`)
   const { name, code }: { name: string, code?: unknown } = err instanceof Error ? err : new Error()
   return unusable(String(code ?? name))

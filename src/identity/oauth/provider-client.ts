@@ -1,7 +1,9 @@
 import type { Profile } from './profile.ts'
 import type { ProviderTokens } from './provider-tokens.ts'
 
-/** One way through a provider: what it must bring back (`state`, `nonce`), and what the server proves with (`verifier`). */
+/**
+ * One way through a provider: what it must bring back (`state`, `nonce`), and what the server proves with (`verifier`).
+ */
 export interface Way { state: string, nonce: string, verifier: string }
 
 /** What a client asks of the provider beyond the usual. */
@@ -37,6 +39,15 @@ export function answerUrl (redirectUri: string, answer: Answer, fields: readonly
 }
 
 /** The tokens of the provider under the names that clients know. */
-export function tokensOf ({ access_token, refresh_token }: { access_token: string, refresh_token?: string }): ProviderTokens {
-  return { provider_token: access_token, ...(refresh_token === undefined ? {} : { provider_refresh_token: refresh_token }) }
+export function tokensOf ({
+  access_token,
+  refresh_token
+}: {
+  access_token: string
+  refresh_token?: string
+}): ProviderTokens {
+  return {
+    provider_token: access_token,
+    ...(refresh_token === undefined ? {} : { provider_refresh_token: refresh_token })
+  }
 }

@@ -2,11 +2,15 @@
 const AGAIN_MS = 60_000
 
 /**
- * What is costly to get, got once for all who ask at the same time and kept for a while. When it cannot be had anew, the last one
- * serves on; a failure is not kept.
+ * What is costly to get, got once for all who ask at the same time and kept for a while. When it cannot be had anew,
+ * the last one serves on; a failure is not kept.
  */
-export function remembered<T> (load: () => Promise<T>, freshMs: number, now: () => number = () => performance.now()): () => Promise<T> {
-  let kept: { value: T, until: number } | undefined
+export function remembered<T> (
+  load: () => Promise<T>,
+  freshMs: number,
+  now: () => number = () => performance.now()
+): () => Promise<T> {
+  let kept: { value: T; until: number } | undefined
   let loading: Promise<T> | undefined
 
   async function renew (): Promise<T> {

@@ -3,7 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { randomNonce, randomPKCECodeVerifier } from 'openid-client'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { beginFlow, challengeOf, grantCode, isOver, safeRedirect, takeFlow, type Challenge, type FlowState } from '../sign-in/flow-states.ts'
+import {
+  beginFlow,
+  challengeOf,
+  grantCode,
+  isOver,
+  safeRedirect,
+  takeFlow,
+  type Challenge,
+  type FlowState
+} from '../sign-in/flow-states.ts'
 import type { ProviderOptions } from '../protocol/routes.ts'
 import { beginSession, clientOf, sessionAnswer, type SessionRow } from '../sign-in/sessions.ts'
 import { getUser, type User } from '../people/users.ts'
@@ -45,11 +54,21 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     async begin (departure, linking) {
       const { provider = '', redirect_to, scopes, parameters } = departure
       const client = clients.get(provider)
-      if (!client) throw new AuthError('validation_failed', { message: `Unsupported provider: Provider ${provider} could not be found` })
+      if (!client) {
+        throw new AuthError('validation_failed', {
+          message: `Unsupported provider: Provider ${provider} could not be found`
+        })
+      }
       const challenge = challengeOf(departure)
       const id = randomUUID()
-      const secrets: FlowSecrets = { verifier: randomPKCECodeVerifier(), nonce: randomNonce(), ...(linking && { session_id: linking.sessionId }) }
-      const url = await reporting(provider, () => client.authorizationUrl({ state: id, ...secrets }, { scopes, parameters }))
+      const secrets: FlowSecrets = {
+        verifier: randomPKCECodeVerifier(),
+        nonce: randomNonce(),
+        ...(linking && { session_id: linking.sessionId })
+      }
+      const url = await reporting(provider, () =>
+        client.authorizationUrl({ state: id, ...secrets }, { scopes, parameters })
+      )
       await beginFlow(db, {
         id,
         provider,
@@ -84,14 +103,24 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     if (!client) throw new AuthError('provider_disabled')
     if (!answer.error && !answer.code) throw bad('bad_oauth_callback', 'OAuth callback with missing authorization code')
     const secrets = openFlowSecrets(keys, flow.id, flow.provider_secrets!)
-    const { profile, tokens } = await reporting(flow.provider, () => client.complete({ state: flow.id, ...secrets }, answer))
-    const { user, session, code, tookAway } = await db.transaction(async (tx) => await end(tx, { request, flow, secrets, profile, tokens }))
+    const { profile, tokens } = await reporting(flow.provider, () =>
+      client.complete({ state: flow.id, ...secrets }, answer)
+    )
+    const { user, session, code, tookAway } = await db.transaction(
+      async (tx) => await end(tx, { request, flow, secrets, profile, tokens })
+    )
     if (tookAway) await settled()
     if (code !== undefined) return landWithCode(flow.redirect_to, code)
     return landWithTokens(flow.redirect_to, await sessionAnswer(signer, await getUser(db, user.id), session!), tokens)
   }
 
-  interface Arriving { request: FastifyRequest, flow: FlowState, secrets: FlowSecrets, profile: Profile, tokens: ProviderTokens }
+  interface Arriving {
+    request: FastifyRequest
+    flow: FlowState
+    secrets: FlowSecrets
+    profile: Profile
+    tokens: ProviderTokens
+  }
 
   async function end (tx: Transaction, { request, flow, secrets, profile, tokens }: Arriving): Promise<Ended> {
     const { provider, linking_user_id: linkingUser } = flow
@@ -99,15 +128,37 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     const { user, how, tookAway } = linkingUser === null
       ? await arrive(tx, newcomer, config.SIGNUP_ENABLED)
       : { user: await link(tx, newcomer, linkingUser, secrets.session_id), how: 'linked', tookAway: false }
-    const session = flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
+    const session =
+      flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
     const code = session === undefined ? await grant(tx, flow, user, tokens) : undefined
 
     const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
-    if (how === 'created') await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
-    if (how === 'linked') await app.audit.append(tx, { ...entry, action: 'identita_collegata', details: { provider, automatic: linkingUser === null } })
-    if (tookAway) await app.audit.append(tx, { ...entry, action: 'sessioni_revocate', details: { reason: 'address_proven', provider } })
+    if (how === 'created') {
+      await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
+    }
+    if (how === 'linked') {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'identita_collegata',
+        details: { provider, automatic: linkingUser === null }
+      })
+    }
+    if (tookAway) {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'sessioni_revocate',
+        details: { reason: 'address_proven', provider }
+      })
+    }
     // With a code the session begins, and is written down, when it is exchanged.
-    if (session) await app.audit.append(tx, { ...entry, action: 'accesso', object: `session:${session.id}`, details: { method: 'oauth', provider } })
+    if (session) {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'accesso',
+        object: `session:${session.id}`,
+        details: { method: 'oauth', provider }
+      })
+    }
     return { user, session, code, tookAway }
   }
 
@@ -122,7 +173,9 @@ export function oauthWays (app: FastifyInstance, { config, keys }: ProviderOptio
     try {
       return await work()
     } catch (err) {
-      if (err instanceof OAuthProblem && err.reason !== undefined) log.warn({ provider, reason: err.reason }, 'a sign-in through a provider failed')
+      if (err instanceof OAuthProblem && err.reason !== undefined) {
+        log.warn({ provider, reason: err.reason }, 'a sign-in through a provider failed')
+      }
       throw err
     }
   }

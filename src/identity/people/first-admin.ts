@@ -17,14 +17,19 @@ const GROUPS = 6
 const GROUP = 4
 
 /**
- * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one of its own making, which is returned
- * so that somebody can be told. An account that has that address keeps its password.
+ * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one of its own making,
+ * which is returned so that somebody can be told. An account that has that address keeps its password.
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
-export async function firstAdministrator (app: FastifyInstance, { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config): Promise<Account | undefined> {
-  if (IDP_URL !== undefined || await countAdmins(app.db) > 0) return undefined
+export async function firstAdministrator (
+  app: FastifyInstance,
+  { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config
+): Promise<Account | undefined> {
+  if (IDP_URL !== undefined || (await countAdmins(app.db)) > 0) return undefined
   const chosen = ADMIN_EMAIL !== undefined && ADMIN_PASSWORD !== undefined
-  const account = chosen ? { email: ADMIN_EMAIL, password: ADMIN_PASSWORD } : { email: USUAL_EMAIL, password: readablePassword() }
+  const account = chosen
+    ? { email: ADMIN_EMAIL, password: ADMIN_PASSWORD }
+    : { email: USUAL_EMAIL, password: readablePassword() }
   const isMade = await make(app, account, chosen)
   return isMade && !chosen ? account : undefined
 }
@@ -38,14 +43,24 @@ async function make (app: FastifyInstance, { email, password }: Account, chosen:
     const theirs = chosen && present !== undefined && present.email_confirmed_at !== null
     if (theirs) {
       await updateUser(tx, present.id, { app_metadata: { ...present.app_metadata, role: 'admin' }, banned_until: null })
-      await app.audit.append(tx, { actor: 'sistema', action: 'utente_modificato', object: `user:${present.id}`, details: { role: 'admin' } })
+      await app.audit.append(tx, {
+        actor: 'sistema',
+        action: 'utente_modificato',
+        object: `user:${present.id}`,
+        details: { role: 'admin' }
+      })
       return true
     }
     // Nobody has proven that the address is theirs: whoever signed up with it is not the administrator.
     if (present) await deleteUser(tx, present.id)
     const password_hash = await app.identity.passwords.hash(usable(password, email))
     const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })
-    await app.audit.append(tx, { actor: 'sistema', action: 'utente_creato', object: `user:${id}`, details: { role: 'admin' } })
+    await app.audit.append(tx, {
+      actor: 'sistema',
+      action: 'utente_creato',
+      object: `user:${id}`,
+      details: { role: 'admin' }
+    })
     return true
   })
 }

@@ -6,7 +6,8 @@ import { getUserToChange, recountProviders, updateUser, type IdentityRow, type U
 
 /**
  * Takes one way of signing in away. Two at once queue, so that the last one stays.
- * @throws AuthError user_not_found, identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable, last_admin
+ * @throws AuthError user_not_found, identity_not_found, single_identity_not_deletable,
+ * email_conflict_identity_not_deletable, last_admin
  */
 export async function unlinkIdentity (tx: Transaction, userId: string, identityId: string): Promise<void> {
   const user = await getUserToChange(tx, userId)
@@ -23,12 +24,18 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
 
 /** The account's address is one that an identity stands for; a verified one first. */
 async function keepAnEmail (tx: Transaction, { id, email }: User, others: IdentityRow[]): Promise<void> {
-  const addresses = others.flatMap(({ identity_data }) => typeof identity_data.email === 'string' ? [{ address: identity_data.email, verified: identity_data.email_verified === true }] : [])
+  const addresses = others.flatMap(({ identity_data }) =>
+    typeof identity_data.email === 'string'
+      ? [{ address: identity_data.email, verified: identity_data.email_verified === true }]
+      : []
+  )
   if (addresses.length === 0 || addresses.some(({ address }) => address.toLowerCase() === email)) return
   const next = addresses.find(({ verified }) => verified) ?? addresses[0]!
   try {
     await updateUser(tx, id, { email: next.address, email_confirmed_at: next.verified ? new Date() : null })
   } catch (err) {
-    throw err instanceof AuthError && err.code === 'email_exists' ? new AuthError('email_conflict_identity_not_deletable') : err
+    throw err instanceof AuthError && err.code === 'email_exists'
+      ? new AuthError('email_conflict_identity_not_deletable')
+      : err
   }
 }

@@ -5,12 +5,14 @@ import { AuthError } from '../errors.ts'
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Metadata, if they can be kept: as JSON at most 8 KiB of what people write about themselves and 1 KiB of what administrators do, without
- * NUL and halves of surrogate pairs, which PostgreSQL does not hold.
+ * Metadata, if they can be kept: as JSON at most 8 KiB of what people write about themselves and 1 KiB of what
+ * administrators do, without NUL and halves of surrogate pairs, which PostgreSQL does not hold.
  * @throws AuthError validation_failed
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
-  if (!isStorable(metadata, LONGEST[whose])) throw new AuthError('validation_failed', { message: `Metadata (${whose}) are too large, or not valid text` })
+  if (!isStorable(metadata, LONGEST[whose])) {
+    throw new AuthError('validation_failed', { message: `Metadata (${whose}) are too large, or not valid text` })
+  }
   return metadata
 }
 
@@ -18,7 +20,9 @@ export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean
   let holds = true
   try {
     const json = JSON.stringify(metadata, (key, value: unknown) => {
-      for (const text of [key, value]) holds &&= typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))
+      for (const text of [key, value]) {
+        holds &&= typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))
+      }
       return value
     })
     return holds && Buffer.byteLength(json) <= longest

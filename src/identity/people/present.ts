@@ -33,7 +33,16 @@ export function presentUser (user: User): AuthUser {
   }
 }
 
-function presentIdentity ({ id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at, updated_at }: IdentityRow): AuthUser['identities'][number] {
+function presentIdentity ({
+  id,
+  user_id,
+  provider,
+  provider_id,
+  identity_data,
+  last_sign_in_at,
+  created_at,
+  updated_at
+}: IdentityRow): AuthUser['identities'][number] {
   return {
     identity_id: id,
     id: provider_id,
@@ -49,6 +58,8 @@ function presentIdentity ({ id, user_id, provider, provider_id, identity_data, l
 
 /** Those that are known. */
 function instants<K extends string> (values: Record<K, Date | null>): Partial<Record<K, string>> {
-  const known = Object.entries<Date | null>(values).flatMap(([name, value]) => value === null ? [] : [[name, value.toISOString()] as const])
+  const known = Object.entries<Date | null>(values).flatMap(([name, value]) =>
+    value === null ? [] : [[name, value.toISOString()] as const]
+  )
   return Object.fromEntries(known) as Partial<Record<K, string>>
 }

@@ -23,9 +23,24 @@ export interface NewUser {
   user_metadata?: Metadata
 }
 
-export type UserChange = Partial<Pick<UserRow,
-  'email' | 'password_hash' | 'email_confirmed_at' | 'app_metadata' | 'user_metadata' | 'banned_until' | 'new_email' | 'confirmation_sent_at' |
-  'recovery_sent_at' | 'email_change_sent_at' | 'reauthentication_sent_at' | 'last_sign_in_at' | 'invited_at'>>
+export type UserChange = Partial<
+  Pick<
+    UserRow,
+    | 'email'
+    | 'password_hash'
+    | 'email_confirmed_at'
+    | 'app_metadata'
+    | 'user_metadata'
+    | 'banned_until'
+    | 'new_email'
+    | 'confirmation_sent_at'
+    | 'recovery_sent_at'
+    | 'email_change_sent_at'
+    | 'reauthentication_sent_at'
+    | 'last_sign_in_at'
+    | 'invited_at'
+  >
+>
 
 /** Any constant will do that nobody else takes. */
 const RIGHTS_LOCK = 168_176
@@ -45,7 +60,9 @@ export async function getUser (db: Executor, id: string): Promise<User> {
   return user
 }
 
-/** A person as they are while nobody else changes them, begins or ends a session of theirs: until the transaction ends. */
+/**
+ * A person as they are while nobody else changes them, begins or ends a session of theirs: until the transaction ends.
+ */
 export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
   // Of all locks that keep others from changing the row the weakest: rows may refer to it meanwhile.
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive)).for('no key update')
@@ -70,7 +87,11 @@ export async function listUsers (
   const rows = await page
   const [counted] = await db.select({ total: count() }).from(users).where(condition)
   const ids = rows.map(({ id }) => id)
-  const theirs = await db.select().from(identities).where(inArray(identities.user_id, ids)).orderBy(asc(identities.created_at))
+  const theirs = await db
+    .select()
+    .from(identities)
+    .where(inArray(identities.user_id, ids))
+    .orderBy(asc(identities.created_at))
   const byUser = Map.groupBy(theirs, ({ user_id }) => user_id)
   return { users: rows.map((row) => ({ ...row, identities: byUser.get(row.id) ?? [] })), total: counted!.total }
 }
@@ -102,9 +123,14 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 }
 
 export async function addIdentity (
-  tx: Executor, user_id: string, { provider, provider_id, identity_data }: Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'>
+  tx: Executor,
+  user_id: string,
+  { provider, provider_id, identity_data }: Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'>
 ): Promise<IdentityRow> {
-  const [row] = await tx.insert(identities).values({ user_id, provider, provider_id, identity_data, last_sign_in_at: new Date() }).returning()
+  const [row] = await tx
+    .insert(identities)
+    .values({ user_id, provider, provider_id, identity_data, last_sign_in_at: new Date() })
+    .returning()
   return row!
 }
 
@@ -123,18 +149,35 @@ export async function updateUser (tx: Transaction, id: string, change: UserChang
 }
 
 /**
- * Removes a person, or (`soft`) keeps the empty row so that its id is never another's. Their sessions and keys end with them.
+ * Removes a person, or (`soft`) keeps the empty row so that its id is never another's. Their sessions and keys end with
+ * them.
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
   await forgetTokens(tx, id)
   await keepAnAdmin(tx, id, () => false)
   const [gone] = soft
-    ? await tx.update(users).set({ deleted_at: new Date(), email: `deleted-${id}`, password_hash: null, user_metadata: {}, app_metadata: {}, new_email: null })
-      .where(and(eq(users.id, id), alive)).returning({ id: users.id })
-    : await tx.delete(users).where(and(eq(users.id, id), alive)).returning({ id: users.id })
+    ? await tx
+      .update(users)
+      .set({
+        deleted_at: new Date(),
+        email: `deleted-${id}`,
+        password_hash: null,
+        user_metadata: {},
+        app_metadata: {},
+        new_email: null
+      })
+      .where(and(eq(users.id, id), alive))
+      .returning({ id: users.id })
+    : await tx
+      .delete(users)
+      .where(and(eq(users.id, id), alive))
+      .returning({ id: users.id })
   if (!gone) throw new AuthError('user_not_found')
-  await tx.update(api_keys).set({ revoked_at: sql`now()` }).where(and(eq(api_keys.user_id, id), isNull(api_keys.revoked_at)))
+  await tx
+    .update(api_keys)
+    .set({ revoked_at: sql`now()` })
+    .where(and(eq(api_keys.user_id, id), isNull(api_keys.revoked_at)))
   if (soft) {
     await tx.delete(sessions).where(eq(sessions.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))
@@ -147,7 +190,10 @@ export async function recountProviders (tx: Transaction, id: string): Promise<vo
     .where(eq(identities.user_id, id)).orderBy(asc(identities.created_at))
   const providers = [...new Set(theirs.map(({ provider }) => provider))]
   const counted = JSON.stringify({ provider: providers[0] ?? 'email', providers })
-  await tx.update(users).set({ app_metadata: sql`${users.app_metadata} || ${counted}::jsonb`, updated_at: new Date() }).where(eq(users.id, id))
+  await tx
+    .update(users)
+    .set({ app_metadata: sql`${users.app_metadata} || ${counted}::jsonb`, updated_at: new Date() })
+    .where(eq(users.id, id))
 }
 
 /** Keys of `patch` over those of `base`; null takes a key away. */
@@ -156,7 +202,14 @@ export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
 }
 
 export async function withIdentities (db: Executor, row: UserRow): Promise<User> {
-  return { ...row, identities: await db.select().from(identities).where(eq(identities.user_id, row.id)).orderBy(asc(identities.created_at)) }
+  return {
+    ...row,
+    identities: await db
+      .select()
+      .from(identities)
+      .where(eq(identities.user_id, row.id))
+      .orderBy(asc(identities.created_at))
+  }
 }
 
 function normalized (email: string | undefined): { email?: string } {
@@ -167,7 +220,10 @@ export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
 }
 
-/** There is always an administrator who can come in. Changes queue, so that of two at once the second one sees what the first did. */
+/**
+ * There is always an administrator who can come in. Changes queue, so that of two at once the second one sees what the
+ * first did.
+ */
 async function keepAnAdmin (tx: Transaction, id: string, staysAdmin: (row: UserRow) => boolean): Promise<void> {
   await lockRights(tx)
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), alive))
@@ -206,7 +262,9 @@ export const liveSession = sql`(${sessions.not_after} > now()
 /** The e-mail identity says what the account says. */
 async function followEmail (tx: Transaction, { id, email, email_confirmed_at }: UserRow): Promise<void> {
   const data = JSON.stringify({ email, email_verified: email_confirmed_at !== null })
-  await tx.update(identities).set({ identity_data: sql`${identities.identity_data} || ${data}::jsonb`, updated_at: new Date() })
+  await tx
+    .update(identities)
+    .set({ identity_data: sql`${identities.identity_data} || ${data}::jsonb`, updated_at: new Date() })
     .where(and(eq(identities.user_id, id), eq(identities.provider, 'email')))
 }
 

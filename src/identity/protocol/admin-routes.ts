@@ -27,14 +27,29 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     method: 'GET',
     url: '/admin/users',
     config: { access: 'admin' },
-    schema: { operationId: 'authListUsers', tags, summary: 'Gli utenti, a pagine', querystring: AdminUsersQuery, response: { 200: AuthUserList } },
+    schema: {
+      operationId: 'authListUsers',
+      tags,
+      summary: 'Gli utenti, a pagine',
+      querystring: AdminUsersQuery,
+      response: { 200: AuthUserList }
+    },
     handler: async (request, reply) => {
       const { filter } = request.query
       const page = pageOf(request.query)
       const like = `%${filter?.replace(/[\\%_]/g, '\\$&')}%`
-      const where = filter ? or(sql`${users.email} ilike ${like}`, sql`${users.user_metadata}::text ilike ${like}`) : undefined
-      const { users: found, total } = await listUsers(db, { limit: page.size, offset: (page.number - 1) * page.size, where })
-      reply.headers({ 'x-total-count': total, link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, filter) })
+      const where = filter
+        ? or(sql`${users.email} ilike ${like}`, sql`${users.user_metadata}::text ilike ${like}`)
+        : undefined
+      const { users: found, total } = await listUsers(db, {
+        limit: page.size,
+        offset: (page.number - 1) * page.size,
+        where
+      })
+      reply.headers({
+        'x-total-count': total,
+        link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, filter)
+      })
       return { users: found.map(presentUser), aud: AUDIENCE }
     }
   })
@@ -43,16 +58,30 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     method: 'POST',
     url: '/admin/users',
     config: { access: 'admin' },
-    schema: { operationId: 'authCreateUser', tags, summary: 'Crea un utente', body: AdminUserBody, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'authCreateUser',
+      tags,
+      summary: 'Crea un utente',
+      body: AdminUserBody,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async (request) => {
       const account = await accountOf(request.body, passwords)
-      return presentUser(await db.transaction(async (tx) => {
-        const user = await createUser(tx, account)
-        const { ban_duration } = request.body
-        const changed = ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
-        await app.audit.append(tx, { ...authorOf(request), action: 'utente_creato', object: `user:${user.id}`, details: { role: roleOf(user.app_metadata) } })
-        return changed
-      }))
+      return presentUser(
+        await db.transaction(async (tx) => {
+          const user = await createUser(tx, account)
+          const { ban_duration } = request.body
+          const changed =
+            ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
+          await app.audit.append(tx, {
+            ...authorOf(request),
+            action: 'utente_creato',
+            object: `user:${user.id}`,
+            details: { role: roleOf(user.app_metadata) }
+          })
+          return changed
+        })
+      )
     }
   })
 
@@ -60,7 +89,13 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     method: 'GET',
     url: '/admin/users/:user_id',
     config: { access: 'admin' },
-    schema: { operationId: 'authReadUser', tags, summary: 'Un utente', params: UserParams, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'authReadUser',
+      tags,
+      summary: 'Un utente',
+      params: UserParams,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async ({ params }) => presentUser(await getUser(db, idOf(params)))
   })
 
@@ -68,19 +103,38 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     method: 'PUT',
     url: '/admin/users/:user_id',
     config: { access: 'admin' },
-    schema: { operationId: 'authChangeUser', tags, summary: 'Cambia un utente', params: UserParams, body: AdminUserBody, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'authChangeUser',
+      tags,
+      summary: 'Cambia un utente',
+      params: UserParams,
+      body: AdminUserBody,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async (request) => {
       const id = idOf(request.params)
       const { body } = request
-      const { password_hash } = await accountOf({ ...body, email: body.email ?? (await getUser(db, id)).email }, passwords, false)
+      const { password_hash } = await accountOf(
+        { ...body, email: body.email ?? (await getUser(db, id)).email },
+        passwords,
+        false
+      )
       const changed = await db.transaction(async (tx) => {
         const isNewPassword = password_hash !== undefined
         // Whoever knew the old one is out, and what they have asked for by mail is void.
         if (isNewPassword) await forgetTokens(tx, id)
         const changes = changesOf(body, await getUserToChange(tx, id))
-        const user = await updateUser(tx, id, { ...changes, ...(isNewPassword ? { password_hash, new_email: null } : {}) })
+        const user = await updateUser(tx, id, {
+          ...changes,
+          ...(isNewPassword ? { password_hash, new_email: null } : {})
+        })
         if (isNewPassword) await endSessions(tx, id, 'global')
-        await app.audit.append(tx, { ...authorOf(request), action: 'utente_modificato', object: `user:${id}`, details: detailsOf(body, user) })
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'utente_modificato',
+          object: `user:${id}`,
+          details: detailsOf(body, user)
+        })
         return user
       })
       await settled()
@@ -92,13 +146,25 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     method: 'DELETE',
     url: '/admin/users/:user_id',
     config: { access: 'admin' },
-    schema: { operationId: 'authDeleteUser', tags, summary: 'Elimina un utente', params: UserParams, body: DeleteUserBody, response: { 200: Nothing } },
+    schema: {
+      operationId: 'authDeleteUser',
+      tags,
+      summary: 'Elimina un utente',
+      params: UserParams,
+      body: DeleteUserBody,
+      response: { 200: Nothing }
+    },
     handler: async (request) => {
       const id = idOf(request.params)
       const soft = request.body.should_soft_delete === true
       await db.transaction(async (tx) => {
         await deleteUser(tx, id, soft)
-        await app.audit.append(tx, { ...authorOf(request), action: 'utente_eliminato', object: `user:${id}`, details: { soft } })
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'utente_eliminato',
+          object: `user:${id}`,
+          details: { soft }
+        })
       })
       await settled()
       return {}
@@ -107,7 +173,10 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
 }
 export default adminRoutes
 
-/** What was changed, for the audit log: the fields that count (a body may have any others beside them), rights with what they are now. */
+/**
+ * What was changed, for the audit log: the fields that count (a body may have any others beside them), rights with what
+ * they are now.
+ */
 function detailsOf (body: AdminUserBody, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
     fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserBody.properties, name)).sort(),

@@ -15,13 +15,20 @@ const LONGEST_MS = 200 * 365 * 86_400_000
 /** The account that an administrator describes; a password of chance where none is given, so that nobody has it. */
 export async function accountOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
-  if (!email || !isEmail(normalizeEmail(email))) throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
+  if (!email || !isEmail(normalizeEmail(email))) {
+    throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
+  }
   if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
-  if (imported !== undefined && !isKnownHash(imported)) throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
-  if (password !== undefined && imported !== undefined) throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })
+  if (imported !== undefined && !isKnownHash(imported)) {
+    throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
+  }
+  if (password !== undefined && imported !== undefined) {
+    throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })
+  }
   if (password !== undefined) strongPassword(password, email)
   const metadata = metadataOf(body)
-  const chosen = password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
+  const chosen =
+    password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
   return {
     email,
     password_hash: chosen === undefined ? imported : await passwords.hash(chosen),
@@ -31,7 +38,10 @@ export async function accountOf (body: AdminUserBody, passwords: Passwords, with
 }
 
 function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUser, 'app_metadata' | 'user_metadata'> {
-  return { app_metadata: app_metadata && storableMetadata(app_metadata, 'app'), user_metadata: user_metadata && storableMetadata(user_metadata) }
+  return {
+    app_metadata: app_metadata && storableMetadata(app_metadata, 'app'),
+    user_metadata: user_metadata && storableMetadata(user_metadata)
+  }
 }
 
 /** What an administrator changes of a user; metadata are merged, and null takes a key away. */
@@ -41,8 +51,12 @@ export function changesOf (body: AdminUserBody, user: User): UserChange {
     ...(email === undefined ? {} : { email }),
     // An administrator's change of address is believed.
     ...(confirm === true || email !== undefined ? { email_confirmed_at: user.email_confirmed_at ?? new Date() } : {}),
-    ...(app_metadata === undefined ? {} : { app_metadata: storableMetadata(mergeMetadata(user.app_metadata, app_metadata), 'app') }),
-    ...(user_metadata === undefined ? {} : { user_metadata: storableMetadata(mergeMetadata(user.user_metadata, user_metadata)) }),
+    ...(app_metadata === undefined
+      ? {}
+      : { app_metadata: storableMetadata(mergeMetadata(user.app_metadata, app_metadata), 'app') }),
+    ...(user_metadata === undefined
+      ? {}
+      : { user_metadata: storableMetadata(mergeMetadata(user.user_metadata, user_metadata)) }),
     ...(ban === undefined ? {} : { banned_until: ban === 'none' ? null : new Date(Date.now() + durationMs(ban)) })
   }
 }

@@ -13,16 +13,29 @@ const SLOWED_MS = 1000
 
 /**
  * Counts attempts at a password: per account and address, per address, and per account over all addresses. Refuses with
- * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist. Of accounts only fingerprints are kept.
+ * `over_request_rate_limit` and `Retry-After`; counts alike for accounts that do not exist. Of accounts only
+ * fingerprints are kept.
  */
 export function passwordAttempts (app: FastifyInstance, { config, keys }: Pick<ProviderOptions, 'config' | 'keys'>) {
   const timeWindow = config.RATE_LIMIT_WINDOW * 1000
   const max = config.RATE_LIMIT_LOGIN_MAX
   const accounts = new WeakMap<FastifyRequest, string>()
   const account = (request: FastifyRequest) => accounts.get(request) ?? ''
-  const here = app.createRateLimit({ max, timeWindow, keyGenerator: (request) => `login:${account(request)}:${network(request.ip)}` })
-  const address = app.createRateLimit({ max: max * PER_ADDRESS, timeWindow, keyGenerator: (request) => `login-ip:${network(request.ip)}` })
-  const everywhere = app.createRateLimit({ max: max * PER_ACCOUNT, timeWindow, keyGenerator: (request) => `login-account:${account(request)}` })
+  const here = app.createRateLimit({
+    max,
+    timeWindow,
+    keyGenerator: (request) => `login:${account(request)}:${network(request.ip)}`
+  })
+  const address = app.createRateLimit({
+    max: max * PER_ADDRESS,
+    timeWindow,
+    keyGenerator: (request) => `login-ip:${network(request.ip)}`
+  })
+  const everywhere = app.createRateLimit({
+    max: max * PER_ACCOUNT,
+    timeWindow,
+    keyGenerator: (request) => `login-account:${account(request)}`
+  })
 
   return async function countAttempt (request: FastifyRequest, reply: FastifyReply, email: string): Promise<void> {
     accounts.set(request, keys.fingerprint('rate-limit', normalizeEmail(email)).toString('base64url'))

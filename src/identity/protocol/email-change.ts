@@ -11,7 +11,13 @@ import type { MailFlows, Way } from './mail-flows.ts'
 export const CHANGE_KINDS = ['email_change_current', 'email_change_new', 'email_change_half'] satisfies TokenKind[]
 
 /** Writes to both addresses; the account keeps the old one until both have answered. */
-export async function startEmailChange (tx: Transaction, flows: MailFlows, user: User, email: string, way: Way): Promise<User> {
+export async function startEmailChange (
+  tx: Transaction,
+  flows: MailFlows,
+  user: User,
+  email: string,
+  way: Way
+): Promise<User> {
   await forgetTokens(tx, user.id, CHANGE_KINDS)
   return await resendEmailChange(tx, flows, await updateUser(tx, user.id, { new_email: email }), way)
 }
@@ -26,17 +32,21 @@ export async function resendEmailChange (tx: Transaction, flows: MailFlows, user
 }
 
 /**
- * One of the two addresses has answered. With the second one the account changes to the new address, and everything that was sent to
- * the old one is void. `half`: the other one has yet to answer. An error is returned, not thrown, so that the transaction commits:
- * otp_expired, email_exists.
+ * One of the two addresses has answered. With the second one the account changes to the new address, and everything
+ * that was sent to the old one is void. `half`: the other one has yet to answer. An error is returned, not thrown, so
+ * that the transaction commits: otp_expired, email_exists.
  */
-export async function proveHalf (tx: Transaction, keys: Keys, { user_id, kind, sent_to }: TokenRow): Promise<User | 'half' | AuthError> {
+export async function proveHalf (
+  tx: Transaction,
+  keys: Keys,
+  { user_id, kind, sent_to }: TokenRow
+): Promise<User | 'half' | AuthError> {
   // Of both halves at once, one is the second.
   await tx.select({ id: users.id }).from(users).where(eq(users.id, user_id)).for('update')
   const { email, new_email } = await getUser(tx, user_id)
   const [mine, other] = kind === 'email_change_current' ? [email, new_email] : [new_email, email]
   if (new_email === null || mine !== sent_to) return new AuthError('otp_expired')
-  if (await provenHalf(tx, user_id) !== other) {
+  if ((await provenHalf(tx, user_id)) !== other) {
     await issueToken(tx, keys, { user_id, kind: 'email_change_half', sent_to })
     return 'half'
   }

@@ -14,7 +14,10 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   bad_jwt: new AuthError('bad_jwt'),
   session_not_found: new AuthError('session_not_found'),
   session_expired: new AuthError('session_not_found'),
-  user_not_found: new AuthError('user_not_found', { status: 403, message: 'User from sub claim in JWT does not exist' }),
+  user_not_found: new AuthError('user_not_found', {
+    status: 403,
+    message: 'User from sub claim in JWT does not exist'
+  }),
   user_banned: new AuthError('user_banned')
 }
 
@@ -29,7 +32,9 @@ const HOUSE: Readonly<Record<string, AuthErrorCode>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'bad_json'
 }
 
-/** Writes an error as the clients of Supabase Auth read it; what is not theirs is answered with a fixed text and logged. */
+/**
+ * Writes an error as the clients of Supabase Auth read it; what is not theirs is answered with a fixed text and logged.
+ */
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
   const { code, statusCode, message, reasons } = error
@@ -47,12 +52,18 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     ...(statusCode >= 500 && !isShort ? { error_id: request.id } : {}),
     ...(reasons === undefined ? {} : { weak_password: { reasons: [...reasons] } })
   }
-  return reply.code(statusCode).headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' }).type('application/json; charset=utf-8').send(body)
+  return reply
+    .code(statusCode)
+    .headers({ 'x-sb-error-code': code, 'cache-control': 'no-store' })
+    .type('application/json; charset=utf-8')
+    .send(body)
 }
 
 function invalid ({ validation, validationContext = 'body' }: FastifyError): AuthError {
   const [first] = validation ?? []
-  return new AuthError('validation_failed', { message: `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}` })
+  return new AuthError('validation_failed', {
+    message: `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`
+  })
 }
 
 function translate (err: FastifyError, request: FastifyRequest): AuthError {

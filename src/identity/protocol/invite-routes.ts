@@ -20,7 +20,13 @@ const tags = ['Provider di identità']
 type LinkType = Static<typeof GenerateLinkBody>['type']
 
 /** Somebody for whom an administrator wants a link. */
-interface Wanted { email: string, user: User | undefined, password_hash: string | undefined, user_metadata: Metadata, new_email: string | undefined }
+interface Wanted {
+  email: string
+  user: User | undefined
+  password_hash: string | undefined
+  user_metadata: Metadata
+  new_email: string | undefined
+}
 
 /** Administrators let people in: by mail, or with a link that they hand over themselves. */
 const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { flows }) => {
@@ -30,9 +36,19 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
     method: 'POST',
     url: '/invite',
     config: { access: 'admin' },
-    schema: { operationId: 'authInvite', tags, summary: 'Invita una persona', querystring: RedirectQuery, body: InviteBody, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'authInvite',
+      tags,
+      summary: 'Invita una persona',
+      querystring: RedirectQuery,
+      body: InviteBody,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async (request) => {
-      const { body, query: { redirect_to } } = request
+      const {
+        body,
+        query: { redirect_to }
+      } = request
       flows.required()
       const email = addressOf(body)
       const user_metadata = storableMetadata(body.data ?? {})
@@ -52,7 +68,14 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
     method: 'POST',
     url: '/admin/generate_link',
     config: { access: 'admin' },
-    schema: { operationId: 'authGenerateLink', tags, summary: 'Crea un collegamento senza spedirlo', querystring: RedirectQuery, body: GenerateLinkBody, response: { 200: Ref(AuthUserLink) } },
+    schema: {
+      operationId: 'authGenerateLink',
+      tags,
+      summary: 'Crea un collegamento senza spedirlo',
+      querystring: RedirectQuery,
+      body: GenerateLinkBody,
+      response: { 200: Ref(AuthUserLink) }
+    },
     handler: async (request) => {
       const { body, query } = request
       const { type } = body
@@ -88,32 +111,44 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
 }
 export default inviteRoutes
 
-/** Whom a link of each type is for: who that is, or has been made to be. @throws AuthError user_not_found, email_exists */
+/**
+ * Whom a link of each type is for: who that is, or has been made to be. @throws AuthError user_not_found, email_exists
+ */
 const MAKERS: Readonly<Record<LinkType & SentKind, (tx: Transaction, wanted: Wanted) => Promise<User>>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
     if (user.email_confirmed_at !== null) throw new AuthError('email_exists')
-    return await updateUser(tx, user.id, { password_hash, user_metadata: mergeMetadata(user.user_metadata, user_metadata) })
+    return await updateUser(tx, user.id, {
+      password_hash,
+      user_metadata: mergeMetadata(user.user_metadata, user_metadata)
+    })
   },
-  magiclink: async (tx, { email, user, user_metadata }) => user ?? await createUser(tx, { email, user_metadata, confirmed: false }),
+  magiclink: async (tx, { email, user, user_metadata }) =>
+    user ?? (await createUser(tx, { email, user_metadata, confirmed: false })),
   recovery: async (_tx, { user }) => existing(user),
   email_change_current: changing,
   email_change_new: changing
 }
 
 /**
- * An administrator vouches for whom they invite: that somebody has signed up with the address before gives them nothing, neither
- * their password nor what they were sent.
+ * An administrator vouches for whom they invite: that somebody has signed up with the address before gives them
+ * nothing, neither their password nor what they were sent.
  */
-async function invite (tx: Transaction, { email, user, user_metadata }: Pick<Wanted, 'email' | 'user' | 'user_metadata'>): Promise<User> {
+async function invite (
+  tx: Transaction,
+  { email, user, user_metadata }: Pick<Wanted, 'email' | 'user' | 'user_metadata'>
+): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
   const present = await getUserToChange(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
   await forgetTokens(tx, user.id)
   const { role, ...app_metadata } = present.app_metadata
   return await updateUser(tx, user.id, {
-    app_metadata: role === 'pending' ? app_metadata : present.app_metadata, user_metadata, password_hash: null, invited_at: new Date()
+    app_metadata: role === 'pending' ? app_metadata : present.app_metadata,
+    user_metadata,
+    password_hash: null,
+    invited_at: new Date()
   })
 }
 

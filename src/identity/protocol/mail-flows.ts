@@ -16,8 +16,13 @@ import type { ProviderOptions } from './routes.ts'
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
 export type Challenge = ReturnType<typeof challengeOf>
 
-/** What each kind is called in links and mails, how whoever proves it has signed in, and where it is noted that it was sent. */
-const KINDS: Readonly<Record<SentKind, { mail: MailKind, method: string, sentAt: keyof UserChange & `${string}_sent_at` }>> = {
+/**
+ * What each kind is called in links and mails, how whoever proves it has signed in, and where it is noted that it was
+ * sent.
+ */
+const KINDS: Readonly<
+  Record<SentKind, { mail: MailKind; method: string; sentAt: keyof UserChange & `${string}_sent_at` }>
+> = {
   signup: { mail: 'signup', method: 'otp', sentAt: 'confirmation_sent_at' },
   invite: { mail: 'invite', method: 'invite', sentAt: 'confirmation_sent_at' },
   recovery: { mail: 'recovery', method: 'recovery', sentAt: 'recovery_sent_at' },
@@ -44,17 +49,29 @@ export interface Issued extends Secrets {
 /** What of an account goes by mail. */
 export interface MailFlows extends MailLimits {
   /** Before anything is looked up, so that it is the same for everybody. @throws AuthError email_provider_disabled */
-  required (): void
+  required(): void
   /** @throws AuthError validation_failed, for half a challenge */
-  way (redirectTo: string | undefined, challenge: Parameters<typeof challengeOf>[0]): Way
+  way(redirectTo: string | undefined, challenge: Parameters<typeof challengeOf>[0]): Way
   /** Makes the secrets of a kind and notes that they were; `to` is the account's own address unless it is said. */
-  issue (tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<Issued>
+  issue(tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<Issued>
   /** The same, and by mail. `app.mail.deliver()` is to follow the commit. */
-  send (tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<User>
+  send(tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<User>
   /** Writes down what was done with an account; the transaction's last statements. */
-  note (tx: Executor, request: FastifyRequest, action: AuditAction, user: User, details?: Record<string, string | boolean | string[]>): Promise<void>
+  note(
+    tx: Executor,
+    request: FastifyRequest,
+    action: AuditAction,
+    user: User,
+    details?: Record<string, string | boolean | string[]>
+  ): Promise<void>
   /** Counts, does the work, sends: for requests that are answered alike whether the address is known or not. */
-  alike<T> (request: FastifyRequest, reply: FastifyReply, kind: MailKind, address: string, work: (tx: Transaction) => Promise<T>): Promise<T>
+  alike<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    kind: MailKind,
+    address: string,
+    work: (tx: Transaction) => Promise<T>
+  ): Promise<T>
 }
 
 /** The one spelling of an address that can be written to. @throws AuthError validation_failed */
@@ -71,7 +88,13 @@ export function addressOf ({ email, phone }: { email?: string, phone?: string })
 export function mailFlows (app: FastifyInstance, { config, keys }: Omit<ProviderOptions, 'flows'>): MailFlows {
   const limits = mailLimits(app, { config, keys })
 
-  async function issue (tx: Transaction, user: User, kind: SentKind, { redirectTo, challenge }: Way, to = user.email): Promise<Issued> {
+  async function issue (
+    tx: Transaction,
+    user: User,
+    kind: SentKind,
+    { redirectTo, challenge }: Way,
+    to = user.email
+  ): Promise<Issued> {
     const { mail, method, sentAt } = KINDS[kind]
     const flow = challenge?.code_challenge
       ? await beginFlow(tx, { provider: 'email', ...challenge, redirect_to: redirectTo, authentication_method: method })
@@ -88,11 +111,14 @@ export function mailFlows (app: FastifyInstance, { config, keys }: Omit<Provider
     required () {
       if (!app.mail.configured) throw new AuthError('email_provider_disabled')
     },
-    way: (redirectTo, challenge) => ({ redirectTo: new URL(safeRedirect(config, redirectTo)).href, challenge: challengeOf(challenge) }),
+    way: (redirectTo, challenge) => ({
+      redirectTo: new URL(safeRedirect(config, redirectTo)).href,
+      challenge: challengeOf(challenge)
+    }),
     async send (tx, user, kind, way, to = user.email) {
       const { user: changed, url, code } = await issue(tx, user, kind, way, to)
       const { mail } = KINDS[kind]
-      const email = mail === 'email_change' ? user.new_email ?? undefined : user.email
+      const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
       await app.mail.enqueue(tx, { to, ...composeMail(mail, { link: url, code, email }) })
       return changed
     },

@@ -20,23 +20,32 @@ type Count = (request: FastifyRequest, reply: FastifyReply | undefined, what: st
  * Addresses are counted under fingerprints.
  */
 export interface MailLimits {
-  /** One mail of a kind a minute, and a number of requests per caller. @throws AuthError over_email_send_rate_limit, over_request_rate_limit */
+  /**
+   * One mail of a kind a minute, and a number of requests per caller. @throws AuthError over_email_send_rate_limit,
+   * over_request_rate_limit
+   */
   mail (request: FastifyRequest, reply: FastifyReply | undefined, kind: MailKind, address: string): Promise<void>
   /**
-   * A number of codes an hour, whatever mails are sent meanwhile: with five for every mail, one a minute, six digits would be found.
-   * Links are not counted. @throws AuthError over_request_rate_limit
+   * A number of codes an hour, whatever mails are sent meanwhile: with five for every mail, one a minute, six digits
+   * would be found. Links are not counted. @throws AuthError over_request_rate_limit
    */
   code (request: FastifyRequest, reply: FastifyReply | undefined, address: string): Promise<void>
   /** A number of proofs per caller. @throws AuthError over_request_rate_limit */
   proof (request: FastifyRequest, reply: FastifyReply | undefined): Promise<void>
 }
 
-export function mailLimits (app: FastifyInstance, { config, keys }: Pick<ProviderOptions, 'config' | 'keys'>): MailLimits {
+export function mailLimits (
+  app: FastifyInstance,
+  { config, keys }: Pick<ProviderOptions, 'config' | 'keys'>
+): MailLimits {
   const perCaller = { max: config.RATE_LIMIT_LOGIN_MAX * PER_CALLER, timeWindow: config.RATE_LIMIT_WINDOW * 1000 }
   const askers = counter(app, 'mail-ip', 'over_request_rate_limit', perCaller)
   const provers = counter(app, 'verify-ip', 'over_request_rate_limit', perCaller)
   const mails = counter(app, 'mail', 'over_email_send_rate_limit', { max: 1, timeWindow: MAIL_EVERY_MS })
-  const codes = counter(app, 'code', 'over_request_rate_limit', { max: config.RATE_LIMIT_LOGIN_MAX, timeWindow: CODES_WINDOW_MS })
+  const codes = counter(app, 'code', 'over_request_rate_limit', {
+    max: config.RATE_LIMIT_LOGIN_MAX,
+    timeWindow: CODES_WINDOW_MS
+  })
 
   return {
     async mail (request, reply, kind, address) {
@@ -55,7 +64,12 @@ export async function unhurried<T> (work: () => Promise<T>): Promise<T> {
   return done.value
 }
 
-function counter (app: FastifyInstance, name: string, code: AuthErrorCode, window: { max: number, timeWindow: number }): Count {
+function counter (
+  app: FastifyInstance,
+  name: string,
+  code: AuthErrorCode,
+  window: { max: number; timeWindow: number }
+): Count {
   const subjects = new WeakMap<FastifyRequest, string>()
   const limit = app.createRateLimit({ ...window, keyGenerator: (request) => `${name}:${subjects.get(request)}` })
 

@@ -9,7 +9,11 @@ const tags = ['Provider di identità']
 /** What a client asks before anybody signs in. */
 const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
   const settings: Settings = {
-    external: { email: true, phone: false, ...Object.fromEntries(config.OAUTH_PROVIDERS.map(({ name }) => [name, true])) },
+    external: {
+      email: true,
+      phone: false,
+      ...Object.fromEntries(config.OAUTH_PROVIDERS.map(({ name }) => [name, true]))
+    },
     disable_signup: !config.SIGNUP_ENABLED,
     mailer_autoconfirm: false,
     phone_autoconfirm: false,
@@ -37,7 +41,12 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { con
     method: 'GET',
     url: '/.well-known/jwks.json',
     config: { access: 'public' },
-    schema: { operationId: 'authJwks', tags, summary: 'Le chiavi pubbliche dei token (RFC 7517)', response: { 200: Jwks } },
+    schema: {
+      operationId: 'authJwks',
+      tags,
+      summary: 'Le chiavi pubbliche dei token (RFC 7517)',
+      response: { 200: Jwks }
+    },
     handler: async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=600')
       return { keys: await app.identity.signer.signingKeys.jwks() }

@@ -13,7 +13,17 @@ const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
 /** Parameters of an authorization request that clients may add. Those on which its safety rests are not among them. */
-const PASSED_ON = ['prompt', 'login_hint', 'hd', 'domain_hint', 'access_type', 'include_granted_scopes', 'ui_locales', 'acr_values', 'allow_signup']
+const PASSED_ON = [
+  'prompt',
+  'login_hint',
+  'hd',
+  'domain_hint',
+  'access_type',
+  'include_granted_scopes',
+  'ui_locales',
+  'acr_values',
+  'allow_signup'
+]
 
 /** Signing in through another provider, and linking one to an account. */
 const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, options) => {
@@ -29,10 +39,19 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
     url: '/authorize',
     exposeHeadRoute: false,
     config: { access: 'public' },
-    schema: { operationId: 'authAuthorize', tags, summary: 'Accede con un altro provider', querystring: AuthorizeQuery, response: { 302: Type.Null() } },
+    schema: {
+      operationId: 'authAuthorize',
+      tags,
+      summary: 'Accede con un altro provider',
+      querystring: AuthorizeQuery,
+      response: { 302: Type.Null() }
+    },
     handler: async (request, reply) => {
       const departure = departureOf(request.query)
-      return await reply.code(302).header('location', await begin(departure).catch(explained(departure))).send(null)
+      return await reply
+        .code(302)
+        .header('location', await begin(departure).catch(explained(departure)))
+        .send(null)
     }
   })
 
@@ -42,8 +61,18 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
     // Whoever only looks uses nothing up.
     exposeHeadRoute: false,
     config: { access: 'public' },
-    schema: { operationId: 'authCallback', tags, summary: 'Ritorno dal provider', querystring: CallbackQuery, response: { 302: Type.Null() } },
-    handler: async (request, reply) => await reply.code(302).header('location', await finish(request, request.query)).send(null)
+    schema: {
+      operationId: 'authCallback',
+      tags,
+      summary: 'Ritorno dal provider',
+      querystring: CallbackQuery,
+      response: { 302: Type.Null() }
+    },
+    handler: async (request, reply) =>
+      await reply
+        .code(302)
+        .header('location', await finish(request, request.query))
+        .send(null)
   })
 
   app.route({
@@ -63,7 +92,10 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
       const departure = departureOf(query)
       const linking = { userId: principal!.userId!, sessionId: principal!.sessionId! }
       if (query.skip_http_redirect === 'true') return { url: await begin(departure, linking).catch(unavailable) }
-      return await reply.code(302).header('location', await begin(departure, linking).catch(explained(departure))).send(null)
+      return await reply
+        .code(302)
+        .header('location', await begin(departure, linking).catch(explained(departure)))
+        .send(null)
     }
   })
 
@@ -80,12 +112,19 @@ export default oauthRoutes
 /** The only place where a form is taken for a body, and nothing else is. */
 const formPost: FastifyPluginAsyncTypebox<Pick<OAuthWays, 'finish'>> = async (app, { finish }) => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: FORM_BYTES }, (_request, text, done) => {
-    const fields = [...new URLSearchParams(text)]
-    const isPlain = new Set(fields.map(([name]) => name)).size === fields.length
-    // RFC 6749, section 3.1: none is there twice.
-    done(isPlain ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }), Object.fromEntries(fields))
-  })
+  app.addContentTypeParser<string>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: FORM_BYTES },
+    (_request, text, done) => {
+      const fields = [...new URLSearchParams(text)]
+      const isPlain = new Set(fields.map(([name]) => name)).size === fields.length
+      // RFC 6749, section 3.1: none is there twice.
+      done(
+        isPlain ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }),
+        Object.fromEntries(fields)
+      )
+    }
+  )
 
   app.route({
     method: 'POST',
@@ -99,7 +138,11 @@ const formPost: FastifyPluginAsyncTypebox<Pick<OAuthWays, 'finish'>> = async (ap
       body: CallbackQuery,
       response: { 302: Type.Null() }
     },
-    handler: async (request, reply) => await reply.code(302).header('location', await finish(request, request.body)).send(null)
+    handler: async (request, reply) =>
+      await reply
+        .code(302)
+        .header('location', await finish(request, request.body))
+        .send(null)
   })
 }
 
@@ -108,7 +151,14 @@ function departureOf (query: Static<typeof AuthorizeQuery>): Departure {
   const parameters = Object.entries(query).filter(([name, value]) => (
     PASSED_ON.includes(name) && typeof value === 'string' && value !== '' && value.length <= LONGEST_PARAMETER
   ))
-  return { provider, redirect_to, scopes, code_challenge, code_challenge_method, parameters: Object.fromEntries(parameters) }
+  return {
+    provider,
+    redirect_to,
+    scopes,
+    code_challenge,
+    code_challenge_method,
+    parameters: Object.fromEntries(parameters)
+  }
 }
 
 function unavailable (err: unknown): never {

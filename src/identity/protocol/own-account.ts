@@ -13,7 +13,9 @@ import { CHANGE_KINDS, startEmailChange } from './email-change.ts'
 import { addressOf } from './mail-flows.ts'
 import type { ProviderOptions } from './routes.ts'
 
-/** After this a session alone is not enough to change the password: the present one, or a code by mail, is asked for. */
+/**
+ * After this a session alone is not enough to change the password: the present one, or a code by mail, is asked for.
+ */
 const FRESH_MS = 24 * 3_600_000
 
 /** Changes to one's own account. @throws AuthError */
@@ -21,18 +23,24 @@ export function changeOwnAccount (app: FastifyInstance, { config, keys, flows }:
   const { db, identity: { passwords, settled } } = app
   const countAttempt = passwordAttempts(app, { config, keys })
 
-  return async function change (request: FastifyRequest, reply: FastifyReply, body: UserUpdate, redirectTo: string | undefined): Promise<User> {
+  return async function change (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    body: UserUpdate,
+    redirectTo: string | undefined
+  ): Promise<User> {
     const { userId, sessionId } = request.principal!
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
     if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
     const way = flows.way(redirectTo, body)
-    const email = body.email && await newAddress(request, user, body.email)
-    const password_hash = body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
+    const email = body.email && (await newAddress(request, user, body.email))
+    const password_hash =
+      body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
 
     const changed = await db.transaction(async (tx) => {
-      // Locks in the order in which a proof by mail takes them. With a password, mails that lie about still, and a change of address
-      // that somebody else has begun, are void as well.
+      // Locks in the order in which a proof by mail takes them. With a password, mails that lie about still, and a
+      // change of address that somebody else has begun, are void as well.
       if (email || password_hash) await forgetTokens(tx, user.id, password_hash ? undefined : CHANGE_KINDS)
       const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
       const values: UserChange = {
@@ -65,28 +73,38 @@ export function changeOwnAccount (app: FastifyInstance, { config, keys, flows }:
 
   interface Changing { request: FastifyRequest, reply: FastifyReply, user: User, sessionId: string }
 
-  async function newPassword ({ request, reply, user, sessionId }: Changing, { password = '', current_password: current, nonce }: UserUpdate): Promise<string> {
+  async function newPassword (
+    { request, reply, user, sessionId }: Changing,
+    { password = '', current_password: current, nonce }: UserUpdate
+  ): Promise<string> {
     strongPassword(password, user.email)
     // A session by recovery or invitation is as fresh as any other: it lets the password be set for a day.
-    const [session] = await db.select({ created_at: sessions.created_at }).from(sessions).where(eq(sessions.id, sessionId))
+    const [session] = await db
+      .select({ created_at: sessions.created_at })
+      .from(sessions)
+      .where(eq(sessions.id, sessionId))
     if (!session) throw new AuthError('session_not_found')
     const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
     if (current !== undefined) {
       await countAttempt(request, reply, user.email)
-      if (!await passwords.verify(user.password_hash, current)) throw new AuthError('current_password_invalid')
+      if (!(await passwords.verify(user.password_hash, current))) throw new AuthError('current_password_invalid')
     } else if (nonce) {
-      if (!await takeNonce(request, user, nonce)) throw new AuthError('reauthentication_not_valid')
+      if (!(await takeNonce(request, user, nonce))) throw new AuthError('reauthentication_not_valid')
     } else if (!isFresh) {
       throw new AuthError('reauthentication_needed')
     }
-    if (user.password_hash !== null && await passwords.verify(user.password_hash, password)) throw new AuthError('same_password')
+    if (user.password_hash !== null && (await passwords.verify(user.password_hash, password))) {
+      throw new AuthError('same_password')
+    }
     return await passwords.hash(password)
   }
 
   /** Whether a code that was sent for a change of password is right; it is good once. */
   async function takeNonce (request: FastifyRequest, user: User, code: string): Promise<boolean> {
     await flows.code(request, undefined, user.email)
-    const token = await db.transaction((tx) => takeByCode(tx, keys, { to: { userId: user.id }, code, kinds: ['reauthentication'] }))
+    const token = await db.transaction((tx) =>
+      takeByCode(tx, keys, { to: { userId: user.id }, code, kinds: ['reauthentication'] })
+    )
     return token?.sent_to === user.email
   }
 }

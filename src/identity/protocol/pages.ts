@@ -11,7 +11,10 @@ export function pageOf ({ page = '', per_page: size = '' }: { page?: string, per
   return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
 }
 
-/** `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the first `=`. */
+/**
+ * `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the
+ * first `=`.
+ */
 export function pageLinks (path: string, { number, size }: Page, total: number, filter?: string): string {
   const last = Math.max(1, Math.ceil(total / size))
   const same = filter ? `&filter=${encodeURIComponent(filter)}` : ''
@@ -22,6 +25,8 @@ export function pageLinks (path: string, { number, size }: Page, total: number, 
 function count (text: string, name: string, usual: number, largest: number): number {
   if (text === '') return usual
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value > largest) throw new AuthError('validation_failed', { message: `Bad Pagination Parameters: ${name}` })
+  if (!/^\d+$/.test(text) || value > largest) {
+    throw new AuthError('validation_failed', { message: `Bad Pagination Parameters: ${name}` })
+  }
   return value === 0 ? usual : value
 }

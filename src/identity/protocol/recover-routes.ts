@@ -19,9 +19,19 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
     method: 'POST',
     url: '/recover',
     config: { access: 'public' },
-    schema: { operationId: 'authRecover', tags, summary: 'Chiede di reimpostare la password', querystring: RedirectQuery, body: RecoverBody, response: { 200: Nothing } },
+    schema: {
+      operationId: 'authRecover',
+      tags,
+      summary: 'Chiede di reimpostare la password',
+      querystring: RedirectQuery,
+      body: RecoverBody,
+      response: { 200: Nothing }
+    },
     handler: async (request, reply) => {
-      const { body, query: { redirect_to } } = request
+      const {
+        body,
+        query: { redirect_to }
+      } = request
       flows.required()
       const email = addressOf(body)
       const way = flows.way(redirect_to, body)
@@ -37,9 +47,19 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
     method: 'POST',
     url: '/otp',
     config: { access: 'public' },
-    schema: { operationId: 'authOtp', tags, summary: 'Chiede un collegamento o un codice per accedere', querystring: RedirectQuery, body: OtpBody, response: { 200: Nothing } },
+    schema: {
+      operationId: 'authOtp',
+      tags,
+      summary: 'Chiede un collegamento o un codice per accedere',
+      querystring: RedirectQuery,
+      body: OtpBody,
+      response: { 200: Nothing }
+    },
     handler: async (request, reply) => {
-      const { body, query: { redirect_to } } = request
+      const {
+        body,
+        query: { redirect_to }
+      } = request
       flows.required()
       const email = addressOf(body)
       const user_metadata = storableMetadata(body.data ?? {})
@@ -58,12 +78,24 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
     method: 'POST',
     url: '/resend',
     config: { access: 'public' },
-    schema: { operationId: 'authResend', tags, summary: 'Chiede un’altra volta una conferma', querystring: RedirectQuery, body: ResendBody, response: { 200: Nothing } },
+    schema: {
+      operationId: 'authResend',
+      tags,
+      summary: 'Chiede un’altra volta una conferma',
+      querystring: RedirectQuery,
+      body: ResendBody,
+      response: { 200: Nothing }
+    },
     handler: async (request, reply) => {
-      const { body, query: { redirect_to } } = request
+      const {
+        body,
+        query: { redirect_to }
+      } = request
       flows.required()
       const { type } = body
-      if (type !== 'signup' && type !== 'email_change') throw new AuthError('validation_failed', { message: 'Missing one of these types: signup, email_change' })
+      if (type !== 'signup' && type !== 'email_change') {
+        throw new AuthError('validation_failed', { message: 'Missing one of these types: signup, email_change' })
+      }
       const email = addressOf(body)
       const way = flows.way(redirect_to, body)
       // The count is the one of the first mail.
@@ -85,11 +117,18 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
     // Whoever only looks is not written to.
     exposeHeadRoute: false,
     config: { access: 'user' },
-    schema: { operationId: 'authReauthenticate', tags, summary: 'Chiede un codice per cambiare la password', response: { 200: Nothing } },
+    schema: {
+      operationId: 'authReauthenticate',
+      tags,
+      summary: 'Chiede un codice per cambiare la password',
+      response: { 200: Nothing }
+    },
     handler: async (request, reply) => {
       flows.required()
       const user = await getUser(app.db, request.principal!.userId!)
-      await flows.alike(request, reply, 'reauthentication', user.email, (tx) => sendTo(tx, request, user, 'reauthentication', flows.way(undefined, {})))
+      await flows.alike(request, reply, 'reauthentication', user.email, (tx) =>
+        sendTo(tx, request, user, 'reauthentication', flows.way(undefined, {}))
+      )
       return {}
     }
   })

@@ -21,8 +21,8 @@ import verifyRoutes from './verify-routes.ts'
 export interface ProviderOptions { config: Config, keys: Keys, flows: MailFlows }
 
 /**
- * The embedded identity provider, in the protocol of Supabase Auth: its paths, bodies, errors and codes, so that the official
- * clients need not know the difference.
+ * The embedded identity provider, in the protocol of Supabase Auth: its paths, bodies, errors and codes, so that the
+ * official clients need not know the difference.
  */
 const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = async (app, { config, keys }) => {
   // Not the options as they came: they hold the prefix, too.
@@ -31,7 +31,9 @@ const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = asyn
   app.setErrorHandler(renderAuthError)
   acceptNoBody(app)
   app.addHook('onRoute', ({ schema }) => {
-    if (schema) schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }
+    if (schema) {
+      schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }
+    }
   })
   // Tokens and people are in these answers.
   app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
@@ -41,6 +43,8 @@ const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = asyn
   await app.register(userRoutes, options)
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
-  for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) await app.register(mailRoutes, options)
+  for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
+    await app.register(mailRoutes, options)
+  }
 }
 export default provider

@@ -30,9 +30,19 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     method: 'POST',
     url: '/signup',
     config: { access: 'public' },
-    schema: { operationId: 'authSignUp', tags, summary: 'Si registra', querystring: RedirectQuery, body: SignupBody, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'authSignUp',
+      tags,
+      summary: 'Si registra',
+      querystring: RedirectQuery,
+      body: SignupBody,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async (request, reply) => {
-      const { body, query: { redirect_to } } = request
+      const {
+        body,
+        query: { redirect_to }
+      } = request
       if (!body.email && !body.phone) throw new AuthError('anonymous_provider_disabled')
       if (!config.SIGNUP_ENABLED) throw new AuthError('signup_disabled')
       flows.required()
@@ -42,8 +52,11 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
       const user_metadata = storableMetadata(body.data ?? {})
       const way = flows.way(redirect_to, body)
 
-      const { password_hash: theirs = null } = await findUser(db, { email }) ?? {}
-      const [password_hash, isTheirs] = await Promise.all([passwords.hash(body.password), passwords.verify(theirs, body.password)])
+      const { password_hash: theirs = null } = (await findUser(db, { email })) ?? {}
+      const [password_hash, isTheirs] = await Promise.all([
+        passwords.hash(body.password),
+        passwords.verify(theirs, body.password)
+      ])
       const created = await flows.alike(request, reply, 'signup', email, async (tx) => {
         const known = await findUser(tx, { email })
         if (!known) return await signUp(tx, request, flows, { email, password_hash, user_metadata }, 'signup', way)
@@ -55,10 +68,17 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
   })
 
   /**
-   * Of an account that waits for its confirmation nobody knows who is right: a second password does away with the first one, and whoever
-   * opens the mail sets theirs. Otherwise a stranger who came first (or last) would have the password to somebody else's account.
+   * Of an account that waits for its confirmation nobody knows who is right: a second password does away with the first
+   * one, and whoever opens the mail sets theirs. Otherwise a stranger who came first (or last) would have the password
+   * to somebody else's account.
    */
-  async function signUpAgain (tx: Transaction, request: FastifyRequest, known: User, isTheirs: boolean, way: Way): Promise<void> {
+  async function signUpAgain (
+    tx: Transaction,
+    request: FastifyRequest,
+    known: User,
+    isTheirs: boolean,
+    way: Way
+  ): Promise<void> {
     if (known.email_confirmed_at !== null || isBanned(known.banned_until)) return
     if (isPending(known.app_metadata) && !isTheirs) await updateUser(tx, known.id, { password_hash: null })
     await flows.send(tx, known, 'signup', way)
@@ -67,7 +87,10 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
 }
 export default signupRoutes
 
-/** An account of somebody who came alone, and the mail that proves its address; undefined when another request was faster. */
+/**
+ * An account of somebody who came alone, and the mail that proves its address; undefined when another request was
+ * faster.
+ */
 export async function signUp (
   tx: Transaction, request: FastifyRequest, flows: MailFlows, newcomer: Newcomer, kind: 'signup' | 'magiclink', way: Way
 ): Promise<User | undefined> {
@@ -83,7 +106,10 @@ export async function signUp (
   }
 }
 
-/** The user that is answered, made from the request: it looks the same when there is a new account and when there is none. */
+/**
+ * The user that is answered, made from the request: it looks the same when there is a new account and when there is
+ * none.
+ */
 function looks ({ email, user_metadata }: Newcomer, created: User | undefined): AuthUser {
   const now = new Date()
   const id = created?.id ?? randomUUID()

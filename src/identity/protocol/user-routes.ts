@@ -34,22 +34,44 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
     method: 'PUT',
     url: '/user',
     config: { access: 'user' },
-    schema: { operationId: 'authUpdateUser', tags, summary: 'Cambia il proprio account', querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) } },
-    handler: async (request, reply) => presentUser(await change(request, reply, request.body, request.query.redirect_to))
+    schema: {
+      operationId: 'authUpdateUser',
+      tags,
+      summary: 'Cambia il proprio account',
+      querystring: RedirectQuery,
+      body: UserUpdate,
+      response: { 200: Ref(AuthUser) }
+    },
+    handler: async (request, reply) =>
+      presentUser(await change(request, reply, request.body, request.query.redirect_to))
   })
 
   app.route({
     method: 'POST',
     url: '/logout',
     config: { access: 'user' },
-    schema: { operationId: 'authLogout', tags, summary: 'Esce: da qui, da altrove o da ogni dispositivo', querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() } },
+    schema: {
+      operationId: 'authLogout',
+      tags,
+      summary: 'Esce: da qui, da altrove o da ogni dispositivo',
+      querystring: LogoutQuery,
+      body: EmptyBody,
+      response: { 204: Type.Null() }
+    },
     handler: async (request, reply) => {
       const scope = SCOPES.find((each) => each === (request.query.scope ?? 'global'))
-      if (scope === undefined) throw new AuthError('validation_failed', { message: 'scope must be global, local or others' })
+      if (scope === undefined) {
+        throw new AuthError('validation_failed', { message: 'scope must be global, local or others' })
+      }
       const { userId, sessionId } = request.principal!
       await db.transaction(async (tx) => {
         await endSessions(tx, userId!, scope, sessionId)
-        await app.audit.append(tx, { ...authorOf(request), action: 'uscita', object: `user:${userId}`, details: { scope } })
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'uscita',
+          object: `user:${userId}`,
+          details: { scope }
+        })
       })
       await settled()
       return await reply.code(204).send(null)
@@ -60,13 +82,24 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
     method: 'DELETE',
     url: '/user/identities/:identity_id',
     config: { access: 'user' },
-    schema: { operationId: 'authUnlinkIdentity', tags, summary: 'Scollega un’identità', params: IdentityParams, response: { 200: Nothing } },
+    schema: {
+      operationId: 'authUnlinkIdentity',
+      tags,
+      summary: 'Scollega un’identità',
+      params: IdentityParams,
+      response: { 200: Nothing }
+    },
     handler: async (request) => {
       const { principal, params } = request
       const identity_id = uuidOf(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
         await unlinkIdentity(tx, principal!.userId!, identity_id)
-        await app.audit.append(tx, { ...authorOf(request), action: 'identita_scollegata', object: `user:${principal!.userId}`, details: { identity_id } })
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'identita_scollegata',
+          object: `user:${principal!.userId}`,
+          details: { identity_id }
+        })
       })
       return {}
     }

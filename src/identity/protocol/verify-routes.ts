@@ -43,12 +43,25 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     method: 'POST',
     url: '/verify',
     config: { access: 'public' },
-    schema: { operationId: 'authVerify', tags, summary: 'Prova un indirizzo con il codice o il collegamento di una e-mail', body: VerifyBody, response: { 200: Verified } },
+    schema: {
+      operationId: 'authVerify',
+      tags,
+      summary: 'Prova un indirizzo con il codice o il collegamento di una e-mail',
+      body: VerifyBody,
+      response: { 200: Verified }
+    },
     handler: async (request, reply) => {
       const { type, token: code, token_hash: link, ...whose } = request.body
       await flows.proof(request, reply)
       const kinds = kindsOf(type)
-      if (link) return await answer(await prove((tx) => takeByLink(tx, keys, link, kinds), (tx, user, token) => signIn(tx, request, user, token)))
+      if (link) {
+        return await answer(
+          await prove(
+            (tx) => takeByLink(tx, keys, link, kinds),
+            (tx, user, token) => signIn(tx, request, user, token)
+          )
+        )
+      }
       if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
       const address = addressOf(whose)
       await flows.code(request, reply, address)
@@ -57,23 +70,34 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     }
   })
 
-  // Programs that look into mails follow links, too, and use them up, as with Supabase Auth: the way around is a page of the front end
-  // that calls `verifyOtp({ token_hash })` only when somebody presses a button. A HEAD, which they send as well, is not taken here.
+  // Programs that look into mails follow links, too, and use them up, as with Supabase Auth: the way around is a page
+  // of the front end that calls `verifyOtp({ token_hash })` only when somebody presses a button. A HEAD, which they
+  // send as well, is not taken here.
   app.route({
     method: 'GET',
     url: '/verify',
     exposeHeadRoute: false,
     config: { access: 'public' },
-    schema: { operationId: 'authVerifyLink', tags, summary: 'Il collegamento di una e-mail', querystring: VerifyQuery, response: { 303: Type.Null() } },
+    schema: {
+      operationId: 'authVerifyLink',
+      tags,
+      summary: 'Il collegamento di una e-mail',
+      querystring: VerifyQuery,
+      response: { 303: Type.Null() }
+    },
     handler: async (request, reply) => {
       const { type = '', token = '', token_hash: link = token, redirect_to } = request.query
       const target = new URL(safeRedirect(config, redirect_to))
       try {
         await flows.proof(request, reply)
         const kinds = kindsOf(type)
-        const outcome = await prove<SignedIn | { code: string }>((tx) => takeByLink(tx, keys, link, kinds), async (tx, user, token) => (
-          token.flow_state_id === null ? await signIn(tx, request, user, token) : { code: await grant(tx, request, user, token, token.flow_state_id) }
-        ))
+        const outcome = await prove<SignedIn | { code: string }>(
+          (tx) => takeByLink(tx, keys, link, kinds),
+          async (tx, user, token) =>
+            token.flow_state_id === null
+              ? await signIn(tx, request, user, token)
+              : { code: await grant(tx, request, user, token, token.flow_state_id) }
+        )
         await lead(target, outcome, type)
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
@@ -85,11 +109,17 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     }
   })
 
-  /** Takes a token, and goes on with who has proven it. What is refused is committed, too: a token is used up, a wrong code counted. */
-  async function prove<T> (take: Take, goOn: (tx: Transaction, user: User, token: TokenRow) => Promise<T>): Promise<T | 'half'> {
+  /**
+   * Takes a token, and goes on with who has proven it. What is refused is committed, too: a token is used up, a wrong
+   * code counted.
+   */
+  async function prove<T> (
+    take: Take,
+    goOn: (tx: Transaction, user: User, token: TokenRow) => Promise<T>
+  ): Promise<T | 'half'> {
     const outcome = await db.transaction(async (tx) => {
       const token = await take(tx)
-      const user = token && await proven(tx, keys, token)
+      const user = token && (await proven(tx, keys, token))
       if (!token || !user) return new AuthError('otp_expired')
       return user === 'half' || user instanceof AuthError ? user : await goOn(tx, user, token)
     })
@@ -102,12 +132,23 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     const session = await beginSession(tx, user, method, clientOf(request))
     const signedIn = await getUser(tx, user.id)
     await noteChange(tx, request, user, token)
-    await app.audit.append(tx, { ...authorOf(request, user), action: 'accesso', object: `session:${session.id}`, details: { method } })
+    await app.audit.append(tx, {
+      ...authorOf(request, user),
+      action: 'accesso',
+      object: `session:${session.id}`,
+      details: { method }
+    })
     return { user: signedIn, session }
   }
 
   /** The code with which the client that began (PKCE) gets the session. */
-  async function grant (tx: Transaction, request: FastifyRequest, user: User, token: TokenRow, flowId: string): Promise<string> {
+  async function grant (
+    tx: Transaction,
+    request: FastifyRequest,
+    user: User,
+    token: TokenRow,
+    flowId: string
+  ): Promise<string> {
     const code = await grantCode(tx, flowId, user.id)
     await noteChange(tx, request, user, token)
     return code
@@ -115,22 +156,42 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
 
   async function noteChange (tx: Transaction, request: FastifyRequest, user: User, { kind }: TokenRow): Promise<void> {
     if (!isChange(kind)) return
-    await app.audit.append(tx, { ...authorOf(request, user), action: 'utente_modificato', object: `user:${user.id}`, details: { fields: ['email'] } })
+    await app.audit.append(tx, {
+      ...authorOf(request, user),
+      action: 'utente_modificato',
+      object: `user:${user.id}`,
+      details: { fields: ['email'] }
+    })
   }
 
   async function answer (outcome: SignedIn | 'half') {
-    return outcome === 'half' ? { msg: HALF_WAY, code: '200' } : await sessionAnswer(signer, outcome.user, outcome.session)
+    return outcome === 'half'
+      ? { msg: HALF_WAY, code: '200' }
+      : await sessionAnswer(signer, outcome.user, outcome.session)
   }
 
-  /** Writes into an address what a browser brings there: the session in the fragment, which no server sees, or a code. */
+  /**
+   * Writes into an address what a browser brings there: the session in the fragment, which no server sees, or a code.
+   */
   async function lead (target: URL, outcome: SignedIn | { code: string } | 'half', type: string): Promise<void> {
     if (outcome === 'half') {
       target.hash = new URLSearchParams({ message: HALF_WAY }).toString()
     } else if ('code' in outcome) {
       target.searchParams.set('code', outcome.code)
     } else {
-      const { access_token, token_type, expires_in, expires_at, refresh_token } = await sessionAnswer(signer, outcome.user, outcome.session)
-      const tokens = { access_token, token_type, expires_in: String(expires_in), expires_at: String(expires_at), refresh_token, type }
+      const { access_token, token_type, expires_in, expires_at, refresh_token } = await sessionAnswer(
+        signer,
+        outcome.user,
+        outcome.session
+      )
+      const tokens = {
+        access_token,
+        token_type,
+        expires_in: String(expires_in),
+        expires_at: String(expires_at),
+        refresh_token,
+        type
+      }
       target.hash = new URLSearchParams(tokens).toString()
     }
   }
@@ -153,7 +214,10 @@ async function proven (tx: Transaction, keys: Keys, token: TokenRow): Promise<Us
   if (!user || token.sent_to !== user.email) return undefined
   if (user.email_confirmed_at !== null) return user
   // Only the mail that follows upon a password proves, with the address, that the password is the same person's.
-  return await updateUser(tx, user.id, { email_confirmed_at: new Date(), ...(token.kind === 'signup' ? {} : { password_hash: null }) })
+  return await updateUser(tx, user.id, {
+    email_confirmed_at: new Date(),
+    ...(token.kind === 'signup' ? {} : { password_hash: null })
+  })
 }
 
 /** @throws AuthError validation_failed */

@@ -17,23 +17,44 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     // A HEAD would make a key that nobody is shown.
     exposeHeadRoute: false,
     config: { access: 'user', scope: 'scrittura' },
-    schema: { operationId: 'mintChiave', tags, summary: 'Una nuova chiave API di chi chiama, mostrata solo ora', querystring: MintQuery, response: { 200: MintedKey } },
-    handler: async (request) => await app.db.transaction(async (tx) => {
-      const minted = await mintKey(tx, apiKeys, request.principal!.userId!, request.query)
-      await app.audit.append(tx, { ...authorOf(request), action: 'chiave_creata', object: `key:${minted.id}`, details: { expires_at: minted.expires_at } })
-      return minted
-    })
+    schema: {
+      operationId: 'mintChiave',
+      tags,
+      summary: 'Una nuova chiave API di chi chiama, mostrata solo ora',
+      querystring: MintQuery,
+      response: { 200: MintedKey }
+    },
+    handler: async (request) =>
+      await app.db.transaction(async (tx) => {
+        const minted = await mintKey(tx, apiKeys, request.principal!.userId!, request.query)
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'chiave_creata',
+          object: `key:${minted.id}`,
+          details: { expires_at: minted.expires_at }
+        })
+        return minted
+      })
   })
 
   app.route({
     method: 'GET',
     url: '/api/v1/keys',
     config: { access: 'auth' },
-    schema: { operationId: 'listChiavi', tags, summary: 'Le chiavi API di chi chiama, o di tutti', querystring: KeyQuery, response: { 200: ApiKeyList } },
+    schema: {
+      operationId: 'listChiavi',
+      tags,
+      summary: 'Le chiavi API di chi chiama, o di tutti',
+      querystring: KeyQuery,
+      response: { 200: ApiKeyList }
+    },
     handler: async (request) => {
-      const { principal, query: { tutte } } = request
+      const {
+        principal,
+        query: { tutte }
+      } = request
       if (tutte) {
-        if (!await authenticator.isAdmin(principal!, request)) throw new NonAutorizzato()
+        if (!(await authenticator.isAdmin(principal!, request))) throw new NonAutorizzato()
         return { data: await listKeys(app.db) }
       }
       return { data: principal!.userId === undefined ? [] : await listKeys(app.db, principal!.userId) }
@@ -45,16 +66,27 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/v1/keys/:id',
     // Any key may give itself up; for another one it must be good for writing.
     config: { access: 'auth', scope: 'lettura' },
-    schema: { operationId: 'revokeChiave', tags, summary: 'Revoca una chiave API', params: KeyParams, response: { 200: KeyRevokedAnswer } },
+    schema: {
+      operationId: 'revokeChiave',
+      tags,
+      summary: 'Revoca una chiave API',
+      params: KeyParams,
+      response: { 200: KeyRevokedAnswer }
+    },
     handler: async (request) => {
-      const { principal, params: { id } } = request
+      const {
+        principal,
+        params: { id }
+      } = request
       const { keyId, scopes } = principal!
-      if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) throw new AmbitoInsufficiente('scrittura')
+      if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) {
+        throw new AmbitoInsufficiente('scrittura')
+      }
       // Somebody else's key is answered like one that is not there.
-      const whose = await authenticator.isAdmin(principal!, request) ? undefined : principal!.userId ?? ''
+      const whose = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
       if (whose === '') throw new ChiaveNonTrovata()
       await app.db.transaction(async (tx) => {
-        if (!await revokeKey(tx, id, whose)) throw new ChiaveNonTrovata()
+        if (!(await revokeKey(tx, id, whose))) throw new ChiaveNonTrovata()
         await app.audit.append(tx, { ...authorOf(request), action: 'chiave_revocata', object: `key:${id}` })
       })
       await settled()

@@ -16,20 +16,36 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/sessions',
     config: { access: 'auth' },
-    schema: { operationId: 'listSessioni', tags, summary: 'Le sessioni attive di chi chiama, su tutti i dispositivi', response: { 200: SessionList } },
-    handler: async ({ principal }) => isPerson(principal!) ? await directory.sessions(principal) : []
+    schema: {
+      operationId: 'listSessioni',
+      tags,
+      summary: 'Le sessioni attive di chi chiama, su tutti i dispositivi',
+      response: { 200: SessionList }
+    },
+    handler: async ({ principal }) => (isPerson(principal!) ? await directory.sessions(principal) : [])
   })
 
   app.route({
     method: 'POST',
     url: '/api/sessions/revoke-all',
     config: { access: 'auth' },
-    schema: { operationId: 'revokeSessioni', tags, summary: 'Chiude tutte le sessioni di chi chiama', body: NoBody, response: { 200: RevokeAnswer } },
+    schema: {
+      operationId: 'revokeSessioni',
+      tags,
+      summary: 'Chiude tutte le sessioni di chi chiama',
+      body: NoBody,
+      response: { 200: RevokeAnswer }
+    },
     handler: async (request) => {
       const { principal } = request
       const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal) : 0
       await settled()
-      return { success: true, message: revoked === 1 ? '1 sessione chiusa' : `${revoked} sessioni chiuse`, revoked, status: 200 }
+      return {
+        success: true,
+        message: revoked === 1 ? '1 sessione chiusa' : `${revoked} sessioni chiuse`,
+        revoked,
+        status: 200
+      }
     }
   })
 
@@ -37,9 +53,18 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     method: 'POST',
     url: '/api/auth/unlink',
     config: { access: 'auth' },
-    schema: { operationId: 'unlinkProvider', tags, summary: 'Scollega un provider dall’account di chi chiama', body: UnlinkBody, response: { 200: UnlinkAnswer } },
+    schema: {
+      operationId: 'unlinkProvider',
+      tags,
+      summary: 'Scollega un provider dall’account di chi chiama',
+      body: UnlinkBody,
+      response: { 200: UnlinkAnswer }
+    },
     handler: async (request) => {
-      const { principal, body: { provider } } = request
+      const {
+        principal,
+        body: { provider }
+      } = request
       if (!isPerson(principal!)) throw new ServeUnaPersona()
       await directory.unlink(request, principal, provider)
       return { success: true, message: `Provider ${provider} scollegato`, status: 200 }

@@ -15,7 +15,12 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/config',
     config: { access: 'public' },
-    schema: { operationId: 'getConfig', tags, summary: 'URL e chiave anonima del provider di identità', response: { 200: Entrance } },
+    schema: {
+      operationId: 'getConfig',
+      tags,
+      summary: 'URL e chiave anonima del provider di identità',
+      response: { 200: Entrance }
+    },
     handler: async () => directory.entrance
   })
 
@@ -23,7 +28,13 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     method: 'POST',
     url: '/api/operators',
     config: { access: 'admin' },
-    schema: { operationId: 'createOperatore', tags, summary: 'Crea un operatore', body: OperatorBody, response: { 200: Ref(AuthUser) } },
+    schema: {
+      operationId: 'createOperatore',
+      tags,
+      summary: 'Crea un operatore',
+      body: OperatorBody,
+      response: { 200: Ref(AuthUser) }
+    },
     handler: async (request) => await directory.createOperator(request.body, authorOf(request))
   })
 
@@ -31,8 +42,14 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/operators',
     config: { access: 'admin' },
-    schema: { operationId: 'listOperatori', tags, summary: 'Gli amministratori e gli operatori', response: { 200: OperatorList } },
-    handler: async () => (await directory.users()).filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator')
+    schema: {
+      operationId: 'listOperatori',
+      tags,
+      summary: 'Gli amministratori e gli operatori',
+      response: { 200: OperatorList }
+    },
+    handler: async () =>
+      (await directory.users()).filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator')
   })
 
   app.route({
@@ -40,7 +57,13 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/users',
     config: { access: 'admin' },
     schema: { operationId: 'listUtenti', tags, summary: 'Tutti gli utenti', response: { 200: UserList } },
-    handler: async () => (await directory.users()).map(({ id, email, user_metadata, created_at }) => ({ id, email, user_metadata, created_at }))
+    handler: async () =>
+      (await directory.users()).map(({ id, email, user_metadata, created_at }) => ({
+        id,
+        email,
+        user_metadata,
+        created_at
+      }))
   })
 }
 export default people

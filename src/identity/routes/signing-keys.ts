@@ -22,7 +22,12 @@ const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { immediate = false } = request.body
       const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
-        await app.audit.append(tx, { ...authorOf(request), action: 'chiave_di_firma_ruotata', object: `signing_key:${kid}`, details: { immediate } })
+        await app.audit.append(tx, {
+          ...authorOf(request),
+          action: 'chiave_di_firma_ruotata',
+          object: `signing_key:${kid}`,
+          details: { immediate }
+        })
       })
       await settled()
       const message = immediate

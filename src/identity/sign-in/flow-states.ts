@@ -20,16 +20,23 @@ export interface Challenge { code_challenge?: string | null, code_challenge_meth
 export function challengeOf ({ code_challenge: challenge, code_challenge_method: method }: Challenge) {
   if (!challenge && !method) return { code_challenge: null, code_challenge_method: null }
   const kind = (method ?? '').toLowerCase()
-  if (!challenge || !METHODS.includes(kind)) throw new AuthError('validation_failed', { message: 'PKCE flow requires code_challenge_method and code_challenge' })
-  if (!VERIFIER.test(challenge)) throw new AuthError('validation_failed', { message: 'code challenge has to be between 43 and 128 characters long' })
+  if (!challenge || !METHODS.includes(kind)) {
+    throw new AuthError('validation_failed', { message: 'PKCE flow requires code_challenge_method and code_challenge' })
+  }
+  if (!VERIFIER.test(challenge)) {
+    throw new AuthError('validation_failed', { message: 'code challenge has to be between 43 and 128 characters long' })
+  }
   return { code_challenge: challenge, code_challenge_method: kind }
 }
 
 /**
- * Where a browser may be led: to this service, or to one of the front ends that it knows. Anything else leads home. What is
- * answered is the address as it was understood, not as it was spelled: browsers may read a spelling otherwise.
+ * Where a browser may be led: to this service, or to one of the front ends that it knows. Anything else leads home.
+ * What is answered is the address as it was understood, not as it was spelled: browsers may read a spelling otherwise.
  */
-export function safeRedirect ({ PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>, asked: string | undefined): string {
+export function safeRedirect (
+  { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
+  asked: string | undefined
+): string {
   const home = CORS_ORIGINS[0] ?? PUBLIC_URL!
   if (!asked || !URL.canParse(asked)) return home
   const { protocol, origin, pathname, username, password, href } = new URL(asked)
@@ -49,7 +56,10 @@ export async function beginFlow (db: Executor, start: typeof flow_states.$inferI
 /** The way through a provider that comes back with this state: once, whatever comes of it. */
 export async function takeFlow (db: Executor, state: string): Promise<FlowState | undefined> {
   if (!UUID.test(state)) return undefined
-  const [flow] = await db.delete(flow_states).where(and(eq(flow_states.id, state), isNotNull(flow_states.provider_secrets))).returning()
+  const [flow] = await db
+    .delete(flow_states)
+    .where(and(eq(flow_states.id, state), isNotNull(flow_states.provider_secrets)))
+    .returning()
   return flow
 }
 
@@ -59,18 +69,33 @@ export function isOver (since: Date): boolean {
 }
 
 /** The person has proven who they are: the code that their client exchanges for a session, once and soon. */
-export async function grantCode (tx: Executor, id: string, user_id: string, provider_tokens: Buffer | null = null): Promise<string> {
+export async function grantCode (
+  tx: Executor,
+  id: string,
+  user_id: string,
+  provider_tokens: Buffer | null = null
+): Promise<string> {
   const code = randomBytes(32).toString('base64url')
-  await tx.update(flow_states).set({ auth_code: digest(code), user_id, provider_tokens, authenticated_at: new Date() }).where(eq(flow_states.id, id))
+  await tx
+    .update(flow_states)
+    .set({ auth_code: digest(code), user_id, provider_tokens, authenticated_at: new Date() })
+    .where(eq(flow_states.id, id))
   return code
 }
 
 /**
- * Takes a code, which is good once whatever comes of it, and checks that whoever exchanges it is who began. An error is returned,
- * not thrown, so that the transaction commits: flow_state_not_found, flow_state_expired, bad_code_verifier.
+ * Takes a code, which is good once whatever comes of it, and checks that whoever exchanges it is who began. An error is
+ * returned, not thrown, so that the transaction commits: flow_state_not_found, flow_state_expired, bad_code_verifier.
  */
-export async function exchangeCode (tx: Transaction, code: string, verifier: string): Promise<FlowState & { user_id: string } | AuthError> {
-  const [state] = await tx.delete(flow_states).where(eq(flow_states.auth_code, digest(code))).returning()
+export async function exchangeCode (
+  tx: Transaction,
+  code: string,
+  verifier: string
+): Promise<(FlowState & { user_id: string }) | AuthError> {
+  const [state] = await tx
+    .delete(flow_states)
+    .where(eq(flow_states.auth_code, digest(code)))
+    .returning()
   if (!state || state.user_id === null || state.authenticated_at === null) return new AuthError('flow_state_not_found')
   if (isOver(state.authenticated_at)) return new AuthError('flow_state_expired')
   return fits(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
@@ -81,7 +106,9 @@ export async function forgetOldFlows (db: Executor): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`
   const neverCameBack = and(isNotNull(provider_secrets), lt(created_at, short))
-  await db.delete(flow_states).where(or(neverCameBack, lt(authenticated_at, short), lt(created_at, sql`now() - interval '2 days'`)))
+  await db
+    .delete(flow_states)
+    .where(or(neverCameBack, lt(authenticated_at, short), lt(created_at, sql`now() - interval '2 days'`)))
 }
 
 function fits ({ code_challenge: challenge, code_challenge_method: method }: FlowState, verifier: string): boolean {

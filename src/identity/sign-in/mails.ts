@@ -19,7 +19,8 @@ const WORDINGS = {
     why: 'Con questo indirizzo è stata chiesta la registrazione a Locanda.',
     email: 'Account',
     link: 'Per confermare la registrazione apri questo collegamento:',
-    otherwise: 'Se non hai chiesto tu la registrazione, ignora questo messaggio: senza conferma l’account non si attiva.'
+    otherwise:
+      'Se non hai chiesto tu la registrazione, ignora questo messaggio: senza conferma l’account non si attiva.'
   },
   recovery: {
     subject: 'Reimposta la password di Locanda',
@@ -40,14 +41,16 @@ const WORDINGS = {
     why: 'Hai ricevuto un invito a usare Locanda.',
     email: 'Account',
     link: 'Per accettare l’invito apri questo collegamento:',
-    otherwise: 'Se non hai chiesto tu di entrare e non conosci chi ti invita, ignora questo messaggio: senza conferma l’account non si attiva.'
+    otherwise:
+      'Se non hai chiesto tu di entrare e non conosci chi ti invita, ignora questo messaggio: senza conferma l’account non si attiva.'
   },
   email_change: {
     subject: 'Conferma il nuovo indirizzo e-mail',
     why: 'È stato chiesto di cambiare l’indirizzo e-mail di un account di Locanda.',
     email: 'Nuovo indirizzo',
     link: 'Per confermare il cambio apri questo collegamento:',
-    otherwise: 'Se non hai chiesto tu il cambio, ignora questo messaggio: senza conferma l’indirizzo resta quello di prima.'
+    otherwise:
+      'Se non hai chiesto tu il cambio, ignora questo messaggio: senza conferma l’indirizzo resta quello di prima.'
   },
   reauthentication: {
     subject: 'Il codice di verifica di Locanda',
@@ -68,19 +71,31 @@ type Part = string | { link: string } | { code: string }
  * @param email the account's address, for `email_change` the new one
  * @throws TypeError where the link is missing or is no http(s) URL
  */
-export function composeMail (kind: MailKind, { link, code, email }: { link?: string, code: string, email?: string }): Omit<Mail, 'to'> {
+export function composeMail (
+  kind: MailKind,
+  { link, code, email }: { link?: string; code: string; email?: string }
+): Omit<Mail, 'to'> {
   const wording: Wording = WORDINGS[kind]
   const parts: Part[] = [wording.why]
   // A line end in an address would let it go on as words of ours.
   if (email !== undefined) parts.push(`${wording.email}: ${email.replace(/[\p{C}\p{Z}]+/gu, ' ')}`)
-  if (wording.link === undefined) parts.push('Inserisci questo codice:', { code }, 'Il codice vale 24 ore e una volta sola.')
-  else parts.push(wording.link, { link: httpUrl(link) }, 'Oppure inserisci questo codice:', { code }, 'Il collegamento e il codice valgono 24 ore e una volta sola.')
+  if (wording.link === undefined) { parts.push('Inserisci questo codice:', { code }, 'Il codice vale 24 ore e una volta sola.') } else {
+    parts.push(
+      wording.link,
+      { link: httpUrl(link) },
+      'Oppure inserisci questo codice:',
+      { code },
+      'Il collegamento e il codice valgono 24 ore e una volta sola.'
+    )
+  }
   parts.push(wording.otherwise)
   return { subject: wording.subject, text: asText(parts), html: asHtml(wording.subject, parts) }
 }
 
 function asText (parts: readonly Part[]): string {
-  return parts.map((part) => typeof part === 'string' ? part : 'link' in part ? part.link : part.code).join('\n\n') + '\n'
+  return (
+    parts.map((part) => (typeof part === 'string' ? part : 'link' in part ? part.link : part.code)).join('\n\n') + '\n'
+  )
 }
 
 function asHtml (title: string, parts: readonly Part[]): string {
@@ -90,10 +105,18 @@ function asHtml (title: string, parts: readonly Part[]): string {
 
 function inline (part: Part): string {
   if (typeof part === 'string') return escape(part)
-  return 'link' in part ? `<a href="${escape(part.link)}">${escape(part.link)}</a>` : `<strong>${escape(part.code)}</strong>`
+  return 'link' in part
+    ? `<a href="${escape(part.link)}">${escape(part.link)}</a>`
+    : `<strong>${escape(part.code)}</strong>`
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;'
+}
 
 function escape (text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)

@@ -5,11 +5,18 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 
 /**
- * What a mail proves. A change of address takes two of them; `email_change_half` is what is left of the first one that was proven,
- * with secrets that nobody knows.
+ * What a mail proves. A change of address takes two of them; `email_change_half` is what is left of the first one that
+ * was proven, with secrets that nobody knows.
  */
 export type TokenKind =
-  'signup' | 'recovery' | 'magiclink' | 'invite' | 'email_change_current' | 'email_change_new' | 'email_change_half' | 'reauthentication'
+  | 'signup'
+  | 'recovery'
+  | 'magiclink'
+  | 'invite'
+  | 'email_change_current'
+  | 'email_change_new'
+  | 'email_change_half'
+  | 'reauthentication'
 
 /** What goes by mail. Either of the two is enough, and both are gone once one was used. */
 export interface Secrets {
@@ -22,7 +29,10 @@ export interface Secrets {
 export type TokenRow = typeof t.$inferSelect & { kind: TokenKind }
 
 const CODES = 1_000_000
-/** A code of which so many wrong ones were tried is dead; the link goes on, so that nobody can be kept from it by guessing. */
+/**
+ * A code of which so many wrong ones were tried is dead; the link goes on, so that nobody can be kept from it by
+ * guessing.
+ */
 const MAX_ATTEMPTS = 5
 /** How many may wait for one address: several people may ask for the same new one. */
 const CANDIDATES = 5
@@ -45,31 +55,60 @@ export async function issueToken (
     created_at: sql`now()`,
     expires_at: LIFETIME
   }
-  await tx.insert(t).values({ user_id, kind, ...values }).onConflictDoUpdate({ target: [t.user_id, t.kind], set: values })
+  await tx
+    .insert(t)
+    .values({ user_id, kind, ...values })
+    .onConflictDoUpdate({ target: [t.user_id, t.kind], set: values })
   return { code, link }
 }
 
 /** Takes the token of a link: it is good once. One of another kind stays as it is. */
-export async function takeByLink (tx: Transaction, keys: Keys, link: string, kinds: readonly TokenKind[]): Promise<TokenRow | undefined> {
-  const [row] = await tx.delete(t).where(and(eq(t.link_fingerprint, linkFingerprint(keys, link)), inArray(t.kind, kinds), alive)).returning()
+export async function takeByLink (
+  tx: Transaction,
+  keys: Keys,
+  link: string,
+  kinds: readonly TokenKind[]
+): Promise<TokenRow | undefined> {
+  const [row] = await tx
+    .delete(t)
+    .where(and(eq(t.link_fingerprint, linkFingerprint(keys, link)), inArray(t.kind, kinds), alive))
+    .returning()
   return row && typed(row)
 }
 
 /**
- * Takes the token of a code that went to an address, or to a person: it is good once. A wrong code counts against every token that
- * it was tried on, so the caller's transaction must be committed either way.
+ * Takes the token of a code that went to an address, or to a person: it is good once. A wrong code counts against every
+ * token that it was tried on, so the caller's transaction must be committed either way.
  */
 export async function takeByCode (
-  tx: Transaction, keys: Keys, { to, code, kinds }: { to: { address: string } | { userId: string }, code: string, kinds: readonly TokenKind[] }
+  tx: Transaction,
+  keys: Keys,
+  { to, code, kinds }: { to: { address: string } | { userId: string }; code: string; kinds: readonly TokenKind[] }
 ): Promise<TokenRow | undefined> {
   const whose = 'address' in to ? eq(t.sent_to, to.address) : eq(t.user_id, to.userId)
   // The lock lets one of many guesses at once be counted after the other.
-  const rows = await tx.select().from(t).where(and(whose, inArray(t.kind, kinds), alive, lt(t.attempts, MAX_ATTEMPTS)))
-    .orderBy(desc(t.created_at), t.id).limit(CANDIDATES).for('update')
-  const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) => timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, code))
+  const rows = await tx
+    .select()
+    .from(t)
+    .where(and(whose, inArray(t.kind, kinds), alive, lt(t.attempts, MAX_ATTEMPTS)))
+    .orderBy(desc(t.created_at), t.id)
+    .limit(CANDIDATES)
+    .for('update')
+  const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) =>
+    timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, code))
   const found = rows.map(typed).find(isRight)
   if (found) await tx.delete(t).where(eq(t.id, found.id))
-  else await tx.update(t).set({ attempts: sql`${t.attempts} + 1` }).where(inArray(t.id, rows.map(({ id }) => id)))
+  else {
+    await tx
+      .update(t)
+      .set({ attempts: sql`${t.attempts} + 1` })
+      .where(
+        inArray(
+          t.id,
+          rows.map(({ id }) => id)
+        )
+      )
+  }
   return found
 }
 

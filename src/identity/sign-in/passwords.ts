@@ -6,15 +6,15 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 import { COMMON_PASSWORDS } from './common-passwords.ts'
 
 /**
- * Passwords are compared in Unicode's composed form (NFC), so that `è` typed on any keyboard is one character. Not NFKC: it would
- * make one password of visibly different ones (`①` and `1`).
+ * Passwords are compared in Unicode's composed form (NFC), so that `è` typed on any keyboard is one character. Not
+ * NFKC: it would make one password of visibly different ones (`①` and `1`).
  */
 export interface Passwords {
   /** An argon2id hash in PHC format. @throws ServizioOccupato when too many are being computed */
   hash (password: string): Promise<string>
   /**
-   * Whether the password is the one of the hash. Null (nobody of that name, or an account without password) and what is not a known
-   * hash are false after the same work. @throws ServizioOccupato, and nothing else
+   * Whether the password is the one of the hash. Null (nobody of that name, or an account without password) and what is
+   * not a known hash are false after the same work. @throws ServizioOccupato, and nothing else
    */
   verify (hash: string | null, password: string): Promise<boolean>
 }
@@ -59,7 +59,10 @@ const BCRYPT_BYTES = 72
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
 /** Hashes and verifies passwords, a bounded number at once: one core stays free for everything else. */
-export function createPasswords ({ atOnce = Math.max(1, availableParallelism() - 1), waiting = 20 }: PasswordLimits = {}): Passwords {
+export function createPasswords ({
+  atOnce = Math.max(1, availableParallelism() - 1),
+  waiting = 20
+}: PasswordLimits = {}): Passwords {
   const inTurn = takeTurns(atOnce, waiting)
   const nobodys = hashOfNobody()
 
@@ -76,13 +79,20 @@ export function createPasswords ({ atOnce = Math.max(1, availableParallelism() -
   }
 }
 
-/** Whether a hash can be verified here, at a bearable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a cost of at most 12. */
+/**
+ * Whether a hash can be verified here, at a bearable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a
+ * cost of at most 12.
+ */
 export function isKnownHash (text: string): boolean {
   if (BCRYPT.test(text)) return true
   const parameters = argon2Parameters(text)
-  return parameters !== undefined &&
-    parameters.memoryCost <= DEAREST.memoryCost && parameters.timeCost <= DEAREST.timeCost && parameters.parallelism <= DEAREST.parallelism &&
+  return (
+    parameters !== undefined &&
+    parameters.memoryCost <= DEAREST.memoryCost &&
+    parameters.timeCost <= DEAREST.timeCost &&
+    parameters.parallelism <= DEAREST.parallelism &&
     parameters.outputLen >= SHORTEST_OUTPUT_BYTES
+  )
 }
 
 /** Whether a hash should be replaced by one of ours when its password is next known. */
@@ -94,8 +104,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * What speaks against a password, in the words of Supabase Auth: fewer than 8 or more than 128 characters, characters that cannot be
- * typed alike everywhere, or known to everybody (in any case of its letters, and the account's own address and its first part).
+ * What speaks against a password, in the words of Supabase Auth: fewer than 8 or more than 128 characters, characters
+ * that cannot be typed alike everywhere, or known to everybody (in any case of its letters, and the account's own
+ * address and its first part).
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')
@@ -105,7 +116,10 @@ export function passwordProblems (password: string, email?: string): PasswordPro
   const problems: [PasswordProblem, boolean][] = [
     ['length', length < MIN_LENGTH || length > MAX_LENGTH],
     ['characters', UNTYPABLE.test(text)],
-    ['pwned', COMMON_PASSWORDS.has(folded) || folded === address || folded === address?.slice(0, address.lastIndexOf('@'))]
+    [
+      'pwned',
+      COMMON_PASSWORDS.has(folded) || folded === address || folded === address?.slice(0, address.lastIndexOf('@'))
+    ]
   ]
   return problems.filter(([, found]) => found).map(([problem]) => problem)
 }
@@ -135,7 +149,9 @@ export function takeTurns (atOnce: number, waiting: number): <T> (task: () => Pr
 
 /** A hash like ours that no password has: verifying against it costs the same. */
 function hashOfNobody (): string {
-  const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) => randomBytes(bytes).toString('base64').replaceAll('=', ''))
+  const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) =>
+    randomBytes(bytes).toString('base64').replaceAll('=', '')
+  )
   return `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${salt}$${output}`
 }
 

@@ -2,7 +2,10 @@ import { createSigner } from 'fast-jwt'
 import type { AuthenticationMethod, Metadata } from '#drizzle/tables/index.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from './signing-keys.ts'
 
-/** Who an access token is for (RFC 7519 `aud`), and the role of every person in it: rights are looked up, never read from a token. */
+/**
+ * Who an access token is for (RFC 7519 `aud`), and the role of every person in it: rights are looked up, never read
+ * from a token.
+ */
 export const AUDIENCE = 'authenticated'
 
 /** What goes into a token: a person and one of their sessions. */
@@ -17,15 +20,35 @@ export interface TokenSubject {
 
 export interface AccessToken { token: string, expiresIn: number, expiresAt: number }
 
-/** Signs access tokens with the claims of Supabase Auth (`internal/tokens/service.go`). Times are seconds since the epoch. */
-export async function signAccessToken (signingKeys: SigningKeys, issuer: string, subject: TokenSubject): Promise<AccessToken> {
+/**
+ * Signs access tokens with the claims of Supabase Auth (`internal/tokens/service.go`). Times are seconds since the
+ * epoch.
+ */
+export async function signAccessToken (
+  signingKeys: SigningKeys,
+  issuer: string,
+  subject: TokenSubject
+): Promise<AccessToken> {
   const { kid, privatePem } = await signingKeys.current()
   const { userId: sub, sessionId: session_id, email, app_metadata, user_metadata, amr } = subject
   const iat = Math.floor(Date.now() / 1000)
   const exp = iat + ACCESS_TOKEN_SECONDS
   const sign = createSigner({ key: privatePem, algorithm: 'ES256', kid })
   const token = sign({
-    iss: issuer, sub, aud: AUDIENCE, exp, iat, email, phone: '', app_metadata, user_metadata, role: AUDIENCE, aal: 'aal1', amr, session_id, is_anonymous: false
+    iss: issuer,
+    sub,
+    aud: AUDIENCE,
+    exp,
+    iat,
+    email,
+    phone: '',
+    app_metadata,
+    user_metadata,
+    role: AUDIENCE,
+    aal: 'aal1',
+    amr,
+    session_id,
+    is_anonymous: false
   })
   return { token, expiresIn: ACCESS_TOKEN_SECONDS, expiresAt: exp }
 }

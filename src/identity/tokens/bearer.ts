@@ -35,15 +35,24 @@ const REMEMBERED_TOKENS = 5000
 /** How far another clock may be ahead. */
 const AHEAD_MS = 60_000
 
-/** Who bears a token. Tokens are remembered by SHA-256: a signature costs more to check than everything else of a small request. */
-export function bearerAuthenticator<V extends Verified> ({ verify, isLive, standing }: Judge<V>): Authenticator['bearer'] {
+/**
+ * Who bears a token. Tokens are remembered by SHA-256: a signature costs more to check than everything else of a small
+ * request.
+ */
+export function bearerAuthenticator<V extends Verified> ({
+  verify,
+  isLive,
+  standing
+}: Judge<V>): Authenticator['bearer'] {
   const verified = new LRUCache<string, V>({ max: REMEMBERED_TOKENS })
 
   return function bearer (token, request) {
     if (token.length > LONGEST_TOKEN) return 'bad_jwt'
     const digest = hash('sha256', token, 'base64')
     const known = verified.get(digest)
-    if (known === undefined || known.expiresAt <= Date.now() || !isLive(known)) return firstSight(digest, token, request)
+    if (known === undefined || known.expiresAt <= Date.now() || !isLive(known)) {
+      return firstSight(digest, token, request)
+    }
     const found = standing(known, request, token)
     return found instanceof Promise ? found.then((standing) => person(known, standing)) : person(known, found)
   }
@@ -64,7 +73,12 @@ function person ({ userId, sessionId }: Verified, standing: Standing | Refusal):
   return owner === userId ? { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending } : 'bad_jwt'
 }
 
-export interface Signature { key: string | Buffer, algorithm: 'ES256' | 'RS256' | 'HS256', issuer: string, maxAgeSeconds: number }
+export interface Signature {
+  key: string | Buffer
+  algorithm: 'ES256' | 'RS256' | 'HS256'
+  issuer: string
+  maxAgeSeconds: number
+}
 
 /** A person's token: who, which session, and all its claims. Undefined for one that does not hold. */
 export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issuer, maxAgeSeconds }: Signature) {
@@ -78,18 +92,34 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
     maxAge: maxAgeSeconds
   })
   const { sub: userId, session_id: sessionId, role, iat, exp } = claims ?? {}
-  if (claims === undefined || role !== AUDIENCE || !isUuid(userId) || !isUuid(sessionId) || typeof iat !== 'number' || typeof exp !== 'number') return undefined
+  if (
+    claims === undefined ||
+    role !== AUDIENCE ||
+    !isUuid(userId) ||
+    !isUuid(sessionId) ||
+    typeof iat !== 'number' ||
+    typeof exp !== 'number'
+  ) { return undefined }
   const issuedAt = iat * 1000
   // A time of issue to come would make the greatest age meaningless.
   if (issuedAt > Date.now() + AHEAD_MS) return undefined
   return { userId, sessionId, expiresAt: Math.min(exp * 1000, issuedAt + maxAgeSeconds * 1000), claims }
 }
 
-/** A token without a person: the service's, or the public key, which is nobody. Issuers are those whose secret it is. */
+/**
+ * A token without a person: the service's, or the public key, which is nobody. Issuers are those whose secret it is.
+ */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {
-  const claims = claimsOf(jwt, token, { key, algorithms: ['HS256'], allowedIss: issuers, requiredClaims: ['iss', 'role', 'exp'] })
+  const claims = claimsOf(jwt, token, {
+    key,
+    algorithms: ['HS256'],
+    allowedIss: issuers,
+    requiredClaims: ['iss', 'role', 'exp']
+  })
   if (claims === undefined) return 'bad_jwt'
-  return typeof claims.role === 'string' && SERVICE_ROLES.has(claims.role) && claims.sub === undefined ? SERVICE : 'no_authorization'
+  return typeof claims.role === 'string' && SERVICE_ROLES.has(claims.role) && claims.sub === undefined
+    ? SERVICE
+    : 'no_authorization'
 }
 
 /** The header of a token, nothing of which is to be believed yet. */

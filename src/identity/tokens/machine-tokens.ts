@@ -2,7 +2,9 @@ import { createSigner } from 'fast-jwt'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** Roles of tokens that no person stands behind: the public key of the front end, and the key that may do everything. */
+/**
+ * Roles of tokens that no person stands behind: the public key of the front end, and the key that may do everything.
+ */
 export type MachineRole = 'anon' | 'service_role'
 
 /** Fixed, so that the keys of an installation are always the same text: 2026-01-01 and ten years later. */

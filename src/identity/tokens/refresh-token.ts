@@ -27,7 +27,9 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** @throws RangeError when the session id is not a UUID or the counter out of bounds */
 export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: RefreshToken): string {
   if (!UUID.test(sessionId)) throw new RangeError('The session id is not a UUID')
-  if (!Number.isInteger(counter) || counter < 0 || counter > MAX_COUNTER) throw new RangeError('The counter is out of bounds')
+  if (!Number.isInteger(counter) || counter < 0 || counter > MAX_COUNTER) {
+    throw new RangeError('The counter is out of bounds')
+  }
   const body = Buffer.concat([Buffer.of(VERSION), Buffer.from(sessionId.replaceAll('-', ''), 'hex'), uvarint(counter)])
   const signed = Buffer.concat([body, mac(secret, body)])
   return Buffer.concat([signed, checksum(signed)]).toString('base64url')
@@ -51,10 +53,16 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
 export interface Refresh { tokenCounter: number, sessionCounter: number, lastRefreshMs: number, nowMs: number }
 
 /**
- * `rotate`: it is the current token, the next one is due. `repeat`: the client lost the answer to it, the current one is answered again;
- * always for the last token, within the interval for older ones. `reused`: a copy, the session ends. `invalid`: no such token yet.
+ * `rotate`: it is the current token, the next one is due. `repeat`: the client lost the answer to it, the current one
+ * is answered again; always for the last token, within the interval for older ones. `reused`: a copy, the session ends.
+ * `invalid`: no such token yet.
  */
-export function judgeRefresh ({ tokenCounter, sessionCounter, lastRefreshMs, nowMs }: Refresh): 'rotate' | 'repeat' | 'reused' | 'invalid' {
+export function judgeRefresh ({
+  tokenCounter,
+  sessionCounter,
+  lastRefreshMs,
+  nowMs
+}: Refresh): 'rotate' | 'repeat' | 'reused' | 'invalid' {
   const behind = sessionCounter - tokenCounter
   if (behind < 0) return 'invalid'
   if (behind === 0) return 'rotate'

@@ -5,9 +5,25 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
-export interface PublicJwk { kty: 'EC', crv: 'P-256', x: string, y: string, kid: string, alg: 'ES256', use: 'sig', key_ops: ['verify'] }
+export interface PublicJwk {
+  kty: 'EC'
+  crv: 'P-256'
+  x: string
+  y: string
+  kid: string
+  alg: 'ES256'
+  use: 'sig'
+  key_ops: ['verify']
+}
 
-interface SigningKey { kid: string, publicPem: string, privatePem: string, jwk: PublicJwk, signsFrom: number, retiresAt: number }
+interface SigningKey {
+  kid: string
+  publicPem: string
+  privatePem: string
+  jwk: PublicJwk
+  signsFrom: number
+  retiresAt: number
+}
 
 /** A new pair, as whoever asked for it is told. */
 export interface Rotation { kid: string, signsFrom: Date }
@@ -19,12 +35,18 @@ export type WriteDown = (tx: Transaction, rotation: Rotation) => Promise<void>
 export interface SigningKeys {
   /** The pair that signs now. */
   current (): Promise<{ kid: string, privatePem: string }>
-  /** The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what it does not know. */
+  /**
+   * The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what
+   * it does not know.
+   */
   find (kid: string): Promise<string | undefined>
   /** Whether a key that was found before is known to be good still, as of the last minute; if not, `find` knows. */
   isLive (kid: string): boolean
   jwks (): Promise<PublicJwk[]>
-  /** Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce` drops the old ones. */
+  /**
+   * Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce`
+   * drops the old ones.
+   */
   rotate (atOnce?: boolean, writeDown?: WriteDown): Promise<Rotation>
   /** Reads them anew at the next question. */
   forget (): void
@@ -106,7 +128,11 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
 
   async function readAll () {
     const before = generation
-    const rows = await db.select().from(table).where(or(isNull(table.retires_at), gt(table.retires_at, sql`now()`))).orderBy(desc(table.signs_from))
+    const rows = await db
+      .select()
+      .from(table)
+      .where(or(isNull(table.retires_at), gt(table.retires_at, sql`now()`)))
+      .orderBy(desc(table.signs_from))
     if (before !== generation) return await readAll()
     known = new Map(rows.map(({ kid, public_key, private_key, signs_from, retires_at }) => [kid, {
       kid,
@@ -120,7 +146,12 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
   }
 
   /** Processes queue, so that of those which find none, or an old one, a single one makes a new one. */
-  async function create ({ besideOthers, atOnce = false, onlyAfterDays, writeDown }: Creation): Promise<Rotation | undefined> {
+  async function create ({
+    besideOthers,
+    atOnce = false,
+    onlyAfterDays,
+    writeDown
+  }: Creation): Promise<Rotation | undefined> {
     const rotation = await insert({ besideOthers, atOnce, onlyAfterDays, writeDown })
     forget()
     await read()
@@ -133,16 +164,29 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
       const [newest] = await tx.select({ signs_from: table.signs_from }).from(table)
         .where(isNull(table.retires_at)).orderBy(desc(table.signs_from)).limit(1)
       if (newest && !besideOthers) return undefined
-      if (newest && onlyAfterDays !== undefined && now() - newest.signs_from.getTime() < onlyAfterDays * 24 * 60 * MINUTE) return undefined
+      if (
+        newest &&
+        onlyAfterDays !== undefined &&
+        now() - newest.signs_from.getTime() < onlyAfterDays * 24 * 60 * MINUTE
+      ) { return undefined }
       const kid = randomUUID()
       const { publicKey, privateKey } = generateKeyPairSync('ec', {
-        namedCurve: 'P-256', publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' }
+        namedCurve: 'P-256',
+        publicKeyEncoding: { type: 'spki', format: 'pem' },
+        privateKeyEncoding: { type: 'pkcs8', format: 'pem' }
       })
       const signsFrom = newest && !atOnce ? now() + ANNOUNCED_MS : now()
       const rotation = { kid, signsFrom: new Date(signsFrom) }
       await tx.update(table).set({ retires_at: new Date(atOnce ? now() : signsFrom + OVERLAP_MS) })
         .where(atOnce ? or(isNull(table.retires_at), gt(table.retires_at, sql`now()`)) : isNull(table.retires_at))
-      await tx.insert(table).values({ kid, public_key: publicKey, private_key: secrets.seal(privateKey, `signing-key/${kid}`), signs_from: rotation.signsFrom })
+      await tx
+        .insert(table)
+        .values({
+          kid,
+          public_key: publicKey,
+          private_key: secrets.seal(privateKey, `signing-key/${kid}`),
+          signs_from: rotation.signsFrom
+        })
       await tx.execute(sql`select pg_notify('locanda_identity', ${`signing:${kid}`})`)
       await writeDown?.(tx, rotation)
       return rotation

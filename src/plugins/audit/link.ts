@@ -11,7 +11,10 @@ export interface AuditRow {
   details: unknown
 }
 
-/** The one spelling of a row: JSON keeps the parts apart, and the keys of an object stand in order, which the database does not keep. */
+/**
+ * The one spelling of a row: JSON keeps the parts apart, and the keys of an object stand in order, which the database
+ * does not keep.
+ */
 export function canonical ({ id, at, actor, action, object, ip, details }: AuditRow): string {
   return JSON.stringify([id, at, actor, action, object, ip, details], inKeyOrder)
 }

@@ -45,8 +45,14 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
   return [
     actor === undefined ? undefined : eq(t.actor, actor),
     action === undefined ? undefined : eq(t.action, action),
-    da === undefined ? undefined : sql`${t.at} >= ${isInstant(da) ? sql`${da}::timestamptz` : startOf(sql`${da}::date`)}`,
-    a === undefined ? undefined : isInstant(a) ? sql`${t.at} <= ${a}::timestamptz` : sql`${t.at} < ${startOf(sql`${a}::date + 1`)}`
+    da === undefined
+      ? undefined
+      : sql`${t.at} >= ${isInstant(da) ? sql`${da}::timestamptz` : startOf(sql`${da}::date`)}`,
+    a === undefined
+      ? undefined
+      : isInstant(a)
+        ? sql`${t.at} <= ${a}::timestamptz`
+        : sql`${t.at} < ${startOf(sql`${a}::date + 1`)}`
   ]
 }
 

@@ -23,8 +23,8 @@ export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
   /**
-   * Writes an entry at the end of the log. Inside a transaction it must be the last statement: until the commit all others wait.
-   * With the database itself it is a transaction of its own.
+   * Writes an entry at the end of the log. Inside a transaction it must be the last statement: until the commit all
+   * others wait. With the database itself it is a transaction of its own.
    * @throws RegistroNonDisponibile, and the caller's transaction is lost: what cannot be written down is not done
    */
   append (executor: Executor, entry: AuditEntry): Promise<void>
@@ -38,7 +38,8 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
   const key = keys.derive('audit')
 
   async function write (tx: Transaction, entry: AuditEntry): Promise<void> {
-    // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement, not by this.
+    // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
+    // not by this.
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
     const [last] = await tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1)
     const row = stored(entry, (last?.id ?? 0) + 1)
@@ -64,7 +65,10 @@ export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 
 }
 
 /** An entry as it will be read back: the hash is of that. */
-function stored ({ actor, action, object, ip, details = {} }: AuditEntry, id: number): AuditRow & { details: Record<string, unknown> } {
+function stored (
+  { actor, action, object, ip, details = {} }: AuditEntry,
+  id: number
+): AuditRow & { details: Record<string, unknown> } {
   return {
     id,
     at: new Date(),
@@ -72,7 +76,9 @@ function stored ({ actor, action, object, ip, details = {} }: AuditEntry, id: nu
     action,
     object: object === undefined ? null : storable(object),
     ip: ip === undefined ? null : storable(ip),
-    details: JSON.parse(JSON.stringify(details), (_key, value: unknown) => typeof value === 'string' ? storable(value) : value) as Record<string, unknown>
+    details: JSON.parse(JSON.stringify(details), (_key, value: unknown) =>
+      typeof value === 'string' ? storable(value) : value
+    ) as Record<string, unknown>
   }
 }
 

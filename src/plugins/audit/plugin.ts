@@ -17,8 +17,9 @@ declare module 'fastify' {
 }
 
 /**
- * The audit log. Its end is noted in `DATA_DIR/audit.head` every minute, when the server closes and after a verification. A log that
- * has lost what is noted keeps the note, and is not intact until somebody who knows why takes the file away.
+ * The audit log. Its end is noted in `DATA_DIR/audit.head` every minute, when the server closes and after a
+ * verification. A log that has lost what is noted keeps the note, and is not intact until somebody who knows why takes
+ * the file away.
  */
 export default fp<{ config: Config, keys: Keys }>(async function audit (app, { config, keys }) {
   const { db, log } = app
@@ -40,7 +41,9 @@ export default fp<{ config: Config, keys: Keys }>(async function audit (app, { c
 
   app.addJob({ name: 'audit-head', cron: '* * * * *', atStart: true, run: noteEnd })
   // After the last request, before the database closes.
-  app.addHook('onClose', () => noteEnd().catch((err: unknown) => log.error({ err }, 'the end of the audit log could not be noted')))
+  app.addHook('onClose', () =>
+    noteEnd().catch((err: unknown) => log.error({ err }, 'the end of the audit log could not be noted'))
+  )
 
   async function noteEnd (): Promise<void> {
     const head = noted()

@@ -48,7 +48,12 @@ function fault (key: Buffer, row: Row, previous: Row | undefined, end: Link | un
 async function * rows (db: Executor): AsyncGenerator<Row> {
   let last: number | undefined
   for (;;) {
-    const batch = await db.select().from(t).where(last === undefined ? undefined : gt(t.id, last)).orderBy(asc(t.id)).limit(BATCH)
+    const batch = await db
+      .select()
+      .from(t)
+      .where(last === undefined ? undefined : gt(t.id, last))
+      .orderBy(asc(t.id))
+      .limit(BATCH)
     yield * batch
     if (batch.length < BATCH) return
     last = batch.at(-1)!.id

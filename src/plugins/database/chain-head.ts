@@ -12,8 +12,8 @@ export type Chain = typeof audit_log | typeof invii_transizioni
 export interface Link { id: number, hash: string }
 
 /**
- * The end of a chain, kept outside of the database: a chain cannot see the loss of its own tail. A database that does not hold that
- * link any more is older than its own history, or was cut.
+ * The end of a chain, kept outside of the database: a chain cannot see the loss of its own tail. A database that does
+ * not hold that link any more is older than its own history, or was cut.
  */
 export interface Head {
   /** Whether the database still holds the last link that was seen. */

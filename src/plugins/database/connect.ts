@@ -20,7 +20,8 @@ export function connect (url: string, max: number): Connection {
     max,
     idle_timeout: 300,
     connect_timeout: 10,
-    // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back need not wait for.
+    // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back
+    // need not wait for.
     backoff: () => 0.25,
     onnotice: () => {},
     connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000 }

@@ -21,7 +21,9 @@ export default fp<{ config: Config }>(async function database (app, { config }) 
   app.addHook('onClose', async () => embedded?.stop())
   await migrate(url).catch((err: unknown) => {
     const reason = unreachable(err)
-    throw embedded === undefined && reason !== undefined ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`) : err
+    throw embedded === undefined && reason !== undefined
+      ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`)
+      : err
   })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
   const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2))

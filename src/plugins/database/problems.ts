@@ -2,8 +2,16 @@ import postgres from 'postgres'
 
 export interface DatabaseProblem { status: number, codice: string, error: string }
 
-const UNAVAILABLE: DatabaseProblem = { status: 503, codice: 'DATABASE_NON_DISPONIBILE', error: 'Archivio momentaneamente non disponibile: riprovare fra poco' }
-const OUT_OF_RANGE: DatabaseProblem = { status: 400, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida: un valore è fuori dai limiti' }
+const UNAVAILABLE: DatabaseProblem = {
+  status: 503,
+  codice: 'DATABASE_NON_DISPONIBILE',
+  error: 'Archivio momentaneamente non disponibile: riprovare fra poco'
+}
+const OUT_OF_RANGE: DatabaseProblem = {
+  status: 400,
+  codice: 'RICHIESTA_NON_VALIDA',
+  error: 'Richiesta non valida: un valore è fuori dai limiti'
+}
 
 /** SQLSTATEs, and classes of them, that are not a fault of this program (PostgreSQL manual, appendix A). */
 const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
@@ -55,9 +63,14 @@ export function unreachable (err: unknown): string | undefined {
 
 function connectionCode (err: unknown): string | undefined {
   const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
-  return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err) ? String(inner.code) : undefined
+  return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err)
+    ? String(inner.code)
+    : undefined
 }
 
 function isDriverError (err: unknown): boolean {
-  return err instanceof Error && (err.message.startsWith('Failed query') || 'query' in err || 'errno' in err || 'address' in err)
+  return (
+    err instanceof Error &&
+    (err.message.startsWith('Failed query') || 'query' in err || 'errno' in err || 'address' in err)
+  )
 }

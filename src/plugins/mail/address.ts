@@ -4,18 +4,24 @@ import { domainToASCII } from 'node:url'
 const ADDRESS_BYTES = 254
 const LOCAL_MAX = 64
 
-/** The dot-string of RFC 5321 without `!`, `%`, `/` and `|`, in which some mail systems read a route, a file or a command. */
+/**
+ * The dot-string of RFC 5321 without `!`, `%`, `/` and `|`, in which some mail systems read a route, a file or a
+ * command.
+ */
 const LOCAL = /^[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
 /** What a domain may be written with before UTS-46 maps it; control and format characters are not among them. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
-/** Two labels or more, the last one no number: an address of the Internet, neither a host of the house nor an IP address. */
+/**
+ * Two labels or more, the last one no number: an address of the Internet, neither a host of the house nor an IP
+ * address.
+ */
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/
 
 export interface Mailbox { name: string, address: string }
 
 /**
- * One plain e-mail address, its domain in lower case and in ASCII; undefined for anything else. Quotes, comments, groups, routes,
- * IP literals and every kind of line end are not plain: parsers do not agree about them.
+ * One plain e-mail address, its domain in lower case and in ASCII; undefined for anything else. Quotes, comments,
+ * groups, routes, IP literals and every kind of line end are not plain: parsers do not agree about them.
  */
 export function plainAddress (text: string): string | undefined {
   if (Buffer.byteLength(text) > ADDRESS_BYTES) return undefined

@@ -13,7 +13,9 @@ export const REFUSED_LOGIN = 'EAUTH'
 /** The code of a content that cannot be opened: it was sealed with another master key. */
 export const UNREADABLE = 'ILLEGGIBILE'
 
-/** 530 asks for a login or for TLS (RFC 4954, RFC 3207), 503 for another order of commands: neither is about the mail. */
+/**
+ * 530 asks for a login or for TLS (RFC 4954, RFC 3207), 503 for another order of commands: neither is about the mail.
+ */
 const OF_THE_SESSION = new Set(['503', '530'])
 /** nodemailer's codes for what was refused between `MAIL FROM` and the end of `DATA`. */
 const OF_A_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
@@ -27,7 +29,11 @@ export function failureOf (err: unknown): Failure {
   const ofThisMail = OF_A_MAIL.has(code) && !OF_THE_SESSION.has(reply)
   // The original code is the system's, or that of TLS.
   const known = SAYS_MORE.has(code) ? code : reply || detail(err, 'originalCode') || code
-  return { code: /^\w{1,40}$/.test(known) ? known : 'ERRORE', permanent: ofThisMail && /^5\d\d$/.test(reply), ofThisMail }
+  return {
+    code: /^\w{1,40}$/.test(known) ? known : 'ERRORE',
+    permanent: ofThisMail && /^5\d\d$/.test(reply),
+    ofThisMail
+  }
 }
 
 function detail (err: unknown, name: string): string {

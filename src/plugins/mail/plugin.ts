@@ -27,11 +27,16 @@ declare module 'fastify' {
 }
 
 /**
- * Mail through the server of `SMTP_URL`. A request only writes a mail down, in its own transaction; a worker delivers it, now or later,
- * in this process or another one.
+ * Mail through the server of `SMTP_URL`. A request only writes a mail down, in its own transaction; a worker delivers
+ * it, now or later, in this process or another one.
  */
 export default fp<{ config: Config, keys: Keys }>(async function mail (app, { config, keys }) {
-  app.addGauge({ name: 'mails', help: 'Mails of the last 30 days by state.', label: 'stato', read: () => countByState(app.db) })
+  app.addGauge({
+    name: 'mails',
+    help: 'Mails of the last 30 days by state.',
+    label: 'stato',
+    read: () => countByState(app.db)
+  })
   app.addJob({ name: 'old-mails', cron: '43 3 * * *', run: () => deleteOld(app.db) })
 
   if (config.SMTP_URL === undefined) {
@@ -40,9 +45,18 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   }
   const from = sender(config.MAIL_FROM)
   const domain = from.address.slice(from.address.indexOf('@') + 1)
-  const { deliver, stop } = mailWorker({ db: app.db, keys, transport: smtpTransport(config.SMTP_URL, from), log: app.log })
+  const { deliver, stop } = mailWorker({
+    db: app.db,
+    keys,
+    transport: smtpTransport(config.SMTP_URL, from),
+    log: app.log
+  })
 
-  app.decorate('mail', { configured: true, deliver, enqueue: (executor, mail) => enqueue(executor, keys, domain, mail) })
+  app.decorate('mail', {
+    configured: true,
+    deliver,
+    enqueue: (executor, mail) => enqueue(executor, keys, domain, mail)
+  })
   // The job only starts the worker: at the end it is `stop` that waits, for one attempt and not for the whole queue.
   app.addJob({ name: 'mails', cron: '* * * * *', atStart: true, run: async () => deliver() })
   app.addHook('preClose', stop)

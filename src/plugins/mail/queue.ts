@@ -23,9 +23,15 @@ const LONGEST_DELAY_S = 3600
 
 /**
  * Puts a mail into the queue, in the caller's transaction; its content is sealed.
- * @throws CampiNonValidi where the recipient is not one plain address, or the subject not one line of 1 to 255 characters
+ * @throws CampiNonValidi where the recipient is not one plain address, or the subject not one line of 1 to 255
+ * characters
  */
-export async function enqueue (executor: Executor, keys: Keys, domain: string, mail: Mail): Promise<{ id: number, messageId: string }> {
+export async function enqueue (
+  executor: Executor,
+  keys: Keys,
+  domain: string,
+  mail: Mail
+): Promise<{ id: number; messageId: string }> {
   const { to, subject, html, text } = mail
   const address = plainAddress(to)
   if (address === undefined) throw new CampiNonValidi({ campo: 'to', messaggio: 'non è un indirizzo e-mail valido' })
@@ -34,13 +40,17 @@ export async function enqueue (executor: Executor, keys: Keys, domain: string, m
   }
   const messageId = `<${randomUUID()}@${domain}>`
   const content = keys.seal(JSON.stringify({ to: address, subject, html, text } satisfies Mail), context(messageId))
-  const [row] = await executor.insert(mails).values({ message_id: messageId, content, next_attempt_at: NOW }).returning({ id: mails.id })
+  const [row] = await executor
+    .insert(mails)
+    .values({ message_id: messageId, content, next_attempt_at: NOW })
+    .returning({ id: mails.id })
   return { id: row!.id, messageId }
 }
 
 /**
- * Takes the mail that has been due for longest, for as long as an attempt may last; no other process gets it meanwhile. Nothing is
- * due while a refused login is waited out: a mailbox that is asked again and again with a wrong password is locked.
+ * Takes the mail that has been due for longest, for as long as an attempt may last; no other process gets it meanwhile.
+ * Nothing is due while a refused login is waited out: a mailbox that is asked again and again with a wrong password is
+ * locked.
  */
 export async function claim (db: Database): Promise<Claimed | undefined> {
   const refused = db.select({ id: mails.id }).from(mails)
@@ -48,7 +58,9 @@ export async function claim (db: Database): Promise<Claimed | undefined> {
   const due = db.select({ id: mails.id }).from(mails)
     .where(and(eq(mails.stato, 'in_coda'), lte(mails.next_attempt_at, sql`now()`), sql`not exists (${refused})`))
     .orderBy(asc(mails.next_attempt_at), asc(mails.id)).limit(1).for('update', { skipLocked: true })
-  const [mail] = await db.update(mails).set({ attempts: sql`${mails.attempts} + 1`, next_attempt_at: LEASE, last_error: null })
+  const [mail] = await db
+    .update(mails)
+    .set({ attempts: sql`${mails.attempts} + 1`, next_attempt_at: LEASE, last_error: null })
     .where(eq(mails.id, sql`(${due})`))
     .returning({ id: mails.id, message_id: mails.message_id, content: mails.content, attempts: mails.attempts })
   return mail
@@ -65,14 +77,22 @@ export async function delivered (db: Database, mail: Claimed): Promise<void> {
 }
 
 /** It was not taken: it is tried again later, until it is 24 hours old; a permanent failure ends it at once. */
-export async function failed (db: Database, mail: Claimed, { code, permanent }: Failure): Promise<'in_coda' | 'fallita'> {
+export async function failed (
+  db: Database,
+  mail: Claimed,
+  { code, permanent }: Failure
+): Promise<'in_coda' | 'fallita'> {
   const over = permanent ? sql`true` : sql`${mails.created_at} <= now() - interval '24 hours'`
-  const [row] = await db.update(mails).set({
-    stato: sql`case when ${over} then 'fallita' else 'in_coda' end`,
-    content: sql`case when ${over} then null else ${mails.content} end`,
-    next_attempt_at: sql`now() + make_interval(secs => ${delay(mail.attempts)})`,
-    last_error: code
-  }).where(stillMine(mail)).returning({ stato: mails.stato })
+  const [row] = await db
+    .update(mails)
+    .set({
+      stato: sql`case when ${over} then 'fallita' else 'in_coda' end`,
+      content: sql`case when ${over} then null else ${mails.content} end`,
+      next_attempt_at: sql`now() + make_interval(secs => ${delay(mail.attempts)})`,
+      last_error: code
+    })
+    .where(stillMine(mail))
+    .returning({ stato: mails.stato })
   return row?.stato === 'fallita' ? 'fallita' : 'in_coda'
 }
 

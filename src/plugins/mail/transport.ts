@@ -5,7 +5,13 @@ import type { Mailbox } from './address.ts'
 import type { Mail } from './queue.ts'
 
 /** Milliseconds. RFC 5321 would give a server minutes for each step; the queue tries again. */
-const TIMEOUTS = { dnsTimeout: 10_000, connectionTimeout: 20_000, greetingTimeout: 30_000, socketTimeout: 120_000, socketCloseTimeout: 2000 }
+const TIMEOUTS = {
+  dnsTimeout: 10_000,
+  connectionTimeout: 20_000,
+  greetingTimeout: 30_000,
+  socketTimeout: 120_000,
+  socketCloseTimeout: 2000
+}
 /** A connection serves one round of the queue; left idle for long, the server would drop it under the next mail. */
 const IDLE_MS = 5000
 
@@ -21,8 +27,14 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
   const options = smtpOptions(url)
   let opened: ReturnType<typeof open> | undefined
   const open = async () => {
-    const [{ createTransport }, { encodeWord }] = await Promise.all([import('nodemailer'), import('nodemailer/lib/mime-funcs')])
-    return { transporter: createTransport({ ...options, pool: true }, { disableFileAccess: true, disableUrlAccess: true }), encodeWord }
+    const [{ createTransport }, { encodeWord }] = await Promise.all([
+      import('nodemailer'),
+      import('nodemailer/lib/mime-funcs')
+    ])
+    return {
+      transporter: createTransport({ ...options, pool: true }, { disableFileAccess: true, disableUrlAccess: true }),
+      encodeWord
+    }
   }
   return {
     async send ({ to, subject, html, text }, messageId, signal) {
@@ -40,8 +52,9 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
 }
 
 /**
- * The connection that `SMTP_URL` describes: TLS from the beginning (`smtps:`), or STARTTLS, which only a server on loopback may do
- * without. Parameters in the URL are refused: with them nodemailer could be told not to verify certificates.
+ * The connection that `SMTP_URL` describes: TLS from the beginning (`smtps:`), or STARTTLS, which only a server on
+ * loopback may do without. Parameters in the URL are refused: with them nodemailer could be told not to verify
+ * certificates.
  * @throws ConfigError without the URL, which may hold a password
  */
 export function smtpOptions (url: string): SMTPPoolOptions {
@@ -81,5 +94,8 @@ function decode (text: string): string {
 }
 
 function malformed (): ConfigError {
-  return new ConfigError('SMTP_URL', 'deve essere smtp://[utente:password@]host[:porta] o smtps://…, senza percorso né parametri')
+  return new ConfigError(
+    'SMTP_URL',
+    'deve essere smtp://[utente:password@]host[:porta] o smtps://…, senza percorso né parametri'
+  )
 }

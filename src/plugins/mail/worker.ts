@@ -8,21 +8,34 @@ import type { Transport } from './transport.ts'
 
 /** One attempt, all of it: shorter than a claim. */
 const ATTEMPT_MS = 4 * 60_000
-/** How long the end of the process waits for the attempt under way, and then, once it is broken off, for the note of that. */
+/**
+ * How long the end of the process waits for the attempt under way, and then, once it is broken off, for the note of
+ * that.
+ */
 const CLOSE_WITHIN_MS = 10_000
 
 export interface Worker {
   /** Sends what is due, soon. */
   deliver (): void
-  /** Begins no further attempt and waits for the one under way; one that takes too long is broken off and made again later. */
+  /**
+   * Begins no further attempt and waits for the one under way; one that takes too long is broken off and made again
+   * later.
+   */
   stop (): Promise<void>
 }
 
-interface WorkerOptions { db: Database, keys: Keys, transport: Transport, log: FastifyBaseLogger, closeWithinMs?: number }
+interface WorkerOptions {
+  db: Database
+  keys: Keys
+  transport: Transport
+  log: FastifyBaseLogger
+  closeWithinMs?: number
+}
 
 /**
- * Carries out the queue, one mail after the other; any number of processes may share it. A mail is delivered at least once: when a
- * process or its connection dies between the server's taking it and the note of it, it goes out again, with the same Message-ID.
+ * Carries out the queue, one mail after the other; any number of processes may share it. A mail is delivered at least
+ * once: when a process or its connection dies between the server's taking it and the note of it, it goes out again,
+ * with the same Message-ID.
  */
 export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WITHIN_MS }: WorkerOptions): Worker {
   const end = new AbortController()
@@ -57,7 +70,10 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
         continue
       }
       const stato = await failed(db, mail, failure)
-      log[stato === 'fallita' ? 'error' : 'warn']({ mail: mail.id, stato, codice: failure.code, attempts: mail.attempts }, 'mail not delivered')
+      log[stato === 'fallita' ? 'error' : 'warn'](
+        { mail: mail.id, stato, codice: failure.code, attempts: mail.attempts },
+        'mail not delivered'
+      )
       if (!failure.ofThisMail) return
     }
   }
@@ -70,7 +86,11 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
       return { code: UNREADABLE, permanent: true, ofThisMail: true }
     }
     try {
-      await transport.send(content, mail.message_id, AbortSignal.any([breakOff.signal, AbortSignal.timeout(ATTEMPT_MS)]))
+      await transport.send(
+        content,
+        mail.message_id,
+        AbortSignal.any([breakOff.signal, AbortSignal.timeout(ATTEMPT_MS)])
+      )
     } catch (err) {
       return failureOf(err)
     }

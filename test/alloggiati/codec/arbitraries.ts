@@ -17,7 +17,8 @@ export function valueOf ({ kind, length, required }: Field): fc.Arbitrary<string
     case 'sex': return fc.constantFrom('M', 'F')
     case 'integer': return fc.integer({ min: kind.min, max: kind.max })
     case 'text': {
-      const text = fc.string({ unit: fc.constantFrom(...kind.chars), minLength: kind.exact ? length : 1, maxLength: length })
+      const text = fc
+        .string({ unit: fc.constantFrom(...kind.chars), minLength: kind.exact ? length : 1, maxLength: length })
         .filter((value) => value.trim() === value && value !== '')
       return required ? text : fc.oneof({ weight: 3, arbitrary: text }, fc.constant(''))
     }
@@ -38,13 +39,20 @@ export function fieldsOf (record: RecordSchedina): readonly Field[] {
 /** The plain reading of a field's content on the line: what it must look like to be taken. */
 export function isContent ({ kind, length, required }: Field, content: string): boolean {
   switch (kind.type) {
-    case 'day': return /^\d\d\/\d\d\/\d{4}$/.test(content) && isDay(content.split('/').reverse().join('-'))
-    case 'sex': return content === kind.M || content === kind.F
-    case 'integer': return /^(?: *\d+|\d+ *)$/.test(content) && Number(content) >= kind.min && Number(content) <= kind.max
+    case 'day':
+      return /^\d\d\/\d\d\/\d{4}$/.test(content) && isDay(content.split('/').reverse().join('-'))
+    case 'sex':
+      return content === kind.M || content === kind.F
+    case 'integer':
+      return /^(?: *\d+|\d+ *)$/.test(content) && Number(content) >= kind.min && Number(content) <= kind.max
     case 'text': {
       const value = content.replace(/ +$/, '')
       if (value === '') return !required
-      return !value.startsWith(' ') && (!kind.exact || value.length === length) && [...value].every((char) => kind.chars.includes(char))
+      return (
+        !value.startsWith(' ') &&
+        (!kind.exact || value.length === length) &&
+        [...value].every((char) => kind.chars.includes(char))
+      )
     }
   }
 }
@@ -72,8 +80,11 @@ export function replaced ({ start, length }: Field, line: string, content: strin
 
 /** The wrong content of one field, exactly as wide as the field: near misses, and any UTF-16 code units at all. */
 export function wrongContentOf (field: Field): fc.Arbitrary<string> {
-  const wide = (unit: fc.Arbitrary<string>) => fc.array(unit, { minLength: field.length, maxLength: field.length }).map((units) => units.join(''))
+  const wide = (unit: fc.Arbitrary<string>) =>
+    fc.array(unit, { minLength: field.length, maxLength: field.length }).map((units) => units.join(''))
   const near = fc.constantFrom(...'0129/AZ \' -.a\u00a0\n\u0000\u0141\u0301')
   const any = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))
-  return fc.oneof(wide(near), wide(any), fc.constant(' '.repeat(field.length))).filter((content) => !isContent(field, content))
+  return fc
+    .oneof(wide(near), wide(any), fc.constant(' '.repeat(field.length)))
+    .filter((content) => !isContent(field, content))
 }

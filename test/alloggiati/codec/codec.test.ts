@@ -74,11 +74,17 @@ t.test('a fault says in Italian what the field wants', async (t) => {
     const result = decode(changed)
     return 'errori' in result ? result.errori : []
   }
-  t.strictSame(faultOf(line.slice(0, -1)), [{ campo: 'riga', messaggio: 'La riga deve avere 168 caratteri (174 nel File Unico)' }])
+  t.strictSame(faultOf(line.slice(0, -1)), [
+    { campo: 'riga', messaggio: 'La riga deve avere 168 caratteri (174 nel File Unico)' }
+  ])
   t.strictSame(faultOf(`${line}\r\n`), faultOf(''), 'a line end is not part of the record')
-  t.strictSame(faultOf(line.replace('BIANCHI', '       ')), [{ campo: 'cognome', messaggio: 'Il campo è obbligatorio' }])
+  t.strictSame(faultOf(line.replace('BIANCHI', '       ')), [
+    { campo: 'cognome', messaggio: 'Il campo è obbligatorio' }
+  ])
   t.strictSame(faultOf(line.replace('BIANCHI', 'BIANCH1')), [
     { campo: 'cognome', messaggio: 'Il campo ammette solo lettere A-Z, apostrofi e spazi interni' }
   ])
-  t.strictSame(faultOf(line.replace('05/03/1984', '30/02/1984')), [{ campo: 'data_nascita', messaggio: 'Il campo deve essere una data che esiste' }])
+  t.strictSame(faultOf(line.replace('05/03/1984', '30/02/1984')), [
+    { campo: 'data_nascita', messaggio: 'Il campo deve essere una data che esiste' }
+  ])
 })

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
 
-/** A line written by hand from the manual's layout, the record on it, and how the record is written if not like that. */
+/**
+ * A line written by hand from the manual's layout, the record on it, and how the record is written if not like that.
+ */
 export interface Golden {
   title: string
   line: string

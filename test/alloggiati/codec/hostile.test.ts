@@ -21,18 +21,44 @@ function attempt (record: unknown): { line: string } | { campo: string, message:
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
-  fc.string({ unit: fc.constantFrom('A', 'E', '\'', ' ', '\u0301', 'É', '\ud83d', '\ude00', '\r\n', '\0', '\u0141', 'ﬁ', '1', '/', '-') }),
+  fc.string({
+    unit: fc.constantFrom(
+      'A',
+      'E',
+      "'",
+      ' ',
+      '\u0301',
+      'É',
+      '\ud83d',
+      '\ude00',
+      '\r\n',
+      '\0',
+      '\u0141',
+      'ﬁ',
+      '1',
+      '/',
+      '-'
+    )
+  }),
   fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code).repeat(9))
 )
-const anything = fc.oneof(text, fc.anything({ withBoxedValues: true, withSparseArray: true, withTypedArray: true, withBigInt: true, withDate: true }))
+const anything = fc.oneof(
+  text,
+  fc.anything({ withBoxedValues: true, withSparseArray: true, withTypedArray: true, withBigInt: true, withDate: true })
+)
 
 t.test('whatever stands in one field, the line is whole and comes back, or the error names that field', async (t) => {
-  t.doesNotThrow(() => fc.assert(fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
-    const outcome = attempt({ ...record, [name]: value })
-    if ('campo' in outcome) return outcome.campo === name
-    assert.equal(outcome.line.length, 'id_appartamento' in record ? LENGTH_FILE_UNICO : LENGTH)
-    assert.deepStrictEqual(decode(outcome.line), { record: { ...record, [name]: value } })
-  }), { numRuns: 2000 }))
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
+        const outcome = attempt({ ...record, [name]: value })
+        if ('campo' in outcome) return outcome.campo === name
+        assert.equal(outcome.line.length, 'id_appartamento' in record ? LENGTH_FILE_UNICO : LENGTH)
+        assert.deepStrictEqual(decode(outcome.line), { record: { ...record, [name]: value } })
+      }),
+      { numRuns: 2000 }
+    )
+  )
 })
 
 t.test('whatever is given for a record, no line of another length comes out', async (t) => {
@@ -46,11 +72,15 @@ t.test('whatever is given for a record, no line of another length comes out', as
 t.test('decode answers to everything, and what it takes encodes again', async (t) => {
   const line = fc.oneof(
     anything,
-    fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: LENGTH, maxLength: LENGTH }).map((units) => String.fromCharCode(...units)),
-    fc.tuple(records, fc.nat(LENGTH - 1), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })).map(([record, at, char]) => {
-      const whole = encode(record)
-      return whole.slice(0, at) + char + whole.slice(at + char.length)
-    })
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { minLength: LENGTH, maxLength: LENGTH })
+      .map((units) => String.fromCharCode(...units)),
+    fc
+      .tuple(records, fc.nat(LENGTH - 1), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }))
+      .map(([record, at, char]) => {
+        const whole = encode(record)
+        return whole.slice(0, at) + char + whole.slice(at + char.length)
+      })
   )
   t.doesNotThrow(() => fc.assert(fc.property(line, (value) => {
     const result = decode(value as string)
@@ -116,7 +146,10 @@ t.test('what is nearly right is refused by the name of its field', async (t) => 
 })
 
 t.test('a text that is too long is refused with its length, never cut', async (t) => {
-  t.strictSame(attempt({ ...good, nome: 'A'.repeat(31) }), { campo: 'nome', message: 'Il campo è troppo lungo: 31 caratteri, al massimo 30' })
+  t.strictSame(attempt({ ...good, nome: 'A'.repeat(31) }), {
+    campo: 'nome',
+    message: 'Il campo è troppo lungo: 31 caratteri, al massimo 30'
+  })
 })
 
 t.test('an apartment makes the record longer only when it is the record\'s own', async (t) => {

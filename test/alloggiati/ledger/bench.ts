@@ -21,8 +21,8 @@ import { temporaryFolder } from '#test/helper.ts'
 export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
 
 /**
- * The ledger between a database of its own and a police on loopback, without the server around it: nothing happens by itself.
- * Each `worker` is a process of its own as far as the ledger goes.
+ * The ledger between a database of its own and a police on loopback, without the server around it: nothing happens by
+ * itself. Each `worker` is a process of its own as far as the ledger goes.
  */
 export async function ledgerBench (t: Test) {
   const police = await standIn(t)
@@ -31,7 +31,14 @@ export async function ledgerBench (t: Test) {
   const keys = createKeys(randomBytes(32))
   const clock = createClock()
   const logs: Record<string, unknown>[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
+  const log = pino(
+    { level: 'info' },
+    {
+      write: (line: string) => {
+        logs.push(JSON.parse(line) as Record<string, unknown>)
+      }
+    }
+  )
 
   const audit = auditLog(keys, log)
 
@@ -42,22 +49,39 @@ export async function ledgerBench (t: Test) {
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
       const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
       const { service } = await policeService({ config, keys, clock, db, log })
-      return { db, keys, clock, service: service!, head: ledgerHead(dataDir), audit, log, name: `prova/${randomUUID()}`, ...changes }
+      return {
+        db,
+        keys,
+        clock,
+        service: service!,
+        head: ledgerHead(dataDir),
+        audit,
+        log,
+        name: `prova/${randomUUID()}`,
+        ...changes
+      }
     },
-    reserve: (ospiti: readonly object[], more: More = {}) => reserve({ db, keys, clock, audit }, submissionOf(ospiti, more)),
+    reserve: (ospiti: readonly object[], more: More = {}) =>
+      reserve({ db, keys, clock, audit }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */
     expire: async (one?: Reserved) => {
       await sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${one?.id ?? null} or ${one === undefined}`
     },
     /** Where every submission stands, in order: `stato/esito,esito`. */
-    states: async () => (await sql<{ state: string }[]>`
+    states: async () =>
+      (
+        await sql<{ state: string }[]>`
       select i.stato || '/' || string_agg(s.esito, ',' order by s.indice) as state
-      from invii i join invii_schedine s on s.invio_id = i.id group by i.id order by i.id`).map(({ state }) => state)
+      from invii i join invii_schedine s on s.invio_id = i.id group by i.id order by i.id`
+      ).map(({ state }) => state)
   }
 }
 
 /** A submission of guests that arrive today. */
-function submissionOf (ospiti: readonly object[], { account = CREDENTIALS.ALLOGGIATI_UTENTE, id_appartamento }: More): Submission {
+function submissionOf (
+  ospiti: readonly object[],
+  { account = CREDENTIALS.ALLOGGIATI_UTENTE, id_appartamento }: More
+): Submission {
   const today = createClock().today()
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
   const { records, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })

@@ -3,7 +3,10 @@ import type { Connection } from '#src/plugins/database/connect.ts'
 
 interface Link { id: number, parts: string, hash: Buffer }
 
-/** The ids of the transitions whose hash is not that of their row and of the row before, or whose number does not follow on. */
+/**
+ * The ids of the transitions whose hash is not that of their row and of the row before, or whose number does not follow
+ * on.
+ */
 export async function brokenLinks (sql: Connection['sql']): Promise<number[]> {
   const links = await sql<Link[]>`
     select id, hash, jsonb_build_array(id, invio_id, da, a, chi, perche, extract(epoch from quando)::numeric(20, 3))::text as parts

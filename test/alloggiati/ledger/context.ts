@@ -9,11 +9,24 @@ import { productionEnviron } from '#test/alloggiati/stand-in.ts'
 import type { TestApp } from '#test/helper.ts'
 
 /** The ledger of an application as another process on its database would have it, for a police on loopback. */
-export async function ledgerOf ({ app, dataDir, url }: TestApp, police: { endpoint: string }, clock: Clock = createClock()): Promise<LedgerContext> {
+export async function ledgerOf (
+  { app, dataDir, url }: TestApp,
+  police: { endpoint: string },
+  clock: Clock = createClock()
+): Promise<LedgerContext> {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, ...productionEnviron(police) })
   const keys = createKeys(config.MASTER_KEY)
   const { service } = await policeService({ config, keys, clock, db: app.db, log: app.log })
-  return { db: app.db, keys, clock, service: service!, head: ledgerHead(dataDir), audit: app.audit, log: app.log, name: `prova/${randomUUID()}` }
+  return {
+    db: app.db,
+    keys,
+    clock,
+    service: service!,
+    head: ledgerHead(dataDir),
+    audit: app.audit,
+    log: app.log,
+    name: `prova/${randomUUID()}`
+  }
 }
 
 /** Lets the leases of all submissions end, or of one. */

@@ -6,24 +6,40 @@ import { guestNo, held, invio, production, rowsReply, until } from '#test/allogg
 import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
 
 const today = createClock().today()
-const rowsOf = async (server: Parameters<typeof detail>[0], id: number) => (await detail(server, id)).righe.map(({ esito }) => esito)
+const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
+  (await detail(server, id)).righe.map(({ esito }) => esito)
 
 t.test('reinvia: what is unknown is sent again at once, and the answer tells what came of it', async (t) => {
   const { police, server, decide, who } = await desk(t)
   const id = await unknown(police, server, family())
-  t.match(await detail(server, id), { stato: 'sconosciuto', righe: [{ esito: 'sconosciuta' }, { esito: 'sconosciuta' }], tentativi: [{ esito: '?' }] })
+  t.match(await detail(server, id), {
+    stato: 'sconosciuto',
+    righe: [{ esito: 'sconosciuta' }, { esito: 'sconosciuta' }],
+    tentativi: [{ esito: '?' }]
+  })
   const { versione } = await detail(server, id)
   const decided = await decide(id, 'reinvia')
   t.equal(decided.statusCode, 200, decided.body)
   t.match(decided.json(), {
     status: 200,
-    message: 'Decisione registrata. Stato dell\'invio: acquisito per intero',
+    message: "Decisione registrata. Stato dell'invio: acquisito per intero",
     data: {
       id,
       stato: 'acquisito',
       righe: [{ esito: 'acquisita' }, { esito: 'acquisita' }],
-      tentativi: [{ numero: 1, esito: '?' }, { numero: 2, esito: 'K' }],
-      decisioni: [{ decisione: 'reinvia', versione: versione + 1, chi: await who(), motivo: 'Guardato sul portale', protocollo: null }]
+      tentativi: [
+        { numero: 1, esito: '?' },
+        { numero: 2, esito: 'K' }
+      ],
+      decisioni: [
+        {
+          decisione: 'reinvia',
+          versione: versione + 1,
+          chi: await who(),
+          motivo: 'Guardato sul portale',
+          protocollo: null
+        }
+      ]
     }
   })
   t.equal(police.callsOf('Send').length, 2)
@@ -72,7 +88,15 @@ t.test('acquisito: the attempt is known on somebody\'s word, with its rows and n
   t.match((await decide(id, 'acquisito')).json().data, {
     stato: 'acquisito',
     righe: [{ esito: 'acquisita' }, { esito: 'acquisita' }],
-    tentativi: [{ esito: 'K', osservazioni: [{ esito: '?', fonte: 'risposta' }, { esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 }] }]
+    tentativi: [
+      {
+        esito: 'K',
+        osservazioni: [
+          { esito: '?', fonte: 'risposta' },
+          { esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 }
+        ]
+      }
+    ]
   })
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio(family()))).statusCode, 409, 'its guests are taken')
   t.equal(police.callsOf('Send').length, 1)
@@ -102,7 +126,11 @@ t.test('annulla: guests that certainly were not acquired are free again', async 
   const id = await unknown(police, server)
   await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
   t.match((await decide(id, 'acquisito')).json(), { status: 409, error: /nessun tentativo/ })
-  t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'annullata' }], tentativi: [{ esito: 'N' }] })
+  t.match((await decide(id, 'annulla')).json().data, {
+    stato: 'annullato',
+    righe: [{ esito: 'annullata' }],
+    tentativi: [{ esito: 'N' }]
+  })
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
 })
 
@@ -116,7 +144,11 @@ t.test('reinvia needs a row in doubt', async (t) => {
 t.test('an invio of another account is not sent again with this one', async (t) => {
   const { police, server } = await desk(t)
   const id = await unknown(police, server)
-  const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir, ALLOGGIATI_UTENTE: 'RM000002' })
+  const other = await production(t, police, {
+    DATABASE_URL: server.url,
+    DATA_DIR: server.dataDir,
+    ALLOGGIATI_UTENTE: 'RM000002'
+  })
   t.match((await administrator(other).decide(id, 'reinvia')).json(), { status: 409, error: /altro account/ })
   t.equal(police.callsOf('Send').length, 1)
 })
@@ -126,16 +158,26 @@ t.test('the phrase is typed, or nothing is decided; the refusal says what is exp
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
     const refused = await decide(id, 'annulla', { conferma })
-    t.match(refused.json(), { status: 400, dettagli: [{ campo: 'conferma', messaggio: `deve essere «2 ospiti ${today}»` }] }, conferma)
+    t.match(
+      refused.json(),
+      { status: 400, dettagli: [{ campo: 'conferma', messaggio: `deve essere «2 ospiti ${today}»` }] },
+      conferma
+    )
   }
   t.equal((await detail(server, id)).stato, 'sconosciuto')
-  t.equal((await decide(id, 'annulla', { conferma: ` 2  OSPITI ${today} ` })).statusCode, 200, 'blanks and capitals do not matter')
+  t.equal(
+    (await decide(id, 'annulla', { conferma: ` 2  OSPITI ${today} ` })).statusCode,
+    200,
+    'blanks and capitals do not matter'
+  )
 })
 
 t.test('a reason of ten characters is needed', async (t) => {
   const { police, server, decide } = await desk(t)
   const id = await unknown(police, server)
-  for (const motivo of ['', 'corto', '   corto      ', 'nove char', ' '.repeat(40)]) t.match((await decide(id, 'annulla', { motivo })).json(), { status: 400, dettagli: [{ campo: 'motivo' }] }, motivo)
+  for (const motivo of ['', 'corto', '   corto      ', 'nove char', ' '.repeat(40)]) {
+    t.match((await decide(id, 'annulla', { motivo })).json(), { status: 400, dettagli: [{ campo: 'motivo' }] }, motivo)
+  }
   t.equal((await decide(id, 'annulla', { motivo: 'dieci char' })).statusCode, 200)
 })
 
@@ -145,7 +187,11 @@ t.test('only administrators decide', async (t) => {
   const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
   t.equal((await server.call('POST', `${INVII}/${id}/decisione`, body)).statusCode, 403)
   const operator = { authorization: `Bearer ${await server.token()}` }
-  t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers: operator, payload: body })).statusCode, 403)
+  t.equal(
+    (await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, headers: operator, payload: body }))
+      .statusCode,
+    403
+  )
   t.equal((await server.app.inject({ method: 'POST', url: `${INVII}/${id}/decisione`, payload: body })).statusCode, 401)
 })
 
@@ -153,7 +199,9 @@ t.test('a decision on another version than the present one is refused', async (t
   const { police, server, decide } = await desk(t)
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
-  for (const wrong of [versione - 1, versione + 1]) t.match((await decide(id, 'acquisito', { versione: wrong })).json(), { status: 409, codice: 'INVIO_CAMBIATO' })
+  for (const wrong of [versione - 1, versione + 1]) {
+    t.match((await decide(id, 'acquisito', { versione: wrong })).json(), { status: 409, codice: 'INVIO_CAMBIATO' })
+  }
   t.same((await detail(server, id)).decisioni, [])
 })
 
@@ -206,9 +254,16 @@ t.test('what a late reply has proven acquired is neither sent again nor cancelle
   const [{ id } = { id: 0 }] = await server.app.sql<{ id: number }[]>`select id from invii`
   await server.app.sql`update invii set stato = 'sconosciuto' where id = ${id}`
   await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
-  await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte, schedine, notti) values (${id}, 1, 'K', 'ricevuta', 1, 3)`
-  for (const decisione of ['reinvia', 'annulla']) t.match((await decide(id, decisione)).json(), { status: 409, error: /ha acquisito/ }, decisione)
-  t.equal((await decide(id, 'acquisito')).json().data.tentativi[0].osservazioni.length, 1, 'and nothing is added to the proof')
+  await server.app
+    .sql`insert into invii_esiti (invio_id, numero, esito, fonte, schedine, notti) values (${id}, 1, 'K', 'ricevuta', 1, 3)`
+  for (const decisione of ['reinvia', 'annulla']) {
+    t.match((await decide(id, decisione)).json(), { status: 409, error: /ha acquisito/ }, decisione)
+  }
+  t.equal(
+    (await decide(id, 'acquisito')).json().data.tentativi[0].osservazioni.length,
+    1,
+    'and nothing is added to the proof'
+  )
   reply.release(answer(rowsReply('Send', [true])))
   await sending
 })
@@ -218,7 +273,10 @@ t.test('what was taken for acquired on somebody\'s word can be decided on again'
   const id = await unknown(police, server)
   await decide(id, 'acquisito')
   await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
-  t.match((await decide(id, 'reinvia')).json().data, { stato: 'acquisito', tentativi: [{ esito: 'K' }, { esito: 'K' }] })
+  t.match((await decide(id, 'reinvia')).json().data, {
+    stato: 'acquisito',
+    tentativi: [{ esito: 'K' }, { esito: 'K' }]
+  })
   t.equal(police.callsOf('Send').length, 2)
 })
 

@@ -18,8 +18,17 @@ export async function desk (t: Test, environ: Record<string, string> = {}) {
 
 export function administrator (server: TestApp, name = 'amministratore-1') {
   const token = server.token({ name, role: 'admin' })
-  const call = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<LightMyRequestResponse> => (
-    await server.app.inject({ method, url, headers: { authorization: `Bearer ${await token}` }, ...(body === undefined ? {} : { payload: body }) }))
+  const call = async (
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object
+  ): Promise<LightMyRequestResponse> =>
+    await server.app.inject({
+      method,
+      url,
+      headers: { authorization: `Bearer ${await token}` },
+      ...(body === undefined ? {} : { payload: body })
+    })
   return {
     admin: call,
     /** Their name in the records. */
@@ -29,7 +38,14 @@ export function administrator (server: TestApp, name = 'amministratore-1') {
       const { versione, numero_schedine, data_arrivo } = await detail(server, id)
       const conferma = `${numero_schedine} ${numero_schedine === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
       const protocollo = decisione === 'depositato' ? { protocollo: 'PEC 2026/4711' } : {}
-      return call('POST', `${INVII}/${id}/decisione`, { decisione, motivo: 'Guardato sul portale', versione, conferma, ...protocollo, ...changes })
+      return call('POST', `${INVII}/${id}/decisione`, {
+        decisione,
+        motivo: 'Guardato sul portale',
+        versione,
+        conferma,
+        ...protocollo,
+        ...changes
+      })
     }
   }
 }

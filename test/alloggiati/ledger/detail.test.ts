@@ -15,22 +15,64 @@ t.test('the detail never holds a surname, a name, a birth date, a document\'s nu
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(secret), prenotazione: soggiorno })
   const { body } = await server.call('GET', `${INVII}/1`)
   t.match(body, '1971')
-  for (const clear of ['SEGRETONI', 'Segretoni', 'ZENOBIA', 'ANNA', 'ZZ9988776', '9988776', '1971-03-09', '09/03/1971', '412058091']) t.notOk(body.includes(clear), clear)
-  t.strictSame((await detail(server, 1)).righe.map(({ schedina }) => schedina), [
-    { tipo_alloggiato: '17', cognome: 'S.', nome: 'Z.', anno_nascita: 1971, cittadinanza: '100000100', tipo_documento: 'IDELE', numero_documento: '…776' },
-    { tipo_alloggiato: '19', cognome: 'P.', nome: 'A.', anno_nascita: 2012, cittadinanza: '100000100', tipo_documento: '', numero_documento: '' }
-  ])
+  for (const clear of [
+    'SEGRETONI',
+    'Segretoni',
+    'ZENOBIA',
+    'ANNA',
+    'ZZ9988776',
+    '9988776',
+    '1971-03-09',
+    '09/03/1971',
+    '412058091'
+  ]) { t.notOk(body.includes(clear), clear) }
+  t.strictSame(
+    (await detail(server, 1)).righe.map(({ schedina }) => schedina),
+    [
+      {
+        tipo_alloggiato: '17',
+        cognome: 'S.',
+        nome: 'Z.',
+        anno_nascita: 1971,
+        cittadinanza: '100000100',
+        tipo_documento: 'IDELE',
+        numero_documento: '…776'
+      },
+      {
+        tipo_alloggiato: '19',
+        cognome: 'P.',
+        nome: 'A.',
+        anno_nascita: 2012,
+        cittadinanza: '100000100',
+        tipo_documento: '',
+        numero_documento: ''
+      }
+    ]
+  )
 })
 
-t.test('of any record only initials, the year and at most half of the number are shown, three characters at the most', async (t) => {
-  t.doesNotThrow(() => fc.assert(fc.property(records, (each) => {
-    const masked = maskedLine(encode(each))!
-    const tail = masked.numero_documento.replace('…', '')
-    return masked.cognome.length === 2 && masked.nome.length === 2 && masked.anno_nascita === Number(each.data_nascita.slice(0, 4)) &&
-      tail.length <= 3 && tail.length * 2 <= each.num_doc.length && each.num_doc.endsWith(tail) &&
-      (each.num_doc === '' || masked.numero_documento !== each.num_doc)
-  })))
-})
+t.test(
+  'of any record only initials, the year and at most half of the number are shown, three characters at the most',
+  async (t) => {
+    t.doesNotThrow(() =>
+      fc.assert(
+        fc.property(records, (each) => {
+          const masked = maskedLine(encode(each))!
+          const tail = masked.numero_documento.replace('…', '')
+          return (
+            masked.cognome.length === 2 &&
+            masked.nome.length === 2 &&
+            masked.anno_nascita === Number(each.data_nascita.slice(0, 4)) &&
+            tail.length <= 3 &&
+            tail.length * 2 <= each.num_doc.length &&
+            each.num_doc.endsWith(tail) &&
+            (each.num_doc === '' || masked.numero_documento !== each.num_doc)
+          )
+        })
+      )
+    )
+  }
+)
 
 t.test('what is no record is shown as none', async (t) => {
   t.equal(maskedLine(''), null)
@@ -48,16 +90,25 @@ t.test('the detail tells the whole story: rows, attempt, steps in their order, a
     numero_schedine: 2,
     righe: [
       { indice: 0, capo: 0, esito: 'acquisita', codice_errore: null, permanenza: 3 },
-      { indice: 1, capo: 1, esito: 'rifiutata', codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO', dettaglio: 'Numero Documento non valido' }
+      {
+        indice: 1,
+        capo: 1,
+        esito: 'rifiutata',
+        codice_errore: '12',
+        messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO',
+        dettaglio: 'Numero Documento non valido'
+      }
     ],
-    tentativi: [{
-      numero: 1,
-      base: 'primo',
-      schedine: 2,
-      notti: 6,
-      esito: 'K',
-      osservazioni: [{ esito: 'K', fonte: 'risposta', schedine: 1, notti: 3, http_status: 200, errore: null }]
-    }],
+    tentativi: [
+      {
+        numero: 1,
+        base: 'primo',
+        schedine: 2,
+        notti: 6,
+        esito: 'K',
+        osservazioni: [{ esito: 'K', fonte: 'risposta', schedine: 1, notti: 3, http_status: 200, errore: null }]
+      }
+    ],
     transizioni: [
       { da: null, a: 'pronto', chi: 'server', perche: 'accettato' },
       { da: 'pronto', a: 'preso' },

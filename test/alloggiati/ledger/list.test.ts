@@ -15,7 +15,10 @@ async function filled (t: Test, count: number): Promise<TestApp> {
   const server = await build(t, { TODAY: today })
   for (let n = 0; n < count; n++) {
     const check_in = n % 3 === 0 ? '2026-11-20' : today
-    await server.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n)], prenotazione: { ...soggiorno, check_in } })
+    await server.call('POST', '/api/alloggiati/invio', {
+      ospiti: [guestNo(n)],
+      prenotazione: { ...soggiorno, check_in }
+    })
   }
   return server
 }
@@ -78,9 +81,14 @@ t.test('a page has a hundred items when nobody says, and a cursor of another lis
   t.equal(first.headers['x-total-count'], '101')
   t.match(first.headers.link, /cursor=/)
   for (const cursor of ['x', Buffer.from('["id","1",1]').toString('base64url')]) {
-    t.match((await server.call('GET', `${INVII}?cursor=${cursor}`)).json(), { status: 400, dettagli: [{ campo: 'cursor' }] })
+    t.match((await server.call('GET', `${INVII}?cursor=${cursor}`)).json(), {
+      status: 400,
+      dettagli: [{ campo: 'cursor' }]
+    })
   }
-  for (const query of ['limit=0', 'limit=1001', 'altro=1', 'stato=ignoto', 'da=ieri']) t.equal((await server.call('GET', `${INVII}?${query}`)).statusCode, 400, query)
+  for (const query of ['limit=0', 'limit=1001', 'altro=1', 'stato=ignoto', 'da=ieri']) {
+    t.equal((await server.call('GET', `${INVII}?${query}`)).statusCode, 400, query)
+  }
 })
 
 t.test('filters narrow the list, its count and its pages', async (t) => {
@@ -108,7 +116,12 @@ t.test('what the sandbox took is not shown in production, nor the other way roun
 t.test('without credentials what was sent can still be read', async (t) => {
   const police = await standIn(t)
   const real = await production(t, police)
-  const { ricevuta } = (await real.call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(1)], prenotazione: { check_in: createClock().today(), numero_notti: 1 } })).json()
+  const { ricevuta } = (
+    await real.call('POST', '/api/alloggiati/invio', {
+      ospiti: [guestNo(1)],
+      prenotazione: { check_in: createClock().today(), numero_notti: 1 }
+    })
+  ).json()
   const bare = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: real.url, DATA_DIR: real.dataDir })
   t.match(await list(bare), [{ ricevuta }])
   t.equal((await bare.call('GET', `${INVII}/1`)).statusCode, 200)
@@ -116,5 +129,7 @@ t.test('without credentials what was sent can still be read', async (t) => {
 
 t.test('nobody reads the ledger without credentials of his own', async (t) => {
   const { app } = await build(t, { TODAY: today })
-  for (const url of [INVII, `${INVII}/1`, `${INVII}/sospensione`, '/api/v1/alloggiati/account']) t.equal((await app.inject(url)).statusCode, 401, url)
+  for (const url of [INVII, `${INVII}/1`, `${INVII}/sospensione`, '/api/v1/alloggiati/account']) {
+    t.equal((await app.inject(url)).statusCode, 401, url)
+  }
 })

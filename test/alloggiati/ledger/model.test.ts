@@ -8,8 +8,14 @@ import type { Scope, Trigger } from './model/world.ts'
 
 /** Worlds that are looked at in full; together they make every change of state of the table. */
 const WORLDS: Record<string, Partial<Scope>> = {
-  'one submission, two workers, a crash, a resend, partial acceptance, guests entered again':
-    { workers: 2, attempts: 2, crashes: 1, resends: 1, reentries: 1, partial: true },
+  'one submission, two workers, a crash, a resend, partial acceptance, guests entered again': {
+    workers: 2,
+    attempts: 2,
+    crashes: 1,
+    resends: 1,
+    reentries: 1,
+    partial: true
+  },
   'one submission, two workers, three attempts, a resend': { workers: 2, attempts: 3, resends: 1 },
   'one submission around midnight': { workers: 2, attempts: 2, resends: 1, midnight: true, partial: true },
   'two submissions, two workers, a crash': { units: 2, workers: 2, crashes: 1 },
@@ -17,10 +23,22 @@ const WORLDS: Record<string, Partial<Scope>> = {
   'two submissions, a resend': { units: 2, workers: 1, attempts: 2, resends: 1 },
   'two submissions, somebody else files': { units: 2, workers: 1, strangers: 1, exclusive: false, partial: true },
   'two submissions, filings on the portal': { units: 2, workers: 1, attempts: 1, portal: true },
-  'two submissions, two workers in one process that dies': { units: 2, workers: 2, attempts: 2, crashes: 1, quiet: true }
+  'two submissions, two workers in one process that dies': {
+    units: 2,
+    workers: 2,
+    attempts: 2,
+    crashes: 1,
+    quiet: true
+  }
 }
 
-function run (scope: Partial<Scope>, trigger: Trigger, off: readonly Rule[] = [], property = '', made = new Set<string>()): Outcome {
+function run (
+  scope: Partial<Scope>,
+  trigger: Trigger,
+  off: readonly Rule[] = [],
+  property = '',
+  made = new Set<string>()
+): Outcome {
   return explore(ledgerModel({ scope: { ...SMALL, ...scope }, off: new Set(off), trigger, made }, property))
 }
 
@@ -31,17 +49,29 @@ t.test('with all rules no state is wrong or stuck', async (t) => {
     t.comment(`${states} states, ${steps} steps: ${world}`)
     t.same(found, undefined, world)
   }
-  t.same([...made].sort(), TRANSITIONS.map(({ da, a }) => `${da}>${a}`).sort(), 'these worlds make every change of the table')
+  t.same(
+    [...made].sort(),
+    TRANSITIONS.map(({ da, a }) => `${da}>${a}`).sort(),
+    'these worlds make every change of the table'
+  )
 })
 
 for (const { off, damage, triggerHolds = false, why, scope } of MUTANTS) {
   t.test(`without ${off.join(' and ')}: ${damage ?? `no harm, ${why}`}`, async (t) => {
     const { states, found } = run(scope, 'absent', off, damage ?? '')
-    t.comment(found ? `${found.what}, in ${found.trace.length} steps: ${found.trace.join(' · ')}` : `${states} states, nothing found`)
+    t.comment(
+      found
+        ? `${found.what}, in ${found.trace.length} steps: ${found.trace.join(' · ')}`
+        : `${states} states, nothing found`
+    )
     t.equal(found?.what.slice(0, 2) ?? null, damage)
     if (damage === null) return
     const held = run(scope, 'refuses', off, damage)
-    t.equal(held.found === undefined, triggerHolds, triggerHolds ? 'the trigger alone holds it' : 'the trigger alone does not hold it')
+    t.equal(
+      held.found === undefined,
+      triggerHolds,
+      triggerHolds ? 'the trigger alone holds it' : 'the trigger alone does not hold it'
+    )
   })
 }
 

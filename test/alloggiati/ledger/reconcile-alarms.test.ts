@@ -5,7 +5,9 @@ import { ledgerAlarms } from '#src/alloggiati/ledger/alarms.ts'
 import { world, type World } from './reconcile-world.ts'
 
 async function booking ({ db }: World, check_in: string, check_out: string): Promise<number> {
-  const [row] = await db.insert(prenotazioni).values({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in, check_out, numero_ospiti: 1 })
+  const [row] = await db
+    .insert(prenotazioni)
+    .values({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in, check_out, numero_ospiti: 1 })
     .returning({ id: prenotazioni.id })
   return row!.id
 }
@@ -37,18 +39,21 @@ t.test('a booking is alarmed six hours, two hours and half an hour before its de
   })
 })
 
-t.test('a submission that is not acquired yet is alarmed in place of its booking; an acquired one is not', async (t) => {
-  const w = await world(t, '2026-11-21T09:00:00Z')
-  const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
-  await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
-  const prenotazione_id = await booking(w, '2026-11-20', '2026-11-23')
-  // Past the trigger: a submission does not change its booking.
-  await w.db.execute(sql`alter table invii disable trigger user`)
-  await w.db.update(invii).set({ prenotazione_id }).where(eq(invii.id, id))
-  await w.db.execute(sql`alter table invii enable trigger user`)
-  await ledgerAlarms(w.context).raise()
-  t.match(w.errors(), [{ msg: /not acquired yet/, invio: id }])
-})
+t.test(
+  'a submission that is not acquired yet is alarmed in place of its booking; an acquired one is not',
+  async (t) => {
+    const w = await world(t, '2026-11-21T09:00:00Z')
+    const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
+    await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
+    const prenotazione_id = await booking(w, '2026-11-20', '2026-11-23')
+    // Past the trigger: a submission does not change its booking.
+    await w.db.execute(sql`alter table invii disable trigger user`)
+    await w.db.update(invii).set({ prenotazione_id }).where(eq(invii.id, id))
+    await w.db.execute(sql`alter table invii enable trigger user`)
+    await ledgerAlarms(w.context).raise()
+    t.match(w.errors(), [{ msg: /not acquired yet/, invio: id }])
+  }
+)
 
 t.test('a process that starts late raises what has been passed meanwhile, and does not repeat it', async (t) => {
   const w = await world(t, '2026-11-21T12:45:00Z')

@@ -20,7 +20,10 @@ t.test('a receipt is asked for when the answer can prove something', async (t) =
   t.notOk(due('2026-11-21T08:00', [seen], { kept: true, open: false }))
   t.notOk(due('2026-11-21T12:00', [seen, look('08:00', 2, 6)], { kept: true }), 'never a third time')
   t.ok(due('2026-11-21T12:00', [look('06:00', 2, null, true), look('07:00', 2, null, true)], { kept: true }))
-  t.notOk(due('2026-11-21T12:00', [look('06:00', 2, null, true), look('08:00', 2, null, true)], { kept: true }), 'an unreadable one stays unreadable')
+  t.notOk(
+    due('2026-11-21T12:00', [look('06:00', 2, null, true), look('08:00', 2, null, true)], { kept: true }),
+    'an unreadable one stays unreadable'
+  )
   t.ok(due('2026-11-30T12:00', [], { kept: true }), 'an old one that was fetched by somebody else, too')
 })
 

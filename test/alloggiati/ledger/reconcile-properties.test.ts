@@ -6,8 +6,8 @@ import type { State } from '#src/alloggiati/ledger/states.ts'
 import { attempt, day, twice, unit } from './reconcile-samples.ts'
 
 /*
- * The police as it may be: of each call it acquired all rows, some or none, and the ledger saw the reply, or did not, or only
- * has a person's word, right or wrong. The receipt counts what was acquired, and what others filed.
+ * The police as it may be: of each call it acquired all rows, some or none, and the ledger saw the reply, or did not,
+ * or only has a person's word, right or wrong. The receipt counts what was acquired, and what others filed.
  */
 
 interface Call {
@@ -31,7 +31,10 @@ const call: fc.Arbitrary<Call> = fc.record({
 })
 const calls = fc.array(call, { minLength: 1, maxLength: 6 })
 
-const of = (rows: readonly number[]): Counts => ({ schedine: rows.length, notti: rows.reduce((sum, nights) => sum + nights, 0) })
+const of = (rows: readonly number[]): Counts => ({
+  schedine: rows.length,
+  notti: rows.reduce((sum, nights) => sum + nights, 0)
+})
 const truth = ({ rows, acquired }: Call) => rows.slice(0, acquired)
 const id = (all: readonly Call[], at: number): number => at > 0 && all[at]!.again && !all[at - 1]!.again ? at : at + 1
 
@@ -45,7 +48,11 @@ function attemptOf (all: readonly Call[], at: number): DayAttempt {
 
 function unitOf (all: readonly Call[], attempts: readonly DayAttempt[], invio: number): DayUnit {
   const own = attempts.filter((one) => one.invio === invio)
-  const stato = own.some(({ esito }) => esito === 'K') ? 'acquisito' : own.every(({ esito }) => esito === 'N') ? 'rifiutato' : all[invio - 1]!.stato
+  const stato = own.some(({ esito }) => esito === 'K')
+    ? 'acquisito'
+    : own.every(({ esito }) => esito === 'N')
+      ? 'rifiutato'
+      : all[invio - 1]!.stato
   return unit(invio, { stato, tentativo: own.length })
 }
 
@@ -66,7 +73,9 @@ function judge (all: readonly Call[], state: DayInput): void {
     }
     const taken = own.some((one) => truth(one.call).length > 0)
     if (verso.includes('pronto') && taken) throw new Error(`${invio} would be sent twice`)
-    if (verso.some((stato) => stato === 'acquisito' || stato === 'parziale' || stato === 'ricevuto') && !taken) throw new Error(`${invio} would be lost`)
+    if (verso.some((stato) => stato === 'acquisito' || stato === 'parziale' || stato === 'ricevuto') && !taken) {
+      throw new Error(`${invio} would be lost`)
+    }
   }
 }
 
@@ -77,20 +86,28 @@ t.test('with an exclusive account and a complete receipt no decision is ever wro
   t.pass()
 })
 
-t.test('whatever others file with the account, nothing that was acquired is sent again, and nothing is called acquired by the receipt', async (t) => {
-  const others = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 })
-  fc.assert(fc.property(calls, others, (all, more) => {
-    const replied = all.map((one) => one.seen === 'word' ? { ...one, seen: 'nothing' as const } : one)
-    const state = input(replied, more, false)
-    judge(replied, state)
-    return decideDay(state).decisions.every(({ prove }) => prove.every(({ esito }) => esito === 'N'))
-  }), runs)
-  t.pass()
-})
+t.test(
+  'whatever others file with the account, nothing that was acquired is sent again, and nothing is called acquired by the receipt',
+  async (t) => {
+    const others = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 })
+    fc.assert(
+      fc.property(calls, others, (all, more) => {
+        const replied = all.map((one) => (one.seen === 'word' ? { ...one, seen: 'nothing' as const } : one))
+        const state = input(replied, more, false)
+        judge(replied, state)
+        return decideDay(state).decisions.every(({ prove }) => prove.every(({ esito }) => esito === 'N'))
+      }),
+      runs
+    )
+    t.pass()
+  }
+)
 
 t.test('the days that can be decided are decided: all or none of the unknown calls', async (t) => {
   fc.assert(fc.property(calls, fc.boolean(), (all, taken) => {
-    const clean = all.map((one): Call => one.seen === 'reply' ? one : { ...one, seen: 'nothing', acquired: taken ? one.rows.length : 0 })
+    const clean = all.map((one): Call =>
+      one.seen === 'reply' ? one : { ...one, seen: 'nothing', acquired: taken ? one.rows.length : 0 }
+    )
     const state = input(clean, [], true)
     const unknown = state.attempts.filter(({ esito }) => esito === '?').length
     return decideDay(state).decisions.flatMap(({ prove }) => prove).length === unknown

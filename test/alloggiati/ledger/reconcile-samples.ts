@@ -8,7 +8,17 @@ export const NEXT = '2026-11-21'
 export const AFTERNOON = new Date('2026-11-21T13:00:00Z')
 
 export function attempt (invio: number, more: Partial<DayAttempt> = {}): DayAttempt {
-  return { invio, numero: 1, schedine: 2, notti: 6, giorno_da: DAY, giorno_a: DAY, esito: '?', per_decisione: false, ...more }
+  return {
+    invio,
+    numero: 1,
+    schedine: 2,
+    notti: 6,
+    giorno_da: DAY,
+    giorno_a: DAY,
+    esito: '?',
+    per_decisione: false,
+    ...more
+  }
 }
 
 export function unit (id: number, more: Partial<DayUnit> = {}): DayUnit {

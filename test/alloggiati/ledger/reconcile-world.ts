@@ -16,7 +16,9 @@ import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
-/* A ledger with a past: submissions as they stand after their calls, and the police's own memory of what it acquired. */
+/*
+ * A ledger with a past: submissions as they stand after their calls, and the police's own memory of what it acquired.
+ */
 
 export interface Sent {
   /** When, ISO 8601. */
@@ -35,41 +37,71 @@ export async function world (t: Test, present: string) {
   const { db, url } = await testDatabase(t)
   const clock = clockAt(present)
   const logs: Record<string, unknown>[] = []
-  const { log } = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } } } })
+  const { log } = Fastify({
+    logger: {
+      level: 'info',
+      stream: {
+        write: (line: string) => {
+          logs.push(JSON.parse(line) as Record<string, unknown>)
+        }
+      }
+    }
+  })
   const config = readConfig({ DATA_DIR: temporaryFolder(t), DATABASE_URL: url })
   const keys = createKeys(config.MASTER_KEY)
   const { service, close } = await policeService({ config, keys, clock, db, log })
   t.teardown(close)
-  const context: LedgerContext = { db, keys, clock, service: service!, head: ledgerHead(config.DATA_DIR), audit: auditLog(keys, log), log, name: 'prova' }
+  const context: LedgerContext = {
+    db,
+    keys,
+    clock,
+    service: service!,
+    head: ledgerHead(config.DATA_DIR),
+    audit: auditLog(keys, log),
+    log,
+    name: 'prova'
+  }
   const archive = receipts(db, service, clock)
   const { account, utente } = service!
 
   /** A submission that was sent once; its outcome is as it was seen. */
-  async function sent ({ at, rows = 2, nights = 3, seen, taken = seen === 'K' ? rows : 0, held = 0 }: Sent): Promise<number> {
+  async function sent ({
+    at,
+    rows = 2,
+    nights = 3,
+    seen,
+    taken = seen === 'K' ? rows : 0,
+    held = 0
+  }: Sent): Promise<number> {
     const inviato = new Date(at)
-    const [row] = await db.insert(invii).values({
-      ricevuta: `AW-${randomBytes(6).toString('hex')}`,
-      utente: account,
-      operatore: 'prova',
-      metodo: 'Send',
-      data_arrivo: dayInRome(inviato),
-      permanenza: nights,
-      scadenza: new Date(inviato.getTime() + 86_400_000).toISOString(),
-      stato: 'pronto',
-      lease_fino_al: LEASE
-    }).returning({ id: invii.id })
+    const [row] = await db
+      .insert(invii)
+      .values({
+        ricevuta: `AW-${randomBytes(6).toString('hex')}`,
+        utente: account,
+        operatore: 'prova',
+        metodo: 'Send',
+        data_arrivo: dayInRome(inviato),
+        permanenza: nights,
+        scadenza: new Date(inviato.getTime() + 86_400_000).toISOString(),
+        stato: 'pronto',
+        lease_fino_al: LEASE
+      })
+      .returning({ id: invii.id })
     const { id } = row!
-    await db.insert(invii_schedine).values(Array.from({ length: rows + held }, (_, indice) => ({
-      invio_id: id,
-      indice,
-      capo: indice,
-      utente: account,
-      riga: randomBytes(8),
-      permanenza: nights,
-      impronta_contenuto: randomBytes(8),
-      impronta_identita: randomBytes(8),
-      esito: indice < rows ? 'in_corso' : 'rifiutata'
-    })))
+    await db.insert(invii_schedine).values(
+      Array.from({ length: rows + held }, (_, indice) => ({
+        invio_id: id,
+        indice,
+        capo: indice,
+        utente: account,
+        riga: randomBytes(8),
+        permanenza: nights,
+        impronta_contenuto: randomBytes(8),
+        impronta_identita: randomBytes(8),
+        esito: indice < rows ? 'in_corso' : 'rifiutata'
+      }))
+    )
     await call(id, { at, rows, nights, seen })
     await acquired(at, taken, nights)
     return id
@@ -100,8 +132,15 @@ export async function world (t: Test, present: string) {
       const counts = seen === 'K' ? { schedine: rows, notti: rows * nights } : {}
       // The reply came half a minute later.
       const registrato_il = new Date(inviato.getTime() + 30_000).toISOString()
-      await tx.insert(invii_esiti).values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })
-      await move(tx, id, { da: 'in_invio', a: seen === 'K' ? 'acquisito' : seen === 'N' ? 'rifiutato' : 'sconosciuto', chi, perche: '' })
+      await tx
+        .insert(invii_esiti)
+        .values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })
+      await move(tx, id, {
+        da: 'in_invio',
+        a: seen === 'K' ? 'acquisito' : seen === 'N' ? 'rifiutato' : 'sconosciuto',
+        chi,
+        perche: ''
+      })
       await moveRows(tx, id, seen === 'K' ? 'acquisita' : seen === 'N' ? 'rifiutata' : 'sconosciuta', 'in_corso')
     })
   }
@@ -118,11 +157,17 @@ export async function world (t: Test, present: string) {
     const [unit] = await db.select({ stato: invii.stato, nota: invii.nota }).from(invii).where(eq(invii.id, id))
     const rows = await db.select({ esito: invii_schedine.esito }).from(invii_schedine)
       .where(eq(invii_schedine.invio_id, id)).orderBy(asc(invii_schedine.indice))
-    const outcomes = await db.select().from(invii_esiti).where(eq(invii_esiti.invio_id, id)).orderBy(asc(invii_esiti.id))
+    const outcomes = await db
+      .select()
+      .from(invii_esiti)
+      .where(eq(invii_esiti.invio_id, id))
+      .orderBy(asc(invii_esiti.id))
     return {
       ...unit!,
       rows: rows.map(({ esito }) => esito).join(' '),
-      outcomes: outcomes.map(({ numero, esito, fonte, schedine, notti }) => `${numero}${esito} ${fonte} ${schedine}/${notti}`)
+      outcomes: outcomes.map(
+        ({ numero, esito, fonte, schedine, notti }) => `${numero}${esito} ${fonte} ${schedine}/${notti}`
+      )
     }
   }
 
@@ -130,7 +175,8 @@ export async function world (t: Test, present: string) {
     await db.execute(sql`insert into account_polizia (utente, canale_esclusivo) values (${account}, true)`)
   }
 
-  const errors = () => logs.filter(({ level }) => level === 50).map(({ msg, giorno, invio }) => ({ msg, giorno, invio }))
+  const errors = () =>
+    logs.filter(({ level }) => level === 50).map(({ msg, giorno, invio }) => ({ msg, giorno, invio }))
   return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs }
 }
 

@@ -52,9 +52,15 @@ t.test('guests that the receipt does not count are ready to be sent again, after
   t.equal(await looks(w), 1)
   await jobAt(w, '08:00')
   t.match(await w.stands(id), {
-    stato: 'pronto', nota: /prova che non è stato acquisito/, rows: 'in_corso in_corso rifiutata', outcomes: ['1? risposta 0/0', '1N ricevuta 0/0']
+    stato: 'pronto',
+    nota: /prova che non è stato acquisito/,
+    rows: 'in_corso in_corso rifiutata',
+    outcomes: ['1? risposta 0/0', '1N ricevuta 0/0']
   })
-  const [unit] = await w.db.select({ free: sql<boolean>`${invii.lease_fino_al} <= now() and ${invii.proprietario} is null` }).from(invii).where(eq(invii.id, id))
+  const [unit] = await w.db
+    .select({ free: sql<boolean>`${invii.lease_fino_al} <= now() and ${invii.proprietario} is null` })
+    .from(invii)
+    .where(eq(invii.id, id))
   t.equal(unit!.free, true, 'the sweep takes it up at once')
   t.same(w.errors(), [])
 })
@@ -66,7 +72,11 @@ t.test('guests that the receipt counts are acquired by it', async (t) => {
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   const part = await w.sent({ at: SENT, seen: '?', taken: 2, held: 1 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), { stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6'] })
+  t.match(await w.stands(id), {
+    stato: 'ricevuto',
+    rows: 'acquisita acquisita',
+    outcomes: ['1? risposta 0/0', '1K ricevuta 2/6']
+  })
   t.match(await w.stands(part), { stato: 'ricevuto', rows: 'acquisita acquisita rifiutata' })
   t.same((await transitions(w, part)).slice(-3), ['sconosciuto', 'parziale', 'ricevuto'])
   t.equal((await w.stands(known)).stato, 'ricevuto')
@@ -78,7 +88,11 @@ t.test('an account that is used elsewhere proves nothing by counting', async (t)
   const w = await world(t, SENT)
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), { stato: 'da_verificare', nota: /^Suggerimento: acquisito/, rows: 'sconosciuta sconosciuta' })
+  t.match(await w.stands(id), {
+    stato: 'da_verificare',
+    nota: /^Suggerimento: acquisito/,
+    rows: 'sconosciuta sconosciuta'
+  })
   t.test('nor does one with guests that were filed by hand on the portal', async (t) => {
     const w = await world(t, SENT)
     await w.exclusive()
@@ -96,23 +110,28 @@ async function file ({ db }: World, id: number): Promise<void> {
   await db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'prova', perche: 'in carico' })
     const [unit] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
-    await tx.insert(invii_decisioni).values({ invio_id: id, versione: unit!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale' })
+    await tx
+      .insert(invii_decisioni)
+      .values({ invio_id: id, versione: unit!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale' })
     await move(tx, id, { da: 'da_verificare', a: 'depositato_altrove', chi: 'prova', perche: 'portale' })
   })
 }
 
-t.test('without a receipt a person must see to what is unknown from noon on; the receipt that comes later still counts', async (t) => {
-  const w = await world(t, SENT)
-  await w.exclusive()
-  const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
-  await jobAt(w, '06:00', '11:00')
-  t.equal((await w.stands(id)).stato, 'sconosciuto')
-  await jobAt(w, '12:00')
-  t.match(await w.stands(id), { stato: 'da_verificare', nota: /manca/ })
-  await w.acquired(SENT, 2, 3)
-  await jobAt(w, '15:00')
-  t.match(await w.stands(id), { stato: 'ricevuto', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6'] })
-})
+t.test(
+  'without a receipt a person must see to what is unknown from noon on; the receipt that comes later still counts',
+  async (t) => {
+    const w = await world(t, SENT)
+    await w.exclusive()
+    const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
+    await jobAt(w, '06:00', '11:00')
+    t.equal((await w.stands(id)).stato, 'sconosciuto')
+    await jobAt(w, '12:00')
+    t.match(await w.stands(id), { stato: 'da_verificare', nota: /manca/ })
+    await w.acquired(SENT, 2, 3)
+    await jobAt(w, '15:00')
+    t.match(await w.stands(id), { stato: 'ricevuto', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6'] })
+  }
+)
 
 t.test('around midnight a reply tells the day, and nothing else does', async (t) => {
   const late = `${DAY}T22:52:00Z`
@@ -134,10 +153,19 @@ t.test('a receipt with less than the service had said is alarmed, once, and a pe
   const w = await world(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), { stato: 'da_verificare', nota: /\(schedine 1, notti 3\) non torna con gli invii noti \(schedine 2, notti 6\)/, rows: 'acquisita acquisita' })
+  t.match(await w.stands(id), {
+    stato: 'da_verificare',
+    nota: /\(schedine 1, notti 3\) non torna con gli invii noti \(schedine 2, notti 6\)/,
+    rows: 'acquisita acquisita'
+  })
   const alarms = w.errors().length
-  t.match(w.errors(), [{ msg: /less than is known/, giorno: DAY, invio: id }, { msg: /less than is known/, giorno: DAY }])
-  await w.db.transaction((tx) => move(tx, id, { da: 'da_verificare', a: 'acquisito', chi: 'admin', perche: 'visto sul portale' }))
+  t.match(w.errors(), [
+    { msg: /less than is known/, giorno: DAY, invio: id },
+    { msg: /less than is known/, giorno: DAY }
+  ])
+  await w.db.transaction((tx) =>
+    move(tx, id, { da: 'da_verificare', a: 'acquisito', chi: 'admin', perche: 'visto sul portale' })
+  )
   await jobAt(w, '09:00', '10:00')
   t.equal((await w.stands(id)).stato, 'acquisito')
   t.equal(w.errors().length, alarms)
@@ -150,7 +178,9 @@ t.test('a person\'s word is held against the receipt', async (t) => {
   const open = await w.sent({ at: SENT, seen: '?', taken: 0 })
   await w.db.transaction(async (tx) => {
     await attribute(tx, 'admin', 'visto')
-    await tx.insert(invii_esiti).values({ invio_id: believed, numero: 1, esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 })
+    await tx
+      .insert(invii_esiti)
+      .values({ invio_id: believed, numero: 1, esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 })
     await move(tx, believed, { da: 'sconosciuto', a: 'acquisito', chi: 'admin', perche: 'visto' })
     await moveRows(tx, believed, 'acquisita', 'sconosciuta')
   })
@@ -172,7 +202,10 @@ t.test('what was to be sent again is stopped when the receipt counts the first c
     const id = await resumed(w, 2)
     await w.call(id, { at: `${NEXT}T04:00:00Z`, seen: 'K' })
     await jobAt(w, '06:00')
-    t.match(await w.stands(id), { stato: 'ricevuto', outcomes: ['1? risposta 0/0', '2K risposta 2/6', '1K ricevuta 2/6'] })
+    t.match(await w.stands(id), {
+      stato: 'ricevuto',
+      outcomes: ['1? risposta 0/0', '2K risposta 2/6', '1K ricevuta 2/6']
+    })
     t.match(w.errors(), [{ msg: /possible duplicate/, invio: id }])
   })
 })
@@ -182,7 +215,15 @@ async function resumed (w: World, taken: number): Promise<number> {
   await w.db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'admin', perche: 'in carico' })
     const [unit] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
-    await tx.insert(invii_decisioni).values({ invio_id: id, versione: unit!.versione, decisione: 'reinvia', chi: 'admin', motivo: 'rischio accettato' })
+    await tx
+      .insert(invii_decisioni)
+      .values({
+        invio_id: id,
+        versione: unit!.versione,
+        decisione: 'reinvia',
+        chi: 'admin',
+        motivo: 'rischio accettato'
+      })
     await move(tx, id, { da: 'da_verificare', a: 'pronto', chi: 'admin', perche: 'reinvia' })
     await moveRows(tx, id, 'in_corso', 'sconosciuta')
   })
@@ -207,7 +248,11 @@ t.test('a day with a call under way waits', async (t) => {
 t.test('several processes at once decide a day once', async (t) => {
   const w = await world(t, SENT)
   await w.exclusive()
-  const ids = [await w.sent({ at: SENT, seen: '?', taken: 2 }), await w.sent({ at: SENT, seen: '?', taken: 2, nights: 5 }), await w.sent({ at: SENT, seen: 'K' })]
+  const ids = [
+    await w.sent({ at: SENT, seen: '?', taken: 2 }),
+    await w.sent({ at: SENT, seen: '?', taken: 2, nights: 5 }),
+    await w.sent({ at: SENT, seen: 'K' })
+  ]
   w.clock.set(`${NEXT}T06:00:00+01:00`)
   await w.archive.look(DAY)
   await Promise.all(Array.from({ length: 4 }, () => reconcile(w.context, DAY)))
@@ -223,8 +268,14 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
   const w = await world(t, `${NEXT}T17:00:00Z`)
   const first = await w.sent({ at: SENT, seen: 'K' })
   const second = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K' })
-  await w.db.execute(sql`create function ferma () returns trigger language plpgsql as $$ begin raise exception 'fermo'; end $$`)
-  await w.db.execute(sql.raw(`create trigger ferma before update on invii for each row when (old.id = ${first}) execute function ferma()`))
+  await w.db.execute(
+    sql`create function ferma () returns trigger language plpgsql as $$ begin raise exception 'fermo'; end $$`
+  )
+  await w.db.execute(
+    sql.raw(
+      `create trigger ferma before update on invii for each row when (old.id = ${first}) execute function ferma()`
+    )
+  )
   w.clock.set('2026-11-22T08:00:00Z')
   await reconcileDays(w.context, w.archive)
   t.equal((await w.stands(first)).stato, 'acquisito')
@@ -232,14 +283,23 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
   t.match(w.errors(), [{ msg: 'a day could not be reconciled', giorno: DAY }])
 })
 
-t.test('a service that cannot be reached is asked once in a round, and what is known is decided all the same', async (t) => {
-  const w = await world(t, SENT)
-  const id = await w.sent({ at: SENT, seen: '?' })
-  await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
-  const asked: string[] = []
-  const failing = { ...w.archive, look: async (day: string) => { asked.push(day); throw new SoapTransportError('refused', { sent: false }) } }
-  w.clock.set(`${NEXT}T12:00:00+01:00`)
-  await reconcileDays(w.context, failing)
-  t.same(asked, ['2026-11-19'])
-  t.equal((await w.stands(id)).stato, 'da_verificare')
-})
+t.test(
+  'a service that cannot be reached is asked once in a round, and what is known is decided all the same',
+  async (t) => {
+    const w = await world(t, SENT)
+    const id = await w.sent({ at: SENT, seen: '?' })
+    await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
+    const asked: string[] = []
+    const failing = {
+      ...w.archive,
+      look: async (day: string) => {
+        asked.push(day)
+        throw new SoapTransportError('refused', { sent: false })
+      }
+    }
+    w.clock.set(`${NEXT}T12:00:00+01:00`)
+    await reconcileDays(w.context, failing)
+    t.same(asked, ['2026-11-19'])
+    t.equal((await w.stands(id)).stato, 'da_verificare')
+  }
+)

@@ -5,7 +5,10 @@ import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, rowsReply, type StandIn } from '#test/alloggiati/stand-in.ts'
 import { ledgerBench } from './bench.ts'
 
-/* A submission that may have been acquired and was decided to be sent again: what is learned of the first Send, and of the second. */
+/*
+ * A submission that may have been acquired and was decided to be sent again: what is learned of the first Send, and of
+ * the second.
+ */
 
 t.test('a late proof stops what a person has decided to send again', async (t) => {
   const { police, worker, reserve, states, sql } = await ledgerBench(t)
@@ -23,26 +26,33 @@ t.test('a late proof stops what a person has decided to send again', async (t) =
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a late proof of what was sent again meanwhile is alarmed, and counts whatever becomes of the second', async (t) => {
-  const { police, worker, reserve, states, sql, logs } = await ledgerBench(t)
-  const { id, ricevuta } = await reserve([single()])
-  const [first, second] = [held(), held()]
-  police.on.Send = first.behaviour
-  const late = carryOut(await worker(), id, true)
-  await first.arrived
-  await decideToResend(sql, id)
-  police.on.Send = second.behaviour
-  const again = carryOut(await worker(), id, true)
-  await second.arrived
-  first.release(answer(rowsReply('Send', [true])))
-  t.equal((await late).stato, 'in_invio')
-  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta && /duplicate/.test(String(line.msg))))
-  second.release(respond('404 Not Found', ''))
-  await again
-  t.same(await sql`select numero, esito from invii_esiti order by numero, id`, [{ numero: 1, esito: '?' }, { numero: 1, esito: 'K' }, { numero: 2, esito: 'N' }])
-  t.same(await states(), ['acquisito/acquisita'])
-  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
-})
+t.test(
+  'a late proof of what was sent again meanwhile is alarmed, and counts whatever becomes of the second',
+  async (t) => {
+    const { police, worker, reserve, states, sql, logs } = await ledgerBench(t)
+    const { id, ricevuta } = await reserve([single()])
+    const [first, second] = [held(), held()]
+    police.on.Send = first.behaviour
+    const late = carryOut(await worker(), id, true)
+    await first.arrived
+    await decideToResend(sql, id)
+    police.on.Send = second.behaviour
+    const again = carryOut(await worker(), id, true)
+    await second.arrived
+    first.release(answer(rowsReply('Send', [true])))
+    t.equal((await late).stato, 'in_invio')
+    t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta && /duplicate/.test(String(line.msg))))
+    second.release(respond('404 Not Found', ''))
+    await again
+    t.same(await sql`select numero, esito from invii_esiti order by numero, id`, [
+      { numero: 1, esito: '?' },
+      { numero: 1, esito: 'K' },
+      { numero: 2, esito: 'N' }
+    ])
+    t.same(await states(), ['acquisito/acquisita'])
+    await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+  }
+)
 
 t.test('that the second Send came to nothing does not settle the first: its guests stay with a person', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
@@ -69,16 +79,19 @@ t.test('that the second Send came to nothing does not settle the first: its gues
   }
 })
 
-t.test('of a second Send that is taken in part the rest stays with a person: the first may have filed it', async (t) => {
-  const { police, worker, reserve, states, sql } = await ledgerBench(t)
-  const { id } = await reserve([guestNo(1), guestNo(2)])
-  police.on.Send = (socket) => socket.resetAndDestroy()
-  await carryOut(await worker(), id, true)
-  await decideToResend(sql, id)
-  police.on.Send = answer(rowsReply('Send', [true, false]))
-  t.equal((await carryOut(await worker(), id, true)).stato, 'da_verificare')
-  t.same(await states(), ['da_verificare/acquisita,sconosciuta'])
-})
+t.test(
+  'of a second Send that is taken in part the rest stays with a person: the first may have filed it',
+  async (t) => {
+    const { police, worker, reserve, states, sql } = await ledgerBench(t)
+    const { id } = await reserve([guestNo(1), guestNo(2)])
+    police.on.Send = (socket) => socket.resetAndDestroy()
+    await carryOut(await worker(), id, true)
+    await decideToResend(sql, id)
+    police.on.Send = answer(rowsReply('Send', [true, false]))
+    t.equal((await carryOut(await worker(), id, true)).stato, 'da_verificare')
+    t.same(await states(), ['da_verificare/acquisita,sconosciuta'])
+  }
+)
 
 t.test('a reply that contradicts the receipt is kept, and stops what was to be sent again', async (t) => {
   const { police, worker, reserve, states, sql, logs } = await ledgerBench(t)
@@ -94,7 +107,8 @@ t.test('a reply that contradicts the receipt is kept, and stops what was to be s
   t.equal((await late).stato, 'da_verificare')
   t.same(await states(), ['da_verificare/in_corso'])
   t.same(await sql`select esito, fonte, schedine, risposta is not null as kept from invii_esiti order by id`, [
-    { esito: 'N', fonte: 'ricevuta', schedine: 0, kept: false }, { esito: '?', fonte: 'risposta', schedine: 1, kept: true }
+    { esito: 'N', fonte: 'ricevuta', schedine: 0, kept: false },
+    { esito: '?', fonte: 'risposta', schedine: 1, kept: true }
   ])
   t.ok(logs.some((line) => line.level === 50 && line.ricevuta === ricevuta))
 })

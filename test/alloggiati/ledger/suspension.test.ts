@@ -15,30 +15,48 @@ t.test('nothing is suspended until somebody says so', async (t) => {
   t.strictSame(await hold(server), { sospeso: false, motivo: null, chi: null, dal: null })
 })
 
-t.test('while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the guest stays free; then it goes on', async (t) => {
-  const { police, server, admin, who } = await desk(t)
-  const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  t.match(stopped.json(), { sospeso: true, motivo: 'Controllo delle credenziali', chi: await who(), dal: /^\d{4}-.+Z$/ })
-  t.strictSame(await hold(server), stopped.json())
-  const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
-  t.same(police.begun, [])
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), { sospeso: false, motivo: null })
-  t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
-})
+t.test(
+  'while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the guest stays free; then it goes on',
+  async (t) => {
+    const { police, server, admin, who } = await desk(t)
+    const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+    t.match(stopped.json(), {
+      sospeso: true,
+      motivo: 'Controllo delle credenziali',
+      chi: await who(),
+      dal: /^\d{4}-.+Z$/
+    })
+    t.strictSame(await hold(server), stopped.json())
+    const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+    t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
+    t.same(police.begun, [])
+    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
+      sospeso: false,
+      motivo: null
+    })
+    t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
+  }
+)
 
 t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
   const { server, admin, who } = await desk(t)
   await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
-  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), { sospeso: true, motivo: 'Il primo motivo' })
-  for (let n = 0; n < 2; n++) t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), { sospeso: false })
+  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), {
+    sospeso: true,
+    motivo: 'Il primo motivo'
+  })
+  for (let n = 0; n < 2; n++) {
+    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })).json(), { sospeso: false })
+  }
   t.equal((await server.app.sql`select from invii_sospensioni`).length, 1, 'the history of suspensions stays')
   t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: await who() }])
 })
 
 t.test('only administrators suspend and resume', async (t) => {
   const { call } = await build(t, { TODAY: today })
-  for (const sospeso of [true, false]) t.equal((await call('POST', HOLD, { sospeso, motivo: 'Prova di sospensione' })).statusCode, 403)
+  for (const sospeso of [true, false]) {
+    t.equal((await call('POST', HOLD, { sospeso, motivo: 'Prova di sospensione' })).statusCode, 403)
+  }
 })
 
 t.test('nothing is decided to be sent again while sending is suspended', async (t) => {
@@ -84,14 +102,19 @@ t.test('an older database put under a running history sends nothing until somebo
   t.equal(police.callsOf('Send').length, 2)
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.ok(restored.logs.some(({ level, msg }) => level === 50 && /sending is stopped/.test(String(msg))), 'the log says so')
+  t.ok(
+    restored.logs.some(({ level, msg }) => level === 50 && /sending is stopped/.test(String(msg))),
+    'the log says so'
+  )
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
   const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it does not know that this guest was sent')
   t.equal(police.callsOf('Send').length, 2)
 
   const { admin } = administrator(restored)
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Confrontato con il portale' })).json(), { sospeso: false })
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Confrontato con il portale' })).json(), {
+    sospeso: false
+  })
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
@@ -119,24 +142,51 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
 t.test('the sandbox\'s account is another than the real one of the same name', async (t) => {
   const { server, admin } = await desk(t)
   await admin('PUT', ACCOUNT, { canale_esclusivo: true })
-  const credentials = { ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova' }
-  const sandbox = await build(t, { ALLOGGIATI_MODE: 'sandbox', ...credentials, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  t.strictSame((await sandbox.call('GET', ACCOUNT)).json(), { utente: 'RM000001', modalita: 'sandbox', canale_esclusivo: false })
+  const credentials = {
+    ALLOGGIATI_UTENTE: 'RM000001',
+    ALLOGGIATI_PASSWORD: 'parola-di-prova',
+    ALLOGGIATI_WSKEY: 'chiave-di-prova'
+  }
+  const sandbox = await build(t, {
+    ALLOGGIATI_MODE: 'sandbox',
+    ...credentials,
+    DATABASE_URL: server.url,
+    DATA_DIR: server.dataDir
+  })
+  t.strictSame((await sandbox.call('GET', ACCOUNT)).json(), {
+    utente: 'RM000001',
+    modalita: 'sandbox',
+    canale_esclusivo: false
+  })
 })
 
 t.test('without credentials there is no account to speak of, and nothing to resume', async (t) => {
   const server = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator(server)
-  t.strictSame((await server.call('GET', ACCOUNT)).json(), { utente: null, modalita: 'production', canale_esclusivo: false })
-  t.match((await admin('PUT', ACCOUNT, { canale_esclusivo: true })).json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' })
+  t.strictSame((await server.call('GET', ACCOUNT)).json(), {
+    utente: null,
+    modalita: 'production',
+    canale_esclusivo: false
+  })
+  t.match((await admin('PUT', ACCOUNT, { canale_esclusivo: true })).json(), {
+    status: 503,
+    codice: 'CREDENZIALI_MANCANTI'
+  })
   t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Prova di sospensione' })).json(), { sospeso: true })
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' })).json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' })
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' })).json(), {
+    status: 503,
+    codice: 'CREDENZIALI_MANCANTI'
+  })
 })
 
 t.test('a dry run is possible while sending is suspended', async (t) => {
   const server = await build(t, { TODAY: today })
   await administrator(server).admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  const tried = await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno, testMode: true })
+  const tried = await server.call('POST', '/api/alloggiati/invio', {
+    ospiti: [single()],
+    prenotazione: soggiorno,
+    testMode: true
+  })
   t.equal(tried.statusCode, 200)
 })
 

@@ -50,7 +50,11 @@ t.test('a submission that nobody has taken is sent by the sweep once its lease i
 })
 
 t.test('a submission whose worker died before the dispatch is sent by the sweep; after it, never', async (t) => {
-  for (const [operation, state, sends] of [['GenerateToken', 'acquisito/acquisita', 1], ['Test', 'acquisito/acquisita', 1], ['Send', 'sconosciuto/sconosciuta', 1]] as const) {
+  for (const [operation, state, sends] of [
+    ['GenerateToken', 'acquisito/acquisita', 1],
+    ['Test', 'acquisito/acquisita', 1],
+    ['Send', 'sconosciuto/sconosciuta', 1]
+  ] as const) {
     await t.test(`it died at ${operation}`, async (t) => {
       const { police, worker, reserve, expire, states } = await ledgerBench(t)
       const { id } = await reserve([single()])
@@ -109,7 +113,10 @@ t.test('a service that turns a Send away is tried again later, and its guests st
   await expire()
   await sweep(await worker())
   t.same(await states(), ['acquisito/acquisita'])
-  t.same(await sql`select numero, esito from invii_esiti order by id`, [{ numero: 1, esito: 'N' }, { numero: 2, esito: 'K' }])
+  t.same(await sql`select numero, esito from invii_esiti order by id`, [
+    { numero: 1, esito: 'N' },
+    { numero: 2, esito: 'K' }
+  ])
 })
 
 t.test('what an earlier rehearsal held back is not forgotten by a later Send: acquired in part', async (t) => {
@@ -152,19 +159,25 @@ t.test('one submission that cannot be carried out keeps no other waiting, nor th
   t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'and tried again later')
 })
 
-t.test('what another account left in flight does not stay so; what it had ready is not sent with this one', async (t) => {
-  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
-  const [flying, taken, ready] = [await reserve([guestNo(1)], { account: 'RM000009' }), await reserve([guestNo(2)], { account: 'RM000008' }),
-    await reserve([guestNo(3)], { account: 'RM000007' })]
-  await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
-  await sql`insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x' from invii where id = ${flying.id}`
-  await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
-  await expire()
-  await sweep(await worker())
-  t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'pronto/in_corso'])
-  t.same(police.calls, [])
-  t.ok(ready)
-})
+t.test(
+  'what another account left in flight does not stay so; what it had ready is not sent with this one',
+  async (t) => {
+    const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+    const [flying, taken, ready] = [
+      await reserve([guestNo(1)], { account: 'RM000009' }),
+      await reserve([guestNo(2)], { account: 'RM000008' }),
+      await reserve([guestNo(3)], { account: 'RM000007' })
+    ]
+    await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
+    await sql`insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x' from invii where id = ${flying.id}`
+    await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+    await expire()
+    await sweep(await worker())
+    t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'pronto/in_corso'])
+    t.same(police.calls, [])
+    t.ok(ready)
+  }
+)
 
 const BEHAVIOURS: Record<string, { reply: Behaviour, acquires: boolean }> = {
   acquired: { reply: answer(rowsReply('Send', [true])), acquires: true },
@@ -175,39 +188,56 @@ const BEHAVIOURS: Record<string, { reply: Behaviour, acquires: boolean }> = {
 }
 
 type Act = 'reserve' | 'carry' | 'abandon' | 'expire' | 'sweep'
-const step = fc.record({ act: fc.constantFrom<Act>('reserve', 'reserve', 'carry', 'carry', 'abandon', 'expire', 'sweep'), reply: fc.constantFrom(...Object.keys(BEHAVIOURS)) })
-
-t.test('in whatever order things happen, nobody is acquired twice, and what is acquired is known or in doubt', async (t) => {
-  const { police, worker, reserve, expire, sql } = await ledgerBench(t)
-  let run = 0
-  let repeated = 0
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
-    const guest = guestNo(run++)
-    const before = { acquired: police.acquired().length, sends: police.callsOf('Send').length }
-    let last: Reserved | undefined
-    for (const { act, reply } of [{ act: 'reserve', reply: 'acquired' } as const, ...steps]) {
-      const { reply: behaviour, acquires } = BEHAVIOURS[reply]!
-      police.on.Send = (socket, received) => {
-        if (acquires) police.acquire((received as Call).rows)
-        behaviour(socket, received)
-      }
-      if (act === 'reserve') last = await reserve([guest]).catch((err: unknown) => { if (!(err instanceof SchedineGiaInviate)) throw err }) ?? last
-      if (act === 'carry') await carryOut(await worker(), last!.id, true)
-      // As if its worker had died: between the claim and the dispatch.
-      if (act === 'abandon') await sql`update invii set stato = 'preso', proprietario = 'morto' where id = ${last!.id} and stato = 'pronto'`
-      if (act === 'expire') await expire()
-      if (act === 'sweep') await sweep(await worker())
-    }
-    const acquired = police.acquired().length - before.acquired
-    if (police.callsOf('Send').length - before.sends > 1) repeated++
-    const held = await sql`select from invii_schedine where invio_id = ${last!.id} and esito in ('acquisita', 'sconosciuta')`
-    // The next guest finds the account free.
-    await sql`update invii set stato = 'pronto' where stato = 'preso'`
-    await sql`update invii set stato = 'non_inviato' where stato = 'pronto'`
-    return acquired === 0 || (acquired === 1 && held.length === 1)
-  }), { numRuns: 30 })
-  t.ok(repeated > 0, 'guests that were proven not sent were sent again')
+const step = fc.record({
+  act: fc.constantFrom<Act>('reserve', 'reserve', 'carry', 'carry', 'abandon', 'expire', 'sweep'),
+  reply: fc.constantFrom(...Object.keys(BEHAVIOURS))
 })
+
+t.test(
+  'in whatever order things happen, nobody is acquired twice, and what is acquired is known or in doubt',
+  async (t) => {
+    const { police, worker, reserve, expire, sql } = await ledgerBench(t)
+    let run = 0
+    let repeated = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 15 }), async (steps) => {
+        const guest = guestNo(run++)
+        const before = { acquired: police.acquired().length, sends: police.callsOf('Send').length }
+        let last: Reserved | undefined
+        for (const { act, reply } of [{ act: 'reserve', reply: 'acquired' } as const, ...steps]) {
+          const { reply: behaviour, acquires } = BEHAVIOURS[reply]!
+          police.on.Send = (socket, received) => {
+            if (acquires) police.acquire((received as Call).rows)
+            behaviour(socket, received)
+          }
+          if (act === 'reserve') {
+            last =
+              (await reserve([guest]).catch((err: unknown) => {
+                if (!(err instanceof SchedineGiaInviate)) throw err
+              })) ?? last
+          }
+          if (act === 'carry') await carryOut(await worker(), last!.id, true)
+          // As if its worker had died: between the claim and the dispatch.
+          if (act === 'abandon') {
+            await sql`update invii set stato = 'preso', proprietario = 'morto' where id = ${last!.id} and stato = 'pronto'`
+          }
+          if (act === 'expire') await expire()
+          if (act === 'sweep') await sweep(await worker())
+        }
+        const acquired = police.acquired().length - before.acquired
+        if (police.callsOf('Send').length - before.sends > 1) repeated++
+        const held =
+          await sql`select from invii_schedine where invio_id = ${last!.id} and esito in ('acquisita', 'sconosciuta')`
+        // The next guest finds the account free.
+        await sql`update invii set stato = 'pronto' where stato = 'preso'`
+        await sql`update invii set stato = 'non_inviato' where stato = 'pronto'`
+        return acquired === 0 || (acquired === 1 && held.length === 1)
+      }),
+      { numRuns: 30 }
+    )
+    t.ok(repeated > 0, 'guests that were proven not sent were sent again')
+  }
+)
 
 /** A change that the triggers of a table refuse. */
 async function forced (sql: postgres.Sql, table: string, statement: string): Promise<void> {

@@ -54,32 +54,47 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
 
 t.test('the database lets through exactly the changes of the table', async (t) => {
   const { sql } = await testDatabase(t)
-  const kept = await sql<{ da: State, a: State, serve: string | null }[]>`select da, a, serve from invii_transizioni_ammesse`
+  const kept = await sql<
+    { da: State; a: State; serve: string | null }[]
+  >`select da, a, serve from invii_transizioni_ammesse`
   const key = ({ da, a, serve }: { da: string, a: string, serve?: string | null }) => `${da} -> ${a}: ${serve ?? ''}`
   t.same(kept.map(key).sort(), TRANSITIONS.map(key).sort())
 })
 
-t.test('every pair of states: allowed with its evidence, refused without it, and refused where the table has nothing', async (t) => {
-  const { sql } = await testDatabase(t)
-  let allowed = 0
-  for (const da of states) {
-    for (const a of states.filter((state) => state !== da)) {
-      const transition = TRANSITIONS.find((each) => each.da === da && each.a === a)
-      const change = `${da} -> ${a}`
-      if (transition === undefined) {
-        t.match(await refusal(sql, da, a), /transizione non ammessa/, change)
-        continue
+t.test(
+  'every pair of states: allowed with its evidence, refused without it, and refused where the table has nothing',
+  async (t) => {
+    const { sql } = await testDatabase(t)
+    let allowed = 0
+    for (const da of states) {
+      for (const a of states.filter((state) => state !== da)) {
+        const transition = TRANSITIONS.find((each) => each.da === da && each.a === a)
+        const change = `${da} -> ${a}`
+        if (transition === undefined) {
+          t.match(await refusal(sql, da, a), /transizione non ammessa/, change)
+          continue
+        }
+        allowed++
+        const { serve } = transition
+        t.equal(
+          await refusal(sql, da, a, serve === undefined ? undefined : GIVE[serve]),
+          undefined,
+          `${change} goes through`
+        )
+        if (serve === undefined) continue
+        t.match(await refusal(sql, da, a), /transizione senza prova/, `${change} without ${serve}`)
+        for (const nearly of NEARLY[serve]) {
+          t.match(
+            await refusal(sql, da, a, nearly),
+            /transizione senza prova/,
+            `${change} with something like ${serve}`
+          )
+        }
       }
-      allowed++
-      const { serve } = transition
-      t.equal(await refusal(sql, da, a, serve === undefined ? undefined : GIVE[serve]), undefined, `${change} goes through`)
-      if (serve === undefined) continue
-      t.match(await refusal(sql, da, a), /transizione senza prova/, `${change} without ${serve}`)
-      for (const nearly of NEARLY[serve]) t.match(await refusal(sql, da, a, nearly), /transizione senza prova/, `${change} with something like ${serve}`)
     }
+    t.equal(allowed, TRANSITIONS.length)
   }
-  t.equal(allowed, TRANSITIONS.length)
-})
+)
 
 t.test('whatever stands beside it, what the table has not is refused', async (t) => {
   const { sql } = await testDatabase(t)
@@ -98,7 +113,9 @@ t.test('whatever stands beside it, what the table has not is refused', async (t)
 
 t.test('a submission is born ready, and at the beginning', async (t) => {
   const { sql } = await testDatabase(t)
-  for (const stato of states.filter((state) => state !== 'pronto')) await t.rejects(submission(sql, stato), { code: 'LC001' }, stato)
+  for (const stato of states.filter((state) => state !== 'pronto')) {
+    await t.rejects(submission(sql, stato), { code: 'LC001' }, stato)
+  }
   await t.rejects(submission(sql, 'pronto', { versione: 3 }), { code: 'LC001' })
   await t.rejects(submission(sql, 'pronto', { tentativo: 1 }), { code: 'LC001' })
   await t.resolves(submission(sql, 'pronto'))
@@ -107,10 +124,30 @@ t.test('a submission is born ready, and at the beginning', async (t) => {
 t.test('what a submission is does not change; its version and attempt only with its state', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await submission(sql)
-  const changes = ['ricevuta = \'altra\'', 'utente = \'altro\'', 'operatore = \'altro\'', 'metodo = \'altro\'', 'id_appartamento = 9', 'prenotazione_id = 9',
-    'data_arrivo = \'2026-11-22\'', 'permanenza = 9', 'scadenza = now() + interval \'1 day\'', 'creato_il = now() + interval \'1 day\'', 'versione = 9', 'tentativo = 9']
-  for (const change of changes) await t.rejects(sql.unsafe(`update invii set ${change} where id = ${id}`), { code: 'LC002' }, change)
-  for (const change of changes) await t.rejects(sql.unsafe(`update invii set stato = 'preso', ${change} where id = ${id}`), { code: 'LC002' }, change)
+  const changes = [
+    "ricevuta = 'altra'",
+    "utente = 'altro'",
+    "operatore = 'altro'",
+    "metodo = 'altro'",
+    'id_appartamento = 9',
+    'prenotazione_id = 9',
+    "data_arrivo = '2026-11-22'",
+    'permanenza = 9',
+    "scadenza = now() + interval '1 day'",
+    "creato_il = now() + interval '1 day'",
+    'versione = 9',
+    'tentativo = 9'
+  ]
+  for (const change of changes) {
+    await t.rejects(sql.unsafe(`update invii set ${change} where id = ${id}`), { code: 'LC002' }, change)
+  }
+  for (const change of changes) {
+    await t.rejects(
+      sql.unsafe(`update invii set stato = 'preso', ${change} where id = ${id}`),
+      { code: 'LC002' },
+      change
+    )
+  }
   await t.resolves(sql`update invii set nota = 'altra', lease_fino_al = now(), proprietario = 'prova' where id = ${id}`)
 })
 
@@ -151,7 +188,9 @@ t.test('what was written down stays: no row of the record is changed, deleted or
   }
   for (const [table, change] of Object.entries(columns)) {
     t.ok((await sql.unsafe(`select from ${table}`)).length > 0, `${table} holds something`)
-    if (change !== undefined) await t.rejects(sql.unsafe(`update ${table} set ${change}`), { code: 'LC003' }, `update ${table}`)
+    if (change !== undefined) {
+      await t.rejects(sql.unsafe(`update ${table} set ${change}`), { code: 'LC003' }, `update ${table}`)
+    }
     await t.rejects(sql.unsafe(`delete from ${table}`), { code: 'LC003' }, `delete from ${table}`)
     await t.rejects(sql.unsafe(`truncate ${table} cascade`), { code: 'LC003' }, `truncate ${table}`)
   }
@@ -164,7 +203,11 @@ t.test('of an attempt one thing is said for good', async (t) => {
   await outcome(sql, id, 'K')
   await t.rejects(outcome(sql, id, 'N'), { code: '23505' })
   await t.rejects(outcome(sql, id, 'K'), { code: '23505' })
-  await t.rejects(sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 7, 'K', 'risposta')`, { code: '23503' }, 'nor of none')
+  await t.rejects(
+    sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 7, 'K', 'risposta')`,
+    { code: '23503' },
+    'nor of none'
+  )
 })
 
 t.test('an account has one flight', async (t) => {
@@ -190,12 +233,18 @@ t.test('every change is in the chain, by whom and why, and the chain can be reco
   }).catch(() => {})
   t.same(await brokenLinks(sql), [])
   t.equal((await sql`select from invii_transizioni`).length, 12, 'what was rolled back leaves no gap')
-  t.match(await sql`select da, a, chi, perche from invii_transizioni where a = 'preso'`, [{ da: 'pronto', a: 'preso', chi: /«prova»/, perche: /così/ }])
+  t.match(await sql`select da, a, chi, perche from invii_transizioni where a = 'preso'`, [
+    { da: 'pronto', a: 'preso', chi: /«prova»/, perche: /così/ }
+  ])
 })
 
 t.test('whoever gets around the triggers breaks the chain', async (t) => {
-  const forgeries = ['update invii_transizioni set perche = \'altro\' where id = 2', 'update invii_transizioni set quando = quando + interval \'1 ms\' where id = 2',
-    'update invii_transizioni set hash = sha256(\'x\') where id = 2', 'delete from invii_transizioni where id = 2']
+  const forgeries = [
+    "update invii_transizioni set perche = 'altro' where id = 2",
+    "update invii_transizioni set quando = quando + interval '1 ms' where id = 2",
+    "update invii_transizioni set hash = sha256('x') where id = 2",
+    'delete from invii_transizioni where id = 2'
+  ]
   for (const forgery of forgeries) {
     const { sql } = await testDatabase(t)
     for (let n = 0; n < 4; n++) await submission(sql)
@@ -207,7 +256,11 @@ t.test('whoever gets around the triggers breaks the chain', async (t) => {
 })
 
 let next = 0
-async function submission (sql: Sql, stato = 'pronto', { utente = ACCOUNT, versione = 0, tentativo = 0 } = {}): Promise<number> {
+async function submission (
+  sql: Sql,
+  stato = 'pronto',
+  { utente = ACCOUNT, versione = 0, tentativo = 0 } = {}
+): Promise<number> {
   const [row] = await sql<{ id: number }[]>`
     insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, versione, tentativo, lease_fino_al)
     values (${`AW-20261121-${++next}`}, ${utente}, 'prova', 'Send', '2026-11-21', 3, now(), ${stato}, ${versione}, ${tentativo}, now()) returning id`
@@ -237,15 +290,33 @@ function outcome (sql: Sql, id: number, esito: string): Promise<unknown> {
   return sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, ${esito}, 'risposta')`
 }
 
-/** What the database says to a change of state, with something standing beside it; undefined: it lets it through. Leaves nothing behind. */
-async function refusal (sql: postgres.Sql, da: State, a: State, beside?: (sql: Sql, id: number) => Promise<unknown>): Promise<string | undefined> {
+/**
+ * What the database says to a change of state, with something standing beside it; undefined: it lets it through. Leaves
+ * nothing behind.
+ */
+async function refusal (
+  sql: postgres.Sql,
+  da: State,
+  a: State,
+  beside?: (sql: Sql, id: number) => Promise<unknown>
+): Promise<string | undefined> {
   let said: string | undefined
-  await sql.begin(async (tx) => {
-    const id = await placed(tx, da)
-    await beside?.(tx, id)
-    await tx.savepoint((point) => point`update invii set stato = ${a}, tentativo = ${da === 'preso' && a === 'in_invio' ? 2 : 1} where id = ${id}`)
-      .catch((err: unknown) => { said = err instanceof Error ? err.message : String(err) })
-    throw new Error('rolled back')
-  }).catch((err: unknown) => { if (!(err instanceof Error) || err.message !== 'rolled back') throw err })
+  await sql
+    .begin(async (tx) => {
+      const id = await placed(tx, da)
+      await beside?.(tx, id)
+      await tx
+        .savepoint(
+          (point) =>
+            point`update invii set stato = ${a}, tentativo = ${da === 'preso' && a === 'in_invio' ? 2 : 1} where id = ${id}`
+        )
+        .catch((err: unknown) => {
+          said = err instanceof Error ? err.message : String(err)
+        })
+      throw new Error('rolled back')
+    })
+    .catch((err: unknown) => {
+      if (!(err instanceof Error) || err.message !== 'rolled back') throw err
+    })
   return said
 }

@@ -36,14 +36,18 @@ t.test('20 guests sent at once through two processes are all acquired, once each
   t.same(twice(police.acquired()), [])
   t.equal(flights.most, 1, 'never two in flight: a receipt only counts')
   t.same(await sql`select distinct stato from invii`, [{ stato: 'acquisito' }])
-  const claims = await sql<{ process: string }[]>`select distinct split_part(proprietario, '/', 2) as process from invii`
+  const claims = await sql<
+    { process: string }[]
+  >`select distinct split_part(proprietario, '/', 2) as process from invii`
   t.equal(claims.length, 2, 'both had their part')
   t.same(await brokenLinks(sql), [])
 })
 
 t.test('20 overlapping lists through two processes: every guest at most once, and no list half', async (t) => {
   const { police, flights, post } = await twoServers(t)
-  const lists = Array.from({ length: 20 }, (_, n) => [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(each)))
+  const lists = Array.from({ length: 20 }, (_, n) =>
+    [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(each))
+  )
   const answers = await Promise.all(lists.map((guests, n) => post(n, invio(n % 2 ? guests : guests.toReversed()))))
   t.ok(answers.every(({ status }) => status === 200 || status === 409))
   t.same(twice(police.acquired()), [])
@@ -68,7 +72,12 @@ async function twoServers (t: Test) {
     }, t.fail)
   }
   const { url, sql } = await testDatabase(t)
-  const environ = { ...productionEnviron(police), DATABASE_URL: url, MASTER_KEY: randomBytes(32).toString('base64'), RATE_LIMIT_MAX: '1000' }
+  const environ = {
+    ...productionEnviron(police),
+    DATABASE_URL: url,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    RATE_LIMIT_MAX: '1000'
+  }
   const servers = await Promise.all([1, 2].map(() => startServer({ ...environ, DATA_DIR: temporaryFolder(t) })))
   for (const server of servers) t.teardown(server.kill)
   const post = async (n: number, body: object) => {

@@ -13,7 +13,13 @@ import { ledgerBench } from './bench.ts'
 t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
-  t.match(await carryOut(await worker(), id, true), { stato: 'acquisito', schedine: [{ indice: 0, esito: 'acquisita' }, { indice: 1, esito: 'acquisita' }] })
+  t.match(await carryOut(await worker(), id, true), {
+    stato: 'acquisito',
+    schedine: [
+      { indice: 0, esito: 'acquisita' },
+      { indice: 1, esito: 'acquisita' }
+    ]
+  })
   t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Test', 'Send'])
   t.same(police.callsOf('Test')[0]!.rows, police.callsOf('Send')[0]!.rows)
   t.same(await states(), ['acquisito/acquisita,acquisita'])
@@ -34,7 +40,11 @@ t.test('what a rehearsal refuses is not sent, nor is the rest of its family', as
 
   delete police.on.Test
   await t.rejects(reserve([single({ nome: 'UGO' })]), { code: 'SCHEDINE_GIA_INVIATE' })
-  t.equal((await carryOut(await worker(), (await reserve(family())).id, true)).stato, 'acquisito', 'the family can be put right and sent')
+  t.equal(
+    (await carryOut(await worker(), (await reserve(family())).id, true)).stato,
+    'acquisito',
+    'the family can be put right and sent'
+  )
 })
 
 t.test('a list that a rehearsal refuses whole is never dispatched, and can be put right', async (t) => {
@@ -63,7 +73,11 @@ t.test('a submission that was given up is not sent any more', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
   await stopSending((await worker()).db, 'prova', 'prova')
-  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI', schedine: [{ esito: 'non_inviata' }] })
+  t.match(await carryOut(await worker(), id, true), {
+    stato: 'non_inviato',
+    causa: 'INVII_SOSPESI',
+    schedine: [{ esito: 'non_inviata' }]
+  })
   await sql`update invii_sospensioni set tolta_il = now()`
   t.equal((await carryOut(await worker(), id, true)).stato, 'non_inviato')
   t.same(police.calls, [])
@@ -93,7 +107,11 @@ t.test('while a worker lives each step renews its lease', async (t) => {
   const done = carryOut(await worker(), id, true)
   for (const [operation, { arrived, release }] of Object.entries(steps)) {
     await arrived
-    t.same(await sql`select lease_fino_al > now() + interval '60 seconds' as enough from invii`, [{ enough: true }], operation)
+    t.same(
+      await sql`select lease_fino_al > now() + interval '60 seconds' as enough from invii`,
+      [{ enough: true }],
+      operation
+    )
     await expire()
     release(answer(good({ operation, rows: [''] })))
   }
@@ -107,8 +125,18 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
   const { id } = await reserve([single()])
   await carryOut(await worker({ clock: { now: () => now, today: () => today } }), id, true)
   const [days] = await sql`select giorno_da::text, giorno_a::text from invii_tentativi`
-  const summer = new Date(`${today}T12:00:00Z`).toLocaleString('en', { timeZone: 'Europe/Rome', hour: 'numeric', hourCycle: 'h23' }) === '14'
-  t.same(days, summer ? { giorno_da: addDays(today, 1), giorno_a: addDays(today, 1) } : { giorno_da: today, giorno_a: addDays(today, 1) })
+  const summer =
+    new Date(`${today}T12:00:00Z`).toLocaleString('en', {
+      timeZone: 'Europe/Rome',
+      hour: 'numeric',
+      hourCycle: 'h23'
+    }) === '14'
+  t.same(
+    days,
+    summer
+      ? { giorno_da: addDays(today, 1), giorno_a: addDays(today, 1) }
+      : { giorno_da: today, giorno_a: addDays(today, 1) }
+  )
 })
 
 t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
@@ -195,14 +223,17 @@ t.test('the raw reply is kept encrypted', async (t) => {
   t.notOk(risposta!.includes('Envelope'))
 })
 
-t.test('an attempt says how many rows were handed over, and its outcome how many of them were taken, with their nights', async (t) => {
-  const { police, worker, reserve, sql } = await ledgerBench(t)
-  police.on.Test = answer(rowsReply('Test', [true, true, false]))
-  police.on.Send = answer(rowsReply('Send', [true, false]))
-  await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
-  t.same(await sql`select schedine, notti from invii_tentativi`, [{ schedine: 2, notti: 6 }])
-  t.same(await sql`select esito, schedine, notti from invii_esiti`, [{ esito: 'K', schedine: 1, notti: 3 }])
-})
+t.test(
+  'an attempt says how many rows were handed over, and its outcome how many of them were taken, with their nights',
+  async (t) => {
+    const { police, worker, reserve, sql } = await ledgerBench(t)
+    police.on.Test = answer(rowsReply('Test', [true, true, false]))
+    police.on.Send = answer(rowsReply('Send', [true, false]))
+    await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
+    t.same(await sql`select schedine, notti from invii_tentativi`, [{ schedine: 2, notti: 6 }])
+    t.same(await sql`select esito, schedine, notti from invii_esiti`, [{ esito: 'K', schedine: 1, notti: 3 }])
+  }
+)
 
 t.test('each account is another registration; each apartment is not: nobody sleeps in two', async (t) => {
   const { reserve } = await ledgerBench(t)
@@ -219,16 +250,24 @@ t.test('a refused reservation uses up no reference', async (t) => {
   t.equal((await reserve([guestNo(2)])).ricevuta, first.ricevuta.replace(/1$/, '2'))
 })
 
-t.test('whoever waits is told at once of a service that is down; what nobody waits for is tried again later', async (t) => {
-  const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
-  await police.stop()
-  t.match(await carryOut(await worker(), (await reserve([guestNo(1)])).id, true), { stato: 'non_inviato', causa: 'SERVIZIO_NON_RAGGIUNGIBILE' })
-  const other = await reserve([guestNo(2)])
-  t.match(await carryOut(await worker(), other.id, false), { stato: 'pronto' })
-  t.same(await states(), ['non_inviato/non_inviata', 'pronto/in_corso'])
-  t.same(await sql`select lease_fino_al > now() + interval '1 minute' as later from invii where id = ${other.id}`, [{ later: true }])
-  await police.start()
-  await expire()
-  t.equal((await carryOut(await worker(), other.id, false)).stato, 'acquisito')
-  await until(() => police.acquired().length === 1)
-})
+t.test(
+  'whoever waits is told at once of a service that is down; what nobody waits for is tried again later',
+  async (t) => {
+    const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
+    await police.stop()
+    t.match(await carryOut(await worker(), (await reserve([guestNo(1)])).id, true), {
+      stato: 'non_inviato',
+      causa: 'SERVIZIO_NON_RAGGIUNGIBILE'
+    })
+    const other = await reserve([guestNo(2)])
+    t.match(await carryOut(await worker(), other.id, false), { stato: 'pronto' })
+    t.same(await states(), ['non_inviato/non_inviata', 'pronto/in_corso'])
+    t.same(await sql`select lease_fino_al > now() + interval '1 minute' as later from invii where id = ${other.id}`, [
+      { later: true }
+    ])
+    await police.start()
+    await expire()
+    t.equal((await carryOut(await worker(), other.id, false)).stato, 'acquisito')
+    await until(() => police.acquired().length === 1)
+  }
+)

@@ -14,10 +14,18 @@ const SLOW_MS = 2500
 const MANY_ROWS = 400
 
 /** What stands in the tables for each verdict, of the rows and of the last attempt, and what the caller is told. */
-const WRITTEN: Partial<Record<State, { righe: string[], tentativo: string, told: object }>> = {
+const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; told: object }>> = {
   acquisito: { righe: ['acquisita'], tentativo: 'K', told: { success: true } },
-  parziale: { righe: ['acquisita', 'rifiutata'], tentativo: 'K', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' } },
-  rifiutato: { righe: ['rifiutata'], tentativo: 'N', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' } },
+  parziale: {
+    righe: ['acquisita', 'rifiutata'],
+    tentativo: 'K',
+    told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+  },
+  rifiutato: {
+    righe: ['rifiutata'],
+    tentativo: 'N',
+    told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+  },
   non_inviato: { righe: ['non_inviata'], tentativo: 'N', told: { success: false, status: 422 } },
   sconosciuto: {
     righe: ['sconosciuta'],
@@ -31,7 +39,9 @@ export async function attack (t: Test, operation: Attacked): Promise<void> {
   for (const slow of [false, true]) {
     const police = await standIn(t)
     const server = await production(t, police, {}, slow ? { soapTimeoutMs: SLOW_MS } : {})
-    const chosen = MISBEHAVIOURS.filter((each) => (each.slow ?? false) === slow && !(each.rows && operation === 'GenerateToken'))
+    const chosen = MISBEHAVIOURS.filter(
+      (each) => (each.slow ?? false) === slow && !(each.rows && operation === 'GenerateToken')
+    )
     let next = 0
     for (const misbehaviour of chosen) {
       await t.test(`a police that ${misbehaviour.name}`, async (t) => {
@@ -70,13 +80,28 @@ async function suffer (t: Test, one: Case): Promise<void> {
       (select array_agg(distinct esito order by esito) from invii_schedine s where s.invio_id = i.id) as righe,
       (select e.esito from invii_esiti e where e.invio_id = i.id) as esito
     from invii i where ricevuta = ${ricevuta}`
-  const { id, stato, tentativo, righe, esito } = written as { id: number, stato: State, tentativo: number, righe: string[], esito: string | null }
+  const { id, stato, tentativo, righe, esito } = written as {
+    id: number
+    stato: State
+    tentativo: number
+    righe: string[]
+    esito: string | null
+  }
   const expected = WRITTEN[stato]!
   t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is true of it`)
-  t.match(answered, { ...expected.told, ...stato === 'non_inviato' ? { codice: causeOf(misbehaviour), dettagli: { codice_errore: causeOf(misbehaviour) } } : {} })
+  t.match(answered, {
+    ...expected.told,
+    ...(stato === 'non_inviato'
+      ? { codice: causeOf(misbehaviour), dettagli: { codice_errore: causeOf(misbehaviour) } }
+      : {})
+  })
   t.same(righe, expected.righe)
   t.equal(esito, tentativo === 0 ? null : expected.tentativo, 'the attempt, if there was one, has its outcome')
-  t.equal(logs.some((line) => line.level === 50 && line.invio === id && line.ricevuta === ricevuta), stato === 'sconosciuto', 'what is unknown is alarmed')
+  t.equal(
+    logs.some((line) => line.level === 50 && line.invio === id && line.ricevuta === ricevuta),
+    stato === 'sconosciuto',
+    'what is unknown is alarmed'
+  )
   const sent = police.begun.slice(before.begun).includes('Send')
   if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'not a byte of a Send')
   if (tentativo === 0) t.notOk(sent, 'no Send without an attempt written before')

@@ -5,7 +5,11 @@ import type { Misbehaviour } from './table.ts'
 export type Attacked = 'GenerateToken' | 'Test' | 'Send'
 
 /** The call that comes before, in a submission that begins with a login. */
-const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = { GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test' }
+const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = {
+  GenerateToken: undefined,
+  Test: 'GenerateToken',
+  Send: 'Test'
+}
 
 /** Rows that a Send hands over and the police keeps. */
 export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
@@ -18,7 +22,12 @@ export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly str
  * Lets the police misbehave at one operation of the next submission; every submission begins with a login.
  * @param rows how many the submission has
  */
-export async function misbehave (police: StandIn, operation: Attacked, misbehaviour: Misbehaviour, rows: number): Promise<void> {
+export async function misbehave (
+  police: StandIn,
+  operation: Attacked,
+  misbehaviour: Misbehaviour,
+  rows: number
+): Promise<void> {
   await behave(police)
   const { acquires, when, act } = misbehaviour
   const acting = act(operation, rows)
@@ -40,7 +49,12 @@ export async function misbehave (police: StandIn, operation: Attacked, misbehavi
 }
 
 /** Arms what happens before the request is whole. */
-const FIRE: Readonly<Record<NonNullable<Misbehaviour['when']>, (police: StandIn, operation: Attacked, acting: ReturnType<Misbehaviour['act']>) => () => void>> = {
+const FIRE: Readonly<
+  Record<
+    NonNullable<Misbehaviour['when']>,
+    (police: StandIn, operation: Attacked, acting: ReturnType<Misbehaviour['act']>) => () => void
+  >
+> = {
   refused: (police) => () => police.refuse(),
   connected: (police, _operation, acting) => () => {
     police.connection = (socket) => {

@@ -1,4 +1,7 @@
 import t from 'tap'
 import { attack } from './attack.ts'
 
-t.test('whatever the police does to a Test, the verdict is true, nobody is acquired twice and nobody is forgotten', (t) => attack(t, 'Test'))
+t.test(
+  'whatever the police does to a Test, the verdict is true, nobody is acquired twice and nobody is forgotten',
+  (t) => attack(t, 'Test')
+)

@@ -12,8 +12,15 @@ async function kept ({ db }: World) {
 }
 
 async function looks ({ db }: World) {
-  return (await db.select().from(ricevute_letture).orderBy(ricevute_letture.id)).map(({ giorno, letta_il, sha256, schedine, notti }) =>
-    ({ giorno, letta_il: new Date(letta_il).toISOString(), seen: sha256 !== null, schedine, notti }))
+  return (await db.select().from(ricevute_letture).orderBy(ricevute_letture.id)).map(
+    ({ giorno, letta_il, sha256, schedine, notti }) => ({
+      giorno,
+      letta_il: new Date(letta_il).toISOString(),
+      seen: sha256 !== null,
+      schedine,
+      notti
+    })
+  )
 }
 
 t.test('a receipt is fetched once and kept for good, with what it counts', async (t) => {
@@ -32,13 +39,21 @@ t.test('a look that finds none is written down, too', async (t) => {
   const w = await world(t, '2026-11-21T10:00:00Z')
   await t.rejects(w.archive.of(DAY), { code: 'RICEVUTA_NON_TROVATA' })
   t.same(await w.archive.look(DAY), { pdf: undefined, differs: false })
-  t.same((await looks(w)).map(({ seen, schedine }) => ({ seen, schedine })), [{ seen: false, schedine: null }, { seen: false, schedine: null }])
+  t.same(
+    (await looks(w)).map(({ seen, schedine }) => ({ seen, schedine })),
+    [
+      { seen: false, schedine: null },
+      { seen: false, schedine: null }
+    ]
+  )
   t.same(await kept(w), [])
 })
 
 t.test('today and the future are not asked for, nor what the service gives no more', async (t) => {
   const w = await world(t, '2026-11-21T10:00:00Z')
-  for (const day of ['2026-11-21', '2026-11-22', '2026-10-21']) await t.rejects(w.archive.of(day), { code: 'RICEVUTA_NON_TROVATA' })
+  for (const day of ['2026-11-21', '2026-11-22', '2026-10-21']) {
+    await t.rejects(w.archive.of(day), { code: 'RICEVUTA_NON_TROVATA' })
+  }
   t.same(await looks(w), [])
 })
 

@@ -15,44 +15,87 @@ async function setUp (t: Test) {
 interface Booked { prenotazione_id: number, nome_cognome: string, check_in: string, scadenza: string }
 
 async function book ({ call }: TestApp, nome_cognome: string, check_in: string): Promise<Booked> {
-  const created = await call('POST', '/api/v1/prenotazioni', { nome_cognome, lingua: 'IT', paese_id: 380, check_in, numero_notti: 2, numero_ospiti: 2 })
+  const created = await call('POST', '/api/v1/prenotazioni', {
+    nome_cognome,
+    lingua: 'IT',
+    paese_id: 380,
+    check_in,
+    numero_notti: 2,
+    numero_ospiti: 2
+  })
   // Two nights: 24 hours from 14:00, in Rome's winter.
-  return { prenotazione_id: created.json().data.id, nome_cognome, check_in, scadenza: `${addDays(check_in, 1)}T13:00:00.000Z` }
+  return {
+    prenotazione_id: created.json().data.id,
+    nome_cognome,
+    check_in,
+    scadenza: `${addDays(check_in, 1)}T13:00:00.000Z`
+  }
 }
 
 async function send ({ call }: TestApp, nome: string, { prenotazione_id, check_in }: Booked) {
-  const sent = await call('POST', '/api/alloggiati/invio', { ospiti: [single({ nome })], prenotazione: { id: prenotazione_id, check_in, numero_notti: 2 } })
+  const sent = await call('POST', '/api/alloggiati/invio', {
+    ospiti: [single({ nome })],
+    prenotazione: { id: prenotazione_id, check_in, numero_notti: 2 }
+  })
   if (sent.statusCode !== 200) throw new Error(sent.body)
 }
 
 const verified = async ({ call }: TestApp, query = '') => (await call('GET', PATH + query)).json()
 
-t.test('bookings that have arrived are missing until they are sent, wait for a receipt, and then are covered', async (t) => {
-  const { server, on } = await setUp(t)
-  const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
-  await book(server, 'C Domani', '2026-11-22')
-  t.strictSame(await verified(server), { totale_prenotazioni: 2, totale_ricevute: 0, mancanti: [one, two], in_attesa: [], discordanze: [] })
+t.test(
+  'bookings that have arrived are missing until they are sent, wait for a receipt, and then are covered',
+  async (t) => {
+    const { server, on } = await setUp(t)
+    const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
+    await book(server, 'C Domani', '2026-11-22')
+    t.strictSame(await verified(server), {
+      totale_prenotazioni: 2,
+      totale_ricevute: 0,
+      mancanti: [one, two],
+      in_attesa: [],
+      discordanze: []
+    })
 
-  await send(server, 'UNO', one)
-  t.strictSame(await verified(server), { totale_prenotazioni: 2, totale_ricevute: 0, mancanti: [one, two], in_attesa: [one], discordanze: [] })
+    await send(server, 'UNO', one)
+    t.strictSame(await verified(server), {
+      totale_prenotazioni: 2,
+      totale_ricevute: 0,
+      mancanti: [one, two],
+      in_attesa: [one],
+      discordanze: []
+    })
 
-  const next = await on('2026-11-22')
-  const before = await verified(next)
-  t.equal(before.totale_prenotazioni, 3)
-  t.equal(before.totale_ricevute, 0, 'a receipt that was not fetched covers nothing')
-  t.equal((await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)).statusCode, 200)
-  t.match(await verified(next), { totale_prenotazioni: 3, totale_ricevute: 1, mancanti: [two, { nome_cognome: 'C Domani' }], in_attesa: [], discordanze: [] })
-})
+    const next = await on('2026-11-22')
+    const before = await verified(next)
+    t.equal(before.totale_prenotazioni, 3)
+    t.equal(before.totale_ricevute, 0, 'a receipt that was not fetched covers nothing')
+    t.equal((await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)).statusCode, 200)
+    t.match(await verified(next), {
+      totale_prenotazioni: 3,
+      totale_ricevute: 1,
+      mancanti: [two, { nome_cognome: 'C Domani' }],
+      in_attesa: [],
+      discordanze: []
+    })
+  }
+)
 
 t.test('without bookings there is nothing to verify', async (t) => {
   const { server } = await setUp(t)
-  t.strictSame(await verified(server), { totale_prenotazioni: 0, totale_ricevute: 0, mancanti: [], in_attesa: [], discordanze: [] })
+  t.strictSame(await verified(server), {
+    totale_prenotazioni: 0,
+    totale_ricevute: 0,
+    mancanti: [],
+    in_attesa: [],
+    discordanze: []
+  })
 })
 
 t.test('da and a narrow the check-in; the future is never looked at', async (t) => {
   const { server } = await setUp(t)
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
-  const days = async (query: string) => (await verified(server, query)).mancanti.map(({ check_in }: { check_in: string }) => check_in)
+  const days = async (query: string) =>
+    (await verified(server, query)).mancanti.map(({ check_in }: { check_in: string }) => check_in)
   t.same(await days(''), ['2026-11-01', '2026-11-10', '2026-11-20'])
   t.same(await days('?da=2026-11-10'), ['2026-11-10', '2026-11-20'])
   t.same(await days('?a=2026-11-10'), ['2026-11-01', '2026-11-10'])
@@ -67,7 +110,8 @@ t.test('a day on which the receipt counts other than the ledger is a discrepancy
   const { server, on } = await setUp(t)
   await send(server, 'UNO', await book(server, 'A Uno', today))
   // Somebody files a guest with the same account by another way.
-  await server.app.sql`insert into sandbox_schedine (utente, riga, permanenza, giorno) select utente, riga, permanenza, giorno from sandbox_schedine`
+  await server.app
+    .sql`insert into sandbox_schedine (utente, riga, permanenza, giorno) select utente, riga, permanenza, giorno from sandbox_schedine`
   const next = await on('2026-11-22')
   t.strictSame((await verified(next)).discordanze, [], 'not before there is a receipt')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
@@ -86,7 +130,12 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
   await server.app.sql`update invii_esiti set esito = '?', schedine = 0, notti = 0`
   const next = await on('2026-11-22')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
-  t.match(await verified(next), { totale_ricevute: 0, mancanti: [one], in_attesa: [], discordanze: [{ giorno: today, inviate: 0, in_ricevuta: 1 }] })
+  t.match(await verified(next), {
+    totale_ricevute: 0,
+    mancanti: [one],
+    in_attesa: [],
+    discordanze: [{ giorno: today, inviate: 0, in_ricevuta: 1 }]
+  })
 })
 
 t.test('a booking of which several lists were sent is counted once', async (t) => {
@@ -97,5 +146,11 @@ t.test('a booking of which several lists were sent is counted once', async (t) =
   t.match(await verified(server), { totale_prenotazioni: 1, in_attesa: [one] })
   const next = await on('2026-11-22')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
-  t.strictSame(await verified(next), { totale_prenotazioni: 1, totale_ricevute: 1, mancanti: [], in_attesa: [], discordanze: [] })
+  t.strictSame(await verified(next), {
+    totale_prenotazioni: 1,
+    totale_ricevute: 1,
+    mancanti: [],
+    in_attesa: [],
+    discordanze: []
+  })
 })

@@ -12,7 +12,14 @@ import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
-import { production, productionEnviron, refusalReply, standIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
+import {
+  production,
+  productionEnviron,
+  refusalReply,
+  standIn,
+  type Call,
+  type StandIn
+} from '#test/alloggiati/stand-in.ts'
 
 const realToday = createClock().today()
 const yesterday = addDays(realToday, -1)
@@ -21,13 +28,21 @@ const none = answer(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
 const dayAsked = ({ body }: Pick<Call, 'body'>) => find(parse(body), '{AlloggiatiService}Data')?.text.slice(0, 10) ?? ''
 
 function receiptReply (pdf: Buffer): Behaviour {
-  return answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
+  return answer(
+    plainAnswer('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`)
+  )
 }
 
 t.test('today, the future and what is older than 30 days have no receipt, and nobody is asked', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
-  for (const day of [realToday, addDays(realToday, 1), addDays(realToday, 400), addDays(realToday, -31), '1999-01-01']) {
+  for (const day of [
+    realToday,
+    addDays(realToday, 1),
+    addDays(realToday, 400),
+    addDays(realToday, -31),
+    '1999-01-01'
+  ]) {
     const missing = await call('GET', path(day))
     t.equal(missing.statusCode, 404, day)
     t.match(missing.json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
@@ -75,17 +90,25 @@ t.test('a receipt that is kept is served when the 30 days are long over', async 
 t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
   const server = await build(t, { TODAY: today })
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
-  await server.call('POST', '/api/alloggiati/invio', { ospiti: [single({ nome: 'UGO' })], prenotazione: { ...soggiorno, numero_notti: 7 } })
+  await server.call('POST', '/api/alloggiati/invio', {
+    ospiti: [single({ nome: 'UGO' })],
+    prenotazione: { ...soggiorno, numero_notti: 7 }
+  })
   const next = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const fetched = await next.call('GET', path(today))
   t.match(fetched.body, /^%PDF-/)
-  t.same(await next.app.sql`select giorno::text, schedine, notti from ricevute`, [{ giorno: today, schedine: 3, notti: 13 }])
+  t.same(await next.app.sql`select giorno::text, schedine, notti from ricevute`, [
+    { giorno: today, schedine: 3, notti: 13 }
+  ])
 })
 
 t.test('a PDF that cannot be read is kept all the same, without totals', async (t) => {
   t.same(await readReceipt(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
   t.same(await readReceipt(Buffer.alloc(0)), { schedine: null, notti: null })
-  t.same(await readReceipt(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), { schedine: 1234, notti: 30_000 })
+  t.same(await readReceipt(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), {
+    schedine: 1234,
+    notti: 30_000
+  })
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   police.on.Ricevuta = receiptReply(Buffer.from('non è un PDF'))
@@ -108,7 +131,10 @@ t.test('a day of which the service has no receipt is a 404, and is asked for aga
 t.test('a service that is down, or does not let us in, is a 503 and not a missing receipt', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
-  for (const reply of [respond('500 Internal Server Error', '<html/>'), (socket) => socket.resetAndDestroy()] satisfies Behaviour[]) {
+  for (const reply of [
+    respond('500 Internal Server Error', '<html/>'),
+    (socket) => socket.resetAndDestroy()
+  ] satisfies Behaviour[]) {
     police.on.Ricevuta = reply
     t.match((await call('GET', path(yesterday))).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
   }
@@ -154,7 +180,11 @@ t.test('the nightly job fetches the receipts of the last 30 days that are missin
   const police = await standIn(t)
   const { archive, sql } = await nightly(t, police)
   const sent = [addDays(realToday, -1), addDays(realToday, -30)]
-  police.on.Ricevuta = (socket, received) => (sent.includes(dayAsked(received)) ? receiptReply(Buffer.from(`%PDF-1.4 ${dayAsked(received)}`)) : none)(socket, received)
+  police.on.Ricevuta = (socket, received) =>
+    (sent.includes(dayAsked(received)) ? receiptReply(Buffer.from(`%PDF-1.4 ${dayAsked(received)}`)) : none)(
+      socket,
+      received
+    )
   await archive.fetchMissing()
   const asked = police.callsOf('Ricevuta').map(dayAsked)
   t.same(asked.toSorted(), Array.from({ length: 30 }, (_, at) => addDays(realToday, at - 30)))
@@ -168,8 +198,10 @@ t.test('the nightly job fetches the receipts of the last 30 days that are missin
 t.test('the nightly job that fails half-way keeps what it has and goes on the next time', async (t) => {
   const police = await standIn(t)
   const { archive, sql } = await nightly(t, police)
-  police.on.Ricevuta = (socket, received) => (
-    police.callsOf('Ricevuta').length < 3 ? receiptReply(Buffer.from('%PDF-1.4'))(socket, received) : socket.resetAndDestroy())
+  police.on.Ricevuta = (socket, received) =>
+    police.callsOf('Ricevuta').length < 3
+      ? receiptReply(Buffer.from('%PDF-1.4'))(socket, received)
+      : socket.resetAndDestroy()
   await t.rejects(archive.fetchMissing())
   t.equal((await sql`select from ricevute`).length, 2)
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
@@ -177,19 +209,28 @@ t.test('the nightly job that fails half-way keeps what it has and goes on the ne
   t.equal((await sql`select from ricevute`).length, 30)
 })
 
-t.test('the nightly job that is refused its token stops at once instead of taking it for 30 missing receipts', async (t) => {
-  const police = await standIn(t)
-  const { archive } = await nightly(t, police)
-  police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
-  await t.rejects(archive.fetchMissing())
-  t.equal(police.callsOf('Ricevuta').length, 1)
-})
+t.test(
+  'the nightly job that is refused its token stops at once instead of taking it for 30 missing receipts',
+  async (t) => {
+    const police = await standIn(t)
+    const { archive } = await nightly(t, police)
+    police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
+    await t.rejects(archive.fetchMissing())
+    t.equal(police.callsOf('Ricevuta').length, 1)
+  }
+)
 
 /** What the job of 06:30 does, by hand. */
 async function nightly (t: Test, police: StandIn) {
   const { app, dataDir } = await production(t, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
   const clock = createClock()
-  const { service } = await policeService({ config, keys: createKeys(config.MASTER_KEY), clock, db: app.db, log: app.log })
+  const { service } = await policeService({
+    config,
+    keys: createKeys(config.MASTER_KEY),
+    clock,
+    db: app.db,
+    log: app.log
+  })
   return { archive: receipts(app.db, service, clock), sql: app.sql }
 }

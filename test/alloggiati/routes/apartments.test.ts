@@ -6,28 +6,45 @@ import { production, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 
 const PATH = '/api/v1/appartamenti'
-const HOUSE = { descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
+const HOUSE = {
+  descrizione: 'Casa al lago',
+  comune_codice: '412058091',
+  indirizzo: 'Via dei Prati, 8',
+  proprietario: 'Ada Provetti'
+}
 const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
 const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
 
-t.test('an apartment that was added is listed with the id that the service gave it; disabled, it is gone', async (t) => {
-  const server = await build(t, { TODAY: today })
-  const { admin } = administrator(server)
-  const list = async () => (await server.call('GET', PATH)).json().data
-  t.same(await list(), [])
-  const added = await admin('POST', PATH, HOUSE)
-  t.equal(added.statusCode, 201)
-  t.match(added.json(), { message: /aggiunto/, status: 201 })
-  await admin('POST', PATH, { ...HOUSE, descrizione: 'Casa al mare' })
-  t.strictSame(await list(), ['CASA AL LAGO', 'CASA AL MARE'].map((descrizione, id) => (
-    { id, descrizione, comune: 'ROMA', provincia: 'RM', indirizzo: 'VIA DEI PRATI, 8', proprietario: 'ADA PROVETTI' })))
+t.test(
+  'an apartment that was added is listed with the id that the service gave it; disabled, it is gone',
+  async (t) => {
+    const server = await build(t, { TODAY: today })
+    const { admin } = administrator(server)
+    const list = async () => (await server.call('GET', PATH)).json().data
+    t.same(await list(), [])
+    const added = await admin('POST', PATH, HOUSE)
+    t.equal(added.statusCode, 201)
+    t.match(added.json(), { message: /aggiunto/, status: 201 })
+    await admin('POST', PATH, { ...HOUSE, descrizione: 'Casa al mare' })
+    t.strictSame(
+      await list(),
+      ['CASA AL LAGO', 'CASA AL MARE'].map((descrizione, id) => ({
+        id,
+        descrizione,
+        comune: 'ROMA',
+        provincia: 'RM',
+        indirizzo: 'VIA DEI PRATI, 8',
+        proprietario: 'ADA PROVETTI'
+      }))
+    )
 
-  const gone = await admin('DELETE', `${PATH}/0`)
-  t.equal(gone.statusCode, 200)
-  t.match(gone.json(), { message: /Appartamento 0 disabilitato: non si può riattivare/, status: 200 })
-  t.match(await list(), [{ id: 1 }])
-  t.equal((await list()).length, 1)
-})
+    const gone = await admin('DELETE', `${PATH}/0`)
+    t.equal(gone.statusCode, 200)
+    t.match(gone.json(), { message: /Appartamento 0 disabilitato: non si può riattivare/, status: 200 })
+    t.match(await list(), [{ id: 1 }])
+    t.equal((await list()).length, 1)
+  }
+)
 
 t.test('what the service refuses is a 422 in its own words', async (t) => {
   const server = await build(t, { TODAY: today })
@@ -41,13 +58,23 @@ t.test('what the service refuses is a 422 in its own words', async (t) => {
     codice: 'APPARTAMENTO_RIFIUTATO',
     dettagli: { codice_errore: '30', messaggio_soap: 'ERRORE_PARAMETRO_ERRATO: Codice Comune Errato' }
   })
-  t.match((await admin('DELETE', `${PATH}/7`)).json(), { status: 422, dettagli: { messaggio_soap: 'ERRORE_PARAMETRO_ERRATO: Id Appartamento Errato' } })
+  t.match((await admin('DELETE', `${PATH}/7`)).json(), {
+    status: 422,
+    dettagli: { messaggio_soap: 'ERRORE_PARAMETRO_ERRATO: Id Appartamento Errato' }
+  })
 })
 
 t.test('what cannot be an apartment is refused here', async (t) => {
   const server = await build(t, { TODAY: today })
   const { admin } = administrator(server)
-  for (const change of [{ descrizione: ' ' }, { descrizione: 'a;b' }, { indirizzo: 'a\nb' }, { comune_codice: '058091' }, { proprietario: undefined }, { altro: 1 }]) {
+  for (const change of [
+    { descrizione: ' ' },
+    { descrizione: 'a;b' },
+    { indirizzo: 'a\nb' },
+    { comune_codice: '058091' },
+    { proprietario: undefined },
+    { altro: 1 }
+  ]) {
     t.equal((await admin('POST', PATH, { ...HOUSE, ...change })).statusCode, 400, JSON.stringify(change))
   }
   for (const id of ['-1', '1000000', 'uno']) t.equal((await admin('DELETE', `${PATH}/${id}`)).statusCode, 400, id)
@@ -70,14 +97,17 @@ t.test('a service that cannot be reached is a 503, and nothing was asked for', a
   }
 })
 
-t.test('a request whose reply is lost may have been carried out: never an answer that invites another one', async (t) => {
-  const police = await standIn(t)
-  const { admin } = administrator(await production(t, police))
-  for (const operation of [ADD, DISABLE]) police.on[operation] = (socket) => socket.resetAndDestroy()
-  t.match((await admin('POST', PATH, HOUSE)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
-  t.match((await admin('DELETE', `${PATH}/0`)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
-  t.equal(police.callsOf(ADD).length, 1)
-})
+t.test(
+  'a request whose reply is lost may have been carried out: never an answer that invites another one',
+  async (t) => {
+    const police = await standIn(t)
+    const { admin } = administrator(await production(t, police))
+    for (const operation of [ADD, DISABLE]) police.on[operation] = (socket) => socket.resetAndDestroy()
+    t.match((await admin('POST', PATH, HOUSE)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
+    t.match((await admin('DELETE', `${PATH}/0`)).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
+    t.equal(police.callsOf(ADD).length, 1)
+  }
+)
 
 t.test('after a refused token the next call logs in afresh', async (t) => {
   const police = await standIn(t)
@@ -94,7 +124,10 @@ t.test('an account that manages no apartments has an empty list; a list that is 
   const { call } = await production(t, police)
   police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
   t.same((await call('GET', PATH)).json(), { data: [] })
-  const table = (csv: string) => refusalReply('Tabella', '').replace('false', 'true').replace('</TabellaResult>', `</TabellaResult><CSV>${csv}</CSV>`)
+  const table = (csv: string) =>
+    refusalReply('Tabella', '')
+      .replace('false', 'true')
+      .replace('</TabellaResult>', `</TabellaResult><CSV>${csv}</CSV>`)
   police.on.Tabella = answer(table('Altro;Elenco'))
   t.match((await call('GET', PATH)).json(), { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
 })

@@ -19,7 +19,13 @@ t.test('every answer of a sandboxed police area says so, errors too; a productio
   const sandbox = await build(t, { TODAY: today })
   const real = await production(t, await standIn(t))
   for (const { call, mode } of [{ ...sandbox, mode: 'sandbox' }, { ...real, mode: undefined }]) {
-    for (const path of ['check', 'codici?limit=1', 'verifica-ricevute', 'ricevute?data=oggi', 'ricevute?data=2999-01-01']) {
+    for (const path of [
+      'check',
+      'codici?limit=1',
+      'verifica-ricevute',
+      'ricevute?data=oggi',
+      'ricevute?data=2999-01-01'
+    ]) {
       t.equal((await call('GET', `/api/alloggiati/${path}`)).headers['x-alloggiati-mode'], mode, path)
     }
   }
@@ -31,7 +37,12 @@ t.test('production without credentials: the server runs, and check says what is 
   t.equal(checked.statusCode, 503)
   const { requestId, ...rest } = checked.json()
   t.type(requestId, 'string')
-  t.strictSame(rest, { connected: false, error: 'Credenziali Alloggiati Web non configurate', status: 503, codice: 'CREDENZIALI_MANCANTI' })
+  t.strictSame(rest, {
+    connected: false,
+    error: 'Credenziali Alloggiati Web non configurate',
+    status: 503,
+    codice: 'CREDENZIALI_MANCANTI'
+  })
   t.equal((await call('GET', '/health/live')).statusCode, 200)
 })
 
@@ -39,13 +50,22 @@ t.test('a service that cannot be reached is a 503 that says so', async (t) => {
   const { call } = await production(t, { endpoint: await closedPort() })
   const checked = await call('GET', '/api/alloggiati/check')
   t.equal(checked.statusCode, 503)
-  t.match(checked.json(), { connected: false, status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE', error: /connessione rifiutata/ })
+  t.match(checked.json(), {
+    connected: false,
+    status: 503,
+    codice: 'SERVIZIO_NON_RAGGIUNGIBILE',
+    error: /connessione rifiutata/
+  })
 })
 
 t.test('refused credentials are a 503 that says why, without repeating them', async (t) => {
   const police = await standIn(t)
-  police.on.GenerateToken = answer(envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
-    '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes><ErroreDettaglio>chiave-di-prova</ErroreDettaglio></result></GenerateTokenResponse>'))
+  police.on.GenerateToken = answer(
+    envelope(
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
+        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes><ErroreDettaglio>chiave-di-prova</ErroreDettaglio></result></GenerateTokenResponse>'
+    )
+  )
   const { call } = await production(t, police)
   const checked = await call('GET', '/api/alloggiati/check')
   t.equal(checked.statusCode, 503)
@@ -57,10 +77,17 @@ t.test('a token that the service does not take is refused, and the next check lo
   const police = await standIn(t)
   const { call } = await production(t, police)
   police.on.Authentication_Test = answer(refusalReply('Authentication_Test', 'TOKEN_NON_VALIDO'))
-  t.match((await call('GET', '/api/alloggiati/check')).json(), { connected: false, status: 503, codice: 'CREDENZIALI_RIFIUTATE' })
+  t.match((await call('GET', '/api/alloggiati/check')).json(), {
+    connected: false,
+    status: 503,
+    codice: 'CREDENZIALI_RIFIUTATE'
+  })
   delete police.on.Authentication_Test
   t.match((await call('GET', '/api/alloggiati/check')).json(), { connected: true })
-  t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Authentication_Test', 'GenerateToken', 'Authentication_Test'])
+  t.same(
+    police.calls.map(({ operation }) => operation),
+    ['GenerateToken', 'Authentication_Test', 'GenerateToken', 'Authentication_Test']
+  )
 })
 
 t.test('check sends nothing but a login and its test', async (t) => {
@@ -76,30 +103,55 @@ t.test('valida answers 200 whether the records are good or not, and calls nobody
   const valid = await call('POST', '/api/alloggiati/valida', { ospiti: family(), prenotazione: soggiorno })
   t.equal(valid.statusCode, 200)
   t.strictSame(valid.json(), { valid: true, errors: [], warnings: [] })
-  const invalid = await call('POST', '/api/alloggiati/valida', { ospiti: [single(), foreigner({ provincia_nascita: 'RM' })], prenotazione: soggiorno })
+  const invalid = await call('POST', '/api/alloggiati/valida', {
+    ospiti: [single(), foreigner({ provincia_nascita: 'RM' })],
+    prenotazione: soggiorno
+  })
   t.equal(invalid.statusCode, 200)
-  t.match(invalid.json(), { valid: false, errors: [{ ospite: 1, campo: 'provincia_nascita', messaggio: String }], warnings: [] })
+  t.match(invalid.json(), {
+    valid: false,
+    errors: [{ ospite: 1, campo: 'provincia_nascita', messaggio: String }],
+    warnings: []
+  })
   t.same(police.calls, [])
   t.same(await app.sql`select from sandbox_token`, [])
 })
 
 t.test('warnings do not make a list invalid', async (t) => {
   const { call } = await build(t, { TODAY: today })
-  const judged = await call('POST', '/api/alloggiati/valida', { ospiti: [single()], prenotazione: { ...soggiorno, numero_notti: 45 } })
+  const judged = await call('POST', '/api/alloggiati/valida', {
+    ospiti: [single()],
+    prenotazione: { ...soggiorno, numero_notti: 45 }
+  })
   t.match(judged.json(), { valid: true, errors: [], warnings: [{ ospite: 0, campo: 'numero_notti' }] })
 })
 
 t.test('a stored guest and a whole booking can be passed as they are', async (t) => {
   const { call } = await build(t, { TODAY: today })
-  const created = await call('POST', '/api/v1/prenotazioni', { nome_cognome: 'Marco Provetti', lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 2, numero_ospiti: 1 })
+  const created = await call('POST', '/api/v1/prenotazioni', {
+    nome_cognome: 'Marco Provetti',
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: today,
+    numero_notti: 2,
+    numero_ospiti: 1
+  })
   const { id } = created.json().data
   const { tipo_alloggiato, ...stored } = single()
   await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [{ ...stored, tipo_alloggiato }] })
   const booking = (await call('GET', `/api/v1/prenotazioni/${id}`)).json().data
-  const ospiti = booking.ospiti.map((guest: object) => ({ ...single(), ...guest, note: 'non serve', allegati: [1, { a: null }] }))
+  const ospiti = booking.ospiti.map((guest: object) => ({
+    ...single(),
+    ...guest,
+    note: 'non serve',
+    allegati: [1, { a: null }]
+  }))
   const body = { ospiti, prenotazione: booking }
   t.match((await call('POST', '/api/alloggiati/valida', body)).json(), { valid: true })
-  t.match((await call('POST', '/api/alloggiati/invio', body)).json(), { success: true, dettagli: { prenotazione_id: id } })
+  t.match((await call('POST', '/api/alloggiati/invio', body)).json(), {
+    success: true,
+    dettagli: { prenotazione_id: id }
+  })
 })
 
 t.test('a body that is not of the contract is a 400 that names the field', async (t) => {

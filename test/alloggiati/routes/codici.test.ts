@@ -22,7 +22,8 @@ t.test('the tables are lists of code and description', async (t) => {
     t.ok(body[list].length > 0, list)
     t.ok(body[list].every((each: object) => Object.keys(each).join() === 'codice,descrizione'), list)
   }
-  const find = (list: string, codice: string) => body[list].find((each: { codice: string }) => each.codice === codice)?.descrizione
+  const find = (list: string, codice: string) =>
+    body[list].find((each: { codice: string }) => each.codice === codice)?.descrizione
   t.equal(find('comuni', '412058091'), 'ROMA (RM)')
   t.equal(find('paesi', '100000216'), 'GERMANIA')
   t.equal(find('tipi_documento', 'PASOR'), 'PASSAPORTO ORDINARIO')
@@ -54,32 +55,44 @@ t.test('who has the tables already is told so by the ETag', async (t) => {
   t.equal(again.statusCode, 304)
   t.equal(again.body, '')
   t.equal(again.headers.etag, etag)
-  t.equal((await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': '"altro"' })).statusCode, 200)
+  t.equal(
+    (await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': '"altro"' })).statusCode,
+    200
+  )
 })
 
 t.test('a conditional request may list several tags, weak ones too, or any', async (t) => {
   const { call } = await build(t)
   const etag = String((await call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
   for (const condition of [`"altro", ${etag}`, `W/${etag}`, '*']) {
-    t.equal((await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': condition })).statusCode, 304, condition)
+    t.equal(
+      (await call('GET', '/api/alloggiati/codici?limit=1', undefined, { 'if-none-match': condition })).statusCode,
+      304,
+      condition
+    )
   }
 })
 
-t.test('tables downloaded from the service are in force afterwards, in rules and answers, and after a restart', async (t) => {
-  const server = await build(t, { TODAY: today })
-  const { download, source } = await refresher(t, server)
-  const before = String((await server.call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
-  await source.refresh(download)
-  t.equal((await source.get()).fonte, 'servizio')
-  t.equal((await source.get()).comune('412058091')?.descrizione, 'ROMA')
-  t.ok((await source.get()).errore('51'), 'the error texts come with them')
+t.test(
+  'tables downloaded from the service are in force afterwards, in rules and answers, and after a restart',
+  async (t) => {
+    const server = await build(t, { TODAY: today })
+    const { download, source } = await refresher(t, server)
+    const before = String((await server.call('GET', '/api/alloggiati/codici?limit=1')).headers.etag)
+    await source.refresh(download)
+    t.equal((await source.get()).fonte, 'servizio')
+    t.equal((await source.get()).comune('412058091')?.descrizione, 'ROMA')
+    t.ok((await source.get()).errore('51'), 'the error texts come with them')
 
-  await source.refresh(async (tipo) => (await download(tipo)).replace(/^412058091;ROMA;/m, '412058091;ROMA DI PROVA;'))
-  const restarted = await build(t, { TODAY: today, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  const after = await restarted.call('GET', '/api/alloggiati/codici?q=412058091')
-  t.equal(after.json().comuni[0].descrizione, 'ROMA DI PROVA (RM)')
-  t.not(after.headers.etag, before)
-})
+    await source.refresh(async (tipo) =>
+      (await download(tipo)).replace(/^412058091;ROMA;/m, '412058091;ROMA DI PROVA;')
+    )
+    const restarted = await build(t, { TODAY: today, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+    const after = await restarted.call('GET', '/api/alloggiati/codici?q=412058091')
+    t.equal(after.json().comuni[0].descrizione, 'ROMA DI PROVA (RM)')
+    t.not(after.headers.etag, before)
+  }
+)
 
 t.test('a download that is not acceptable leaves the old tables in force', async (t) => {
   const server = await build(t, { TODAY: today })
@@ -99,25 +112,43 @@ t.test('a download that is not acceptable leaves the old tables in force', async
   t.equal((await tablesSource(server.app.db).get()).version, version, 'in the database as well')
 })
 
-t.test('a refused token is not an empty list of apartments: the refresh stops, and the next one logs in afresh', async (t) => {
-  const police = await standIn(t)
-  const { app, dataDir } = await production(t, police)
-  const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
-  const { service } = await policeService({ config, keys: createKeys(config.MASTER_KEY), clock: createClock(), db: app.db, log: app.log })
-  police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
-  t.equal(await downloadTable(service!, 'ListaAppartamenti'), '', 'an account without apartments')
-  await t.rejects(downloadTable(service!, 'Luoghi'))
-  police.on.Tabella = answer(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
-  await t.rejects(downloadTable(service!, 'ListaAppartamenti'), { name: 'AlloggiatiCredentialsError' })
-  delete police.on.Tabella
-  await downloadTable(service!, 'ListaAppartamenti')
-  t.equal(police.callsOf('GenerateToken').length, 2)
-})
+t.test(
+  'a refused token is not an empty list of apartments: the refresh stops, and the next one logs in afresh',
+  async (t) => {
+    const police = await standIn(t)
+    const { app, dataDir } = await production(t, police)
+    const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
+    const { service } = await policeService({
+      config,
+      keys: createKeys(config.MASTER_KEY),
+      clock: createClock(),
+      db: app.db,
+      log: app.log
+    })
+    police.on.Tabella = answer(refusalReply('Tabella', 'ERRORE_PARAMETRO_ERRATO'))
+    t.equal(await downloadTable(service!, 'ListaAppartamenti'), '', 'an account without apartments')
+    await t.rejects(downloadTable(service!, 'Luoghi'))
+    police.on.Tabella = answer(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
+    await t.rejects(downloadTable(service!, 'ListaAppartamenti'), { name: 'AlloggiatiCredentialsError' })
+    delete police.on.Tabella
+    await downloadTable(service!, 'ListaAppartamenti')
+    t.equal(police.callsOf('GenerateToken').length, 2)
+  }
+)
 
 /** The job's work on the database of a server, with a service of its own. */
 async function refresher (t: Test, { app, dataDir, url }: TestApp) {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, TODAY: today })
-  const { service, close } = await policeService({ config, keys: createKeys(config.MASTER_KEY), clock: createClock(today), db: app.db, log: app.log })
+  const { service, close } = await policeService({
+    config,
+    keys: createKeys(config.MASTER_KEY),
+    clock: createClock(today),
+    db: app.db,
+    log: app.log
+  })
   t.teardown(close)
-  return { source: tablesSource(app.db), download: (tipo: Parameters<typeof downloadTable>[1]) => downloadTable(service!, tipo) }
+  return {
+    source: tablesSource(app.db),
+    download: (tipo: Parameters<typeof downloadTable>[1]) => downloadTable(service!, tipo)
+  }
 }

@@ -26,11 +26,20 @@ const long = (length: number) => 'A'.repeat(length)
 
 export const CASES: Readonly<Record<string, Cases>> = {
   'arrivo-mancante': {
-    strikes: [{ ospiti: [single()], stay: { numero_notti: 3 } }, stay({ check_in: null }), stay({ check_in: ' ' }), stay({ check_in: 20261121 })],
+    strikes: [
+      { ospiti: [single()], stay: { numero_notti: 3 } },
+      stay({ check_in: null }),
+      stay({ check_in: ' ' }),
+      stay({ check_in: 20261121 })
+    ],
     silent: [stay({}), stay({ check_in: 'domani' })]
   },
   'arrivo-non-valido': {
-    strikes: [stay({ check_in: '21/11/2026' }), stay({ check_in: '2026-02-30' }), stay({ check_in: '2026-11-21T10:00:00Z' })],
+    strikes: [
+      stay({ check_in: '21/11/2026' }),
+      stay({ check_in: '2026-02-30' }),
+      stay({ check_in: '2026-11-21T10:00:00Z' })
+    ],
     silent: [stay({ check_in: ' 2026-11-21 ' }), stay({ check_in: null })]
   },
   'arrivo-fuori-termine': {
@@ -46,13 +55,20 @@ export const CASES: Readonly<Record<string, Cases>> = {
   },
   'permanenza-non-valida': {
     strikes: [
-      stay({ numero_notti: 0 }), stay({ numero_notti: -1 }), stay({ numero_notti: 2.5 }), stay({ numero_notti: '3' }), stay({ numero_notti: NaN }),
+      stay({ numero_notti: 0 }),
+      stay({ numero_notti: -1 }),
+      stay({ numero_notti: 2.5 }),
+      stay({ numero_notti: '3' }),
+      stay({ numero_notti: NaN }),
       { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2026-11-21' } }
     ],
     silent: [stay({ numero_notti: 1 }), stay({ numero_notti: 45 })]
   },
   'permanenza-lunga': {
-    strikes: [stay({ numero_notti: 31 }), { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2027-01-15' } }],
+    strikes: [
+      stay({ numero_notti: 31 }),
+      { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2027-01-15' } }
+    ],
     silent: [stay({ numero_notti: 30 })]
   },
   'appartamento-mancante': {
@@ -69,7 +85,11 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [one({ tipo_alloggiato: ' 16 ' }), one({ tipo_alloggiato: 'X' })]
   },
   'tipo-sconosciuto': {
-    strikes: [one({ tipo_alloggiato: '15' }), one({ tipo_alloggiato: '21' }), one({ tipo_alloggiato: 'OSPITE SINGOLO' })],
+    strikes: [
+      one({ tipo_alloggiato: '15' }),
+      one({ tipo_alloggiato: '21' }),
+      one({ tipo_alloggiato: 'OSPITE SINGOLO' })
+    ],
     silent: [one({}), one({ tipo_alloggiato: '' })]
   },
   'familiare-senza-capo': {
@@ -86,12 +106,19 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [{ ospiti: [single({ tipo_alloggiato: '18' }), member('20', 'ANNA'), member('20', 'LUCA')] }]
   },
   'capo-senza-membri': {
-    strikes: [one({ tipo_alloggiato: '17' }), one({ tipo_alloggiato: '18' }), { ospiti: [single({ tipo_alloggiato: '17' }), member('20', 'ANNA')] }],
+    strikes: [
+      one({ tipo_alloggiato: '17' }),
+      one({ tipo_alloggiato: '18' }),
+      { ospiti: [single({ tipo_alloggiato: '17' }), member('20', 'ANNA')] }
+    ],
     silent: [{ ospiti: family() }, { ospiti: [foreigner(), ...family(), single({ nome: 'SOLO' })] }]
   },
   'gruppo-troppo-numeroso': {
     strikes: [{ ospiti: [...family(), member('19', 'LUCA')], maxRows: 2 }],
-    silent: [{ ospiti: [...family(), member('19', 'LUCA')], maxRows: 3 }, { ospiti: [single(), foreigner()], maxRows: 1 }]
+    silent: [
+      { ospiti: [...family(), member('19', 'LUCA')], maxRows: 3 },
+      { ospiti: [single(), foreigner()], maxRows: 1 }
+    ]
   },
   'ospite-ripetuto': {
     strikes: [
@@ -108,8 +135,14 @@ export const CASES: Readonly<Record<string, Cases>> = {
     strikes: [one({ cognome: null }), one({ cognome: ' ' }), one({ cognome: '...' }), one({ cognome: "'" })],
     silent: [one({ cognome: 'O' }), one({ cognome: '李' })]
   },
-  'cognome-caratteri': { strikes: [one({ cognome: 'PROVA 2' }), one({ cognome: 'Иванов' })], silent: [one({ cognome: "D'Été-Øst" })] },
-  'cognome-lungo': { strikes: [one({ cognome: long(51) }), one({ cognome: 'ß'.repeat(26) })], silent: [one({ cognome: long(50) })] },
+  'cognome-caratteri': {
+    strikes: [one({ cognome: 'PROVA 2' }), one({ cognome: 'Иванов' })],
+    silent: [one({ cognome: "D'Été-Øst" })]
+  },
+  'cognome-lungo': {
+    strikes: [one({ cognome: long(51) }), one({ cognome: 'ß'.repeat(26) })],
+    silent: [one({ cognome: long(50) })]
+  },
   'cognome-adattato': {
     strikes: [one({ cognome: 'Müller' }), one({ cognome: 'ROSSI-PROVA' })],
     silent: [one({ cognome: " D'Angelo provetti " }), one({ cognome: 'Müller 2' })]
@@ -118,8 +151,14 @@ export const CASES: Readonly<Record<string, Cases>> = {
   'nome-caratteri': { strikes: [one({ nome: 'MARCO_' }), one({ nome: 'Ольга' })], silent: [one({ nome: 'Zoë' })] },
   'nome-lungo': { strikes: [one({ nome: long(31) })], silent: [one({ nome: long(30) })] },
   'nome-adattato': { strikes: [one({ nome: 'Zoë' })], silent: [one({ nome: 'zoe' })] },
-  'sesso-mancante': { strikes: [one({ sesso: '' }), one({ sesso: null })], silent: [one({ sesso: 'F' }), one({ sesso: 'X' })] },
-  'sesso-non-valido': { strikes: [one({ sesso: 'X' }), one({ sesso: '1' })], silent: [one({ sesso: 'f' }), one({ sesso: '' })] },
+  'sesso-mancante': {
+    strikes: [one({ sesso: '' }), one({ sesso: null })],
+    silent: [one({ sesso: 'F' }), one({ sesso: 'X' })]
+  },
+  'sesso-non-valido': {
+    strikes: [one({ sesso: 'X' }), one({ sesso: '1' })],
+    silent: [one({ sesso: 'f' }), one({ sesso: '' })]
+  },
   'nascita-mancante': { strikes: [born(''), one({ data_nascita: null })], silent: [born('1980-05-15'), born('ieri')] },
   'nascita-non-valida': {
     strikes: [born('15/05/1980'), born('1981-02-29'), born('1980-5-5')],
@@ -132,25 +171,44 @@ export const CASES: Readonly<Record<string, Cases>> = {
   },
   'eta-insolita': { strikes: [born('1925-11-21'), born('1800-01-01')], silent: [born('1925-11-22')] },
   'responsabile-minorenne': {
-    strikes: [born('2008-11-22'), { ...born('2008-11-21'), stay: { check_in: '2026-11-20', numero_notti: 1 } }, { ospiti: family({ data_nascita: '2010-01-01' }) }],
+    strikes: [
+      born('2008-11-22'),
+      { ...born('2008-11-21'), stay: { check_in: '2026-11-20', numero_notti: 1 } },
+      { ospiti: family({ data_nascita: '2010-01-01' }) }
+    ],
     silent: [born('2008-11-21'), { ospiti: family() }]
   },
 
   'stato-nascita-mancante': {
     strikes: [one({ stato_nascita: '', comune_nascita: '' }), one({ stato_nascita: null, comune_nascita: '999999' })],
-    silent: [one({ stato_nascita: '' }), one({ stato_nascita: '', comune_nascita: '058091' }), abroad({ stato_nascita: '', comune_nascita: '100000216' })]
+    silent: [
+      one({ stato_nascita: '' }),
+      one({ stato_nascita: '', comune_nascita: '058091' }),
+      abroad({ stato_nascita: '', comune_nascita: '100000216' })
+    ]
   },
-  'stato-nascita-sconosciuto': { strikes: [abroad({ stato_nascita: '100000276' }), one({ stato_nascita: 'ITA' })], silent: [abroad({})] },
+  'stato-nascita-sconosciuto': {
+    strikes: [abroad({ stato_nascita: '100000276' }), one({ stato_nascita: 'ITA' })],
+    silent: [abroad({})]
+  },
   'stato-nascita-cessato': {
     strikes: [abroad({ stato_nascita: '100000210', data_nascita: '1993-01-02' })],
-    silent: [abroad({ stato_nascita: '100000210', data_nascita: '1993-01-01' }), abroad({ stato_nascita: '100000210', data_nascita: '' })]
+    silent: [
+      abroad({ stato_nascita: '100000210', data_nascita: '1993-01-01' }),
+      abroad({ stato_nascita: '100000210', data_nascita: '' })
+    ]
   },
   'comune-mancante': {
     strikes: [one({ comune_nascita: '' }), one({ comune_nascita: '100000100' })],
     silent: [one({}), one({ comune_nascita: '100000216' }), abroad({})]
   },
   'comune-sconosciuto': {
-    strikes: [one({ comune_nascita: '412058999' }), one({ comune_nascita: '999999' }), one({ comune_nascita: 'ROMA' }), one({ comune_nascita: '100000216' })],
+    strikes: [
+      one({ comune_nascita: '412058999' }),
+      one({ comune_nascita: '999999' }),
+      one({ comune_nascita: 'ROMA' }),
+      one({ comune_nascita: '100000216' })
+    ],
     silent: [one({}), one({ comune_nascita: '058091' }), one({ comune_nascita: '' })]
   },
   'comune-ambiguo': {
@@ -172,27 +230,56 @@ export const CASES: Readonly<Record<string, Cases>> = {
     ]
   },
   'comune-estero': {
-    strikes: [abroad({ comune_nascita: '412058091' }), abroad({ comune_nascita: '100000215' }), abroad({ comune_nascita: 'BERLIN' })],
+    strikes: [
+      abroad({ comune_nascita: '412058091' }),
+      abroad({ comune_nascita: '100000215' }),
+      abroad({ comune_nascita: 'BERLIN' })
+    ],
     silent: [abroad({}), abroad({ comune_nascita: '100000216' }), one({ cittadinanza: '100000216' })]
   },
-  'provincia-mancante': { strikes: [one({ provincia_nascita: '' }), one({ provincia_nascita: null })], silent: [one({}), abroad({})] },
-  'provincia-sconosciuta': { strikes: [one({ provincia_nascita: 'ROMA' }), one({ provincia_nascita: 'SU' })], silent: [one({ provincia_nascita: 'rm' })] },
+  'provincia-mancante': {
+    strikes: [one({ provincia_nascita: '' }), one({ provincia_nascita: null })],
+    silent: [one({}), abroad({})]
+  },
+  'provincia-sconosciuta': {
+    strikes: [one({ provincia_nascita: 'ROMA' }), one({ provincia_nascita: 'SU' })],
+    silent: [one({ provincia_nascita: 'rm' })]
+  },
   'provincia-discordante': {
     strikes: [one({ provincia_nascita: 'MI' }), one({ comune_nascita: '408140012', provincia_nascita: 'FO' })],
     silent: [one({}), one({ provincia_nascita: 'XX' }), one({ provincia_nascita: 'MI', comune_nascita: '' })]
   },
   'provincia-estero': {
-    strikes: [abroad({ provincia_nascita: 'RM' }), abroad({ provincia_nascita: 'ES' }), abroad({ provincia_nascita: 'RM', cittadinanza: '100000100' })],
+    strikes: [
+      abroad({ provincia_nascita: 'RM' }),
+      abroad({ provincia_nascita: 'ES' }),
+      abroad({ provincia_nascita: 'RM', cittadinanza: '100000100' })
+    ],
     silent: [abroad({}), one({ cittadinanza: '100000216' }), abroad({ provincia_nascita: 'RM', stato_nascita: '' })]
   },
   'cittadinanza-mancante': { strikes: [one({ cittadinanza: '' })], silent: [one({ cittadinanza: 'X' })] },
-  'cittadinanza-sconosciuta': { strikes: [one({ cittadinanza: 'DE' }), one({ cittadinanza: '100000826' })], silent: [abroad({}), one({ cittadinanza: '' })] },
-  'cittadinanza-cessata': { strikes: [one({ cittadinanza: '100000210' })], silent: [one({ cittadinanza: '100000999' })] },
+  'cittadinanza-sconosciuta': {
+    strikes: [one({ cittadinanza: 'DE' }), one({ cittadinanza: '100000826' })],
+    silent: [abroad({}), one({ cittadinanza: '' })]
+  },
+  'cittadinanza-cessata': {
+    strikes: [one({ cittadinanza: '100000210' })],
+    silent: [one({ cittadinanza: '100000999' })]
+  },
 
   'tipo-documento-mancante': { strikes: [one({ tipo_documento: '' })], silent: [one({}), { ospiti: family() }] },
-  'tipo-documento-sconosciuto': { strikes: [one({ tipo_documento: 'ALTRO' })], silent: [one({ tipo_documento: 'idele' }), one({ tipo_documento: '' })] },
-  'numero-documento-mancante': { strikes: [one({ numero_documento: '' }), one({ numero_documento: null })], silent: [one({}), { ospiti: family() }] },
-  'numero-documento-caratteri': { strikes: [one({ numero_documento: 'CA00000AÀ' })], silent: [one({ numero_documento: 'ca 00000 aa' })] },
+  'tipo-documento-sconosciuto': {
+    strikes: [one({ tipo_documento: 'ALTRO' })],
+    silent: [one({ tipo_documento: 'idele' }), one({ tipo_documento: '' })]
+  },
+  'numero-documento-mancante': {
+    strikes: [one({ numero_documento: '' }), one({ numero_documento: null })],
+    silent: [one({}), { ospiti: family() }]
+  },
+  'numero-documento-caratteri': {
+    strikes: [one({ numero_documento: 'CA00000AÀ' })],
+    silent: [one({ numero_documento: 'ca 00000 aa' })]
+  },
   'numero-documento-lungo': {
     strikes: [one({ numero_documento: '1'.repeat(21) })],
     silent: [one({ numero_documento: '1'.repeat(20) }), one({ numero_documento: `${'1'.repeat(20)} ` })]
@@ -216,7 +303,10 @@ export const CASES: Readonly<Record<string, Cases>> = {
     ]
   },
   'rilascio-mancante': { strikes: [one({ luogo_rilascio: '' })], silent: [one({}), { ospiti: family() }] },
-  'rilascio-sconosciuto': { strikes: [one({ luogo_rilascio: 'ROMA' }), one({ luogo_rilascio: '412058999' })], silent: [one({ luogo_rilascio: '058091' }), abroad({})] },
+  'rilascio-sconosciuto': {
+    strikes: [one({ luogo_rilascio: 'ROMA' }), one({ luogo_rilascio: '412058999' })],
+    silent: [one({ luogo_rilascio: '058091' }), abroad({})]
+  },
   'rilascio-ambiguo': {
     strikes: [one({ luogo_rilascio: '999002' })],
     silent: [one({ luogo_rilascio: '999001' }), one({ luogo_rilascio: '402999002' })]

@@ -40,7 +40,11 @@ function struck (rule: Rule, { ospiti, stay, fileUnico, maxRows }: Example): num
   const parts = rule.messaggio.split(/\{\w+\}/)
   const found = (rule.gravita === 'error' ? answer.errors : answer.warnings).filter(({ campo, messaggio }) => (
     campo === rule.campo && parts.every((part) => messaggio.includes(part)) && messaggio.startsWith(parts[0] ?? '')))
-  if (found.some(({ messaggio }) => /[{}]|undefined/.test(messaggio))) throw new Error(`Unfilled text: ${found[0]?.messaggio}`)
-  if (rule.gravita === 'error' && found.length > 0 && (answer.valid || answer.records)) throw new Error('An error left the list valid')
+  if (found.some(({ messaggio }) => /[{}]|undefined/.test(messaggio))) {
+    throw new Error(`Unfilled text: ${found[0]?.messaggio}`)
+  }
+  if (rule.gravita === 'error' && found.length > 0 && (answer.valid || answer.records)) {
+    throw new Error('An error left the list valid')
+  }
   return found.map(({ ospite }) => ospite)
 }

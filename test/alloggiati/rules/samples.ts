@@ -15,7 +15,11 @@ const twins: Comune[] = [
 /** A document code that the layout cannot carry, as a damaged table might have it. */
 const damaged = { codice: 'PÈ-01', descrizione: 'DOCUMENTO DI PROVA' }
 
-export const tables = createTables({ ...data, comuni: [...data.comuni, ...twins], documenti: [...data.documenti, damaged] })
+export const tables = createTables({
+  ...data,
+  comuni: [...data.comuni, ...twins],
+  documenti: [...data.documenti, damaged]
+})
 
 export const today = '2026-11-21'
 
@@ -59,7 +63,15 @@ export function foreigner (changes: Schedina = {}): Schedina {
 
 /** An invented child or companion, without document. */
 export function member (tipo: '19' | '20', nome: string, changes: Schedina = {}): Schedina {
-  return single({ tipo_alloggiato: tipo, nome, data_nascita: '2012-03-04', tipo_documento: '', numero_documento: '', luogo_rilascio: '', ...changes })
+  return single({
+    tipo_alloggiato: tipo,
+    nome,
+    data_nascita: '2012-03-04',
+    tipo_documento: '',
+    numero_documento: '',
+    luogo_rilascio: '',
+    ...changes
+  })
 }
 
 /** A leader with one member. */
@@ -68,7 +80,11 @@ export function family (changes: Schedina = {}): Schedina[] {
 }
 
 /** What `validate` says of a list for a stay. */
-export function judge (ospiti: readonly unknown[], stay: Record<string, unknown> = soggiorno, options: Options = {}): Validation {
+export function judge (
+  ospiti: readonly unknown[],
+  stay: Record<string, unknown> = soggiorno,
+  options: Options = {}
+): Validation {
   return validate({ ospiti, soggiorno: stay, tables, today, ...options })
 }
 

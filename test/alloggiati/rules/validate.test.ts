@@ -62,11 +62,14 @@ t.test('a right list gives one record per guest, in order, and no remarks', asyn
 t.test('an error names guest, field and reason, and withholds all records', async (t) => {
   t.same(judge([single(), foreigner({ provincia_nascita: 'RM' })]), {
     valid: false,
-    errors: [{
-      ospite: 1,
-      campo: 'provincia_nascita',
-      messaggio: 'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in GERMANIA deve essere vuota'
-    }],
+    errors: [
+      {
+        ospite: 1,
+        campo: 'provincia_nascita',
+        messaggio:
+          'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in GERMANIA deve essere vuota'
+      }
+    ],
     warnings: [],
     records: null
   })
@@ -80,8 +83,22 @@ t.test('a warning leaves the list valid', async (t) => {
 })
 
 t.test('a stored guest and a whole booking are taken as they are', async (t) => {
-  const guest = { id: 7, prenotazione_id: 3, luogo_nascita: 'Berlino', note: { a: [1] }, ...foreigner({ comune_nascita: null, provincia_nascita: null }) }
-  const booking = { id: 3, nome_cognome: 'Erika Mustermann', email: null, check_in: '2026-11-20', check_out: '2026-11-24', numero_notti: 4, ospiti: [] }
+  const guest = {
+    id: 7,
+    prenotazione_id: 3,
+    luogo_nascita: 'Berlino',
+    note: { a: [1] },
+    ...foreigner({ comune_nascita: null, provincia_nascita: null })
+  }
+  const booking = {
+    id: 3,
+    nome_cognome: 'Erika Mustermann',
+    email: null,
+    check_in: '2026-11-20',
+    check_out: '2026-11-24',
+    numero_notti: 4,
+    ospiti: []
+  }
   t.match(judge([guest], booking), { valid: true, errors: [], records: [{ data_arrivo: '2026-11-20', permanenza: 4 }] })
 })
 
@@ -101,36 +118,51 @@ t.test('remarks on the stay are given once, on the first guest', async (t) => {
   t.same(errors.map(({ ospite, campo }) => [ospite, campo]), [[0, 'check_in'], [0, 'numero_notti']])
 })
 
-t.test('for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record', async (t) => {
-  const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
-  t.match(judge([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
-  t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
-  t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
-})
+t.test(
+  'for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record',
+  async (t) => {
+    const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
+    t.match(judge([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
+    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
+    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
+  }
+)
 
 t.test('an empty birth state is filled with Italy by a comune of the table, whole or short', async (t) => {
   for (const comune of ['412058091', '058091']) {
-    t.match(judge([single({ comune_nascita: comune, stato_nascita: '' })]).records, [{ comune_nascita: '412058091', stato_nascita: '100000100' }])
+    t.match(judge([single({ comune_nascita: comune, stato_nascita: '' })]).records, [
+      { comune_nascita: '412058091', stato_nascita: '100000100' }
+    ])
   }
 })
 
 t.test('a foreign citizen born in Italy keeps comune and province, an Italian born abroad has none', async (t) => {
-  t.match(judge([single({ cittadinanza: '100000216' })]).records, [{ comune_nascita: '412058091', provincia: 'RM', cittadinanza: '100000216' }])
-  t.match(judge([foreigner({ cittadinanza: '100000100' })]).records, [{ comune_nascita: '', provincia: '', cittadinanza: '100000100' }])
+  t.match(judge([single({ cittadinanza: '100000216' })]).records, [
+    { comune_nascita: '412058091', provincia: 'RM', cittadinanza: '100000216' }
+  ])
+  t.match(judge([foreigner({ cittadinanza: '100000100' })]).records, [
+    { comune_nascita: '', provincia: '', cittadinanza: '100000100' }
+  ])
 })
 
 t.test('short codes become the codes of the table; of two, the birth date or the province chooses', async (t) => {
-  const codes = (changes: object) => judge([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
+  const codes = (changes: object) =>
+    judge([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
   t.same(codes({ comune_nascita: '999001', provincia_nascita: 'TO', data_nascita: '1990-01-01' }), ['401999001'])
   t.same(codes({ comune_nascita: '999001', provincia_nascita: 'AO', data_nascita: '1970-01-01' }), ['402999001'])
   t.match(judge([single({ luogo_rilascio: '058091' })]).records, [{ luogo_rilascio: '412058091' }])
-  t.match(judge([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(({ campo }) => campo === 'comune_nascita')?.messaggio,
-    /401999002 PROVA DI SOPRA \(TO\), 402999002 PROVA DI SOTTO \(AO\)/)
+  t.match(
+    judge([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(
+      ({ campo }) => campo === 'comune_nascita'
+    )?.messaggio,
+    /401999002 PROVA DI SOPRA \(TO\), 402999002 PROVA DI SOTTO \(AO\)/
+  )
 })
 
 t.test('the documents of members are left out, even when they could not be written', async (t) => {
   const { valid, warnings, records } = judge([
-    single({ tipo_alloggiato: '18' }), member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
+    single({ tipo_alloggiato: '18' }),
+    member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
   ])
   t.ok(valid)
   t.same(warnings.map(({ ospite, campo }) => [ospite, campo]), [[1, 'tipo_documento']])
@@ -138,11 +170,22 @@ t.test('the documents of members are left out, even when they could not be writt
 })
 
 t.test('texts are taken without blanks around, codes in either case', async (t) => {
-  t.match(judge([single({ tipo_alloggiato: ' 16', sesso: 'm', provincia_nascita: 'rm', tipo_documento: 'idele', numero_documento: 'ca 00000 aa' })]), {
-    valid: true,
-    warnings: [],
-    records: [{ tipo_alloggiato: '16', sesso: 'M', provincia: 'RM', tipo_doc: 'IDELE', num_doc: 'CA00000AA' }]
-  })
+  t.match(
+    judge([
+      single({
+        tipo_alloggiato: ' 16',
+        sesso: 'm',
+        provincia_nascita: 'rm',
+        tipo_documento: 'idele',
+        numero_documento: 'ca 00000 aa'
+      })
+    ]),
+    {
+      valid: true,
+      warnings: [],
+      records: [{ tipo_alloggiato: '16', sesso: 'M', provincia: 'RM', tipo_doc: 'IDELE', num_doc: 'CA00000AA' }]
+    }
+  )
 })
 
 t.test('records of the File Unico carry the apartment, others never do', async (t) => {

@@ -9,7 +9,13 @@ const TODAY = { TODAY: today }
 /** A booking with these guests saved; null where a field is not known. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
   const created = await call('POST', '/api/v1/prenotazioni', {
-    nome_cognome: 'Marco Provetti', lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 3, numero_ospiti: Math.max(1, guests.length), ...changes
+    nome_cognome: 'Marco Provetti',
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: today,
+    numero_notti: 3,
+    numero_ospiti: Math.max(1, guests.length),
+    ...changes
   })
   const { id } = created.json<{ data: { id: number } }>().data
   const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: guests })
@@ -18,8 +24,10 @@ async function booked ({ call }: TestApp, guests: readonly object[], changes: ob
 }
 
 const untyped = (guest: object) => ({ ...guest, tipo_alloggiato: null })
-const records = async ({ call }: TestApp, id: number, body?: object) => call('POST', `/api/v1/prenotazioni/${id}/schedine`, body)
-const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) => call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
+const records = async ({ call }: TestApp, id: number, body?: object) =>
+  call('POST', `/api/v1/prenotazioni/${id}/schedine`, body)
+const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) =>
+  call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
 
 t.test('guests without a type: one alone is 16, several are a family, and what is stored is respected', async (t) => {
   const cases: [stored: (string | null)[], expected: string[]][] = [
@@ -58,9 +66,15 @@ t.test('the schedine of a booking are its saved guests, with the stay, and what 
 
 t.test('a member\'s stored document is no part of his schedina', async (t) => {
   const server = await build(t, TODAY)
-  const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA', { numero_documento: 'CA11111AA', tipo_documento: 'IDELE' }))])
+  const id = await booked(server, [
+    untyped(single()),
+    untyped(member('19', 'ANNA', { numero_documento: 'CA11111AA', tipo_documento: 'IDELE' }))
+  ])
   const { schedine, valid, warnings } = (await records(server, id)).json()
-  t.match(schedine, [{ tipo_alloggiato: '17', numero_documento: 'CA00000AA' }, { tipo_alloggiato: '19', numero_documento: '', tipo_documento: '' }])
+  t.match(schedine, [
+    { tipo_alloggiato: '17', numero_documento: 'CA00000AA' },
+    { tipo_alloggiato: '19', numero_documento: '', tipo_documento: '' }
+  ])
   t.equal(valid, true)
   t.same(warnings, [])
 })
@@ -84,23 +98,34 @@ t.test('a booking is sent from what is stored, and tied to itself', async (t) =>
     dettagli: { schedine_inviate: 2, metodo: 'Send', prenotazione_id: id }
   })
   const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
-  t.match(data.map(({ riga }: { riga: string }) => decode(riga)), [
-    { record: { tipo_alloggiato: '17', cognome: 'PROVETTI', permanenza: 3, data_arrivo: today } }, { record: { tipo_alloggiato: '19', nome: 'ANNA' } }
-  ])
+  t.match(
+    data.map(({ riga }: { riga: string }) => decode(riga)),
+    [
+      { record: { tipo_alloggiato: '17', cognome: 'PROVETTI', permanenza: 3, data_arrivo: today } },
+      { record: { tipo_alloggiato: '19', nome: 'ANNA' } }
+    ]
+  )
   t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and not twice')
 })
 
 t.test('a booking can be rehearsed: nothing is registered', async (t) => {
   const server = await build(t, TODAY)
   const id = await booked(server, [untyped(single())])
-  t.match((await send(server, id, { testMode: true })).json(), { success: true, ricevuta: '', dettagli: { metodo: 'Test' } })
+  t.match((await send(server, id, { testMode: true })).json(), {
+    success: true,
+    ricevuta: '',
+    dettagli: { metodo: 'Test' }
+  })
   t.same(await server.app.sql`select from invii`, [])
 })
 
 t.test('the same Idempotency-Key gives the stored answer', async (t) => {
   const server = await build(t, TODAY)
   const id = await booked(server, [untyped(single())])
-  const [first, second] = [await send(server, id, {}, { 'idempotency-key': 'una' }), await send(server, id, {}, { 'idempotency-key': 'una' })]
+  const [first, second] = [
+    await send(server, id, {}, { 'idempotency-key': 'una' }),
+    await send(server, id, {}, { 'idempotency-key': 'una' })
+  ]
   t.equal(first.statusCode, 200)
   t.equal(second.body, first.body)
 })
@@ -108,11 +133,26 @@ t.test('the same Idempotency-Key gives the stored answer', async (t) => {
 t.test('an apartment that is named makes records of 174 characters', async (t) => {
   const server = await build(t, TODAY)
   const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
-  const apartment = { descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
-  t.equal((await server.app.inject({ method: 'POST', url: '/api/v1/appartamenti', headers: admin, payload: apartment })).statusCode, 201)
+  const apartment = {
+    descrizione: 'Casa al lago',
+    comune_codice: '412058091',
+    indirizzo: 'Via dei Prati, 8',
+    proprietario: 'Ada Provetti'
+  }
+  t.equal(
+    (await server.app.inject({ method: 'POST', url: '/api/v1/appartamenti', headers: admin, payload: apartment }))
+      .statusCode,
+    201
+  )
   const id = await booked(server, [untyped(single())])
-  t.match((await records(server, id, { id_appartamento: 0 })).json(), { valid: true, soggiorno: { id_appartamento: 0 } })
-  t.match((await send(server, id, { id_appartamento: 0 })).json(), { success: true, dettagli: { metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: id } })
+  t.match((await records(server, id, { id_appartamento: 0 })).json(), {
+    valid: true,
+    soggiorno: { id_appartamento: 0 }
+  })
+  t.match((await send(server, id, { id_appartamento: 0 })).json(), {
+    success: true,
+    dettagli: { metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: id }
+  })
 })
 
 t.test('a booking without guests has an error, and is not sent', async (t) => {
@@ -124,7 +164,9 @@ t.test('a booking without guests has an error, and is not sent', async (t) => {
 
 t.test('a booking that does not exist is not found', async (t) => {
   const server = await build(t, TODAY)
-  for (const answer of [await records(server, 1), await send(server, 1)]) t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+  for (const answer of [await records(server, 1), await send(server, 1)]) {
+    t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+  }
 })
 
 t.test('unknown fields are refused', async (t) => {

@@ -14,7 +14,8 @@ const send = ({ call }: TestApp, ospiti: readonly object[], more: object = {}) =
   call('POST', '/api/alloggiati/invio', { ospiti, prenotazione: soggiorno, ...more }))
 
 const LEDGER = ['invii', 'invii_schedine', 'invii_tentativi', 'invii_numerazione', 'sandbox_schedine']
-const sizes = async ({ app }: TestApp) => Promise.all(LEDGER.map(async (name) => (await app.sql`select from ${app.sql(name)}`).length))
+const sizes = async ({ app }: TestApp) =>
+  Promise.all(LEDGER.map(async (name) => (await app.sql`select from ${app.sql(name)}`).length))
 
 t.test('a sent guest is answered with exactly the contract\'s success, and registered', async (t) => {
   const server = await build(t, TODAY)
@@ -111,7 +112,9 @@ t.test('the police holds byte for byte the row that the ledger keeps', async (t)
   await send(server, family({ cognome: "D'Énrico-Prova" }))
   const keys = createKeys(masterKey(undefined, server.dataDir))
   const kept = await server.app.sql`select invio_id, indice, riga from invii_schedine order by indice`
-  const opened = kept.map(({ invio_id, indice, riga }) => keys.open(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString())
+  const opened = kept.map(({ invio_id, indice, riga }) =>
+    keys.open(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString()
+  )
   const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.equal(opened.length, 2)
   t.same(opened, data.map(({ riga }: { riga: string }) => riga))
@@ -122,7 +125,12 @@ t.test('no guest can be read in the database: neither from the record nor from t
   const server = await production(t, police)
   const secrets = ['SEGRETONI', 'ZZ9988776']
   police.on.Send = answer(rowsReply('Send', [false]).replace('Numero Documento non valido', 'Errato'))
-  await server.call('POST', '/api/alloggiati/invio', invio([single({ cognome: 'SEGRETONI', numero_documento: 'ZZ9988776' })]), { 'idempotency-key': 'una' })
+  await server.call(
+    'POST',
+    '/api/alloggiati/invio',
+    invio([single({ cognome: 'SEGRETONI', numero_documento: 'ZZ9988776' })]),
+    { 'idempotency-key': 'una' }
+  )
   t.equal(police.callsOf('Send').length, 1)
   t.match(police.callsOf('Send')[0]!.body, 'SEGRETONI')
   const everything = await dump(server)
@@ -143,7 +151,11 @@ t.test('an apartment\'s guests go out as 174 characters, with the method for the
   const tried = await send(server, [single()], { prenotazione, testMode: true })
   t.equal(tried.json().dettagli?.metodo, 'GestioneAppartamenti_FileUnico_Test')
   const sent = await send(server, [single()], { prenotazione })
-  t.strictSame(sent.json().dettagli, { schedine_inviate: 1, metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: null })
+  t.strictSame(sent.json().dettagli, {
+    schedine_inviate: 1,
+    metodo: 'GestioneAppartamenti_FileUnico_Send',
+    prenotazione_id: null
+  })
   const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.equal(data[0].riga.length, 174)
   t.match(data[0], { riga: /000000$/, id_appartamento: 0 })
@@ -159,41 +171,68 @@ t.test('an apartment said in soggiorno counts as well', async (t) => {
 t.test('an apartment that the police does not have is a refusal of each row', async (t) => {
   const server = await build(t, TODAY)
   const refused = await send(server, [single()], { prenotazione: { ...soggiorno, id_appartamento: 7 } })
-  t.match(refused.json(), { status: 422, codice: 'SCHEDINE_RIFIUTATE', schedine: [{ ospite: 0, esito: 'rifiutata', codice_errore: String }] })
-})
-
-t.test('of a list that is taken in part the taken ones are sent for good, and the rest can be put right alone', async (t) => {
-  const police = await standIn(t)
-  const { app, call } = await production(t, police)
-  const guests = [guestNo(1), guestNo(2), guestNo(3)]
-  police.on.Send = answer(rowsReply('Send', [true, false, true]))
-  const partial = await call('POST', '/api/alloggiati/invio', invio(guests))
-  const good = { esito: 'acquisita', codice_errore: '', messaggio_soap: '', dettaglio: '' }
-  const bad = { esito: 'rifiutata', codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO', dettaglio: 'Numero Documento non valido' }
-  t.match(partial.json(), {
-    success: false,
+  t.match(refused.json(), {
     status: 422,
     codice: 'SCHEDINE_RIFIUTATE',
-    dettagli: { codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO: Numero Documento non valido' }
+    schedine: [{ ospite: 0, esito: 'rifiutata', codice_errore: String }]
   })
-  t.strictSame(partial.json().schedine, [{ ospite: 0, ...good }, { ospite: 1, ...bad }, { ospite: 2, ...good }])
-  t.same(await app.sql`select esito from invii_schedine order by indice`, [{ esito: 'acquisita' }, { esito: 'rifiutata' }, { esito: 'acquisita' }])
-  t.same(await app.sql`select stato from invii`, [{ stato: 'parziale' }])
-
-  delete police.on.Send
-  const all = await call('POST', '/api/alloggiati/invio', invio(guests))
-  t.match(all.json(), { status: 409, ricevuta: partial.json().ricevuta, ospiti: [0, 2] })
-  const rest = await call('POST', '/api/alloggiati/invio', invio([guestNo(2, { numero_documento: 'CA11111AA' })]))
-  t.equal(rest.statusCode, 200)
-  t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 1])
 })
+
+t.test(
+  'of a list that is taken in part the taken ones are sent for good, and the rest can be put right alone',
+  async (t) => {
+    const police = await standIn(t)
+    const { app, call } = await production(t, police)
+    const guests = [guestNo(1), guestNo(2), guestNo(3)]
+    police.on.Send = answer(rowsReply('Send', [true, false, true]))
+    const partial = await call('POST', '/api/alloggiati/invio', invio(guests))
+    const good = { esito: 'acquisita', codice_errore: '', messaggio_soap: '', dettaglio: '' }
+    const bad = {
+      esito: 'rifiutata',
+      codice_errore: '12',
+      messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO',
+      dettaglio: 'Numero Documento non valido'
+    }
+    t.match(partial.json(), {
+      success: false,
+      status: 422,
+      codice: 'SCHEDINE_RIFIUTATE',
+      dettagli: { codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO: Numero Documento non valido' }
+    })
+    t.strictSame(partial.json().schedine, [
+      { ospite: 0, ...good },
+      { ospite: 1, ...bad },
+      { ospite: 2, ...good }
+    ])
+    t.same(await app.sql`select esito from invii_schedine order by indice`, [
+      { esito: 'acquisita' },
+      { esito: 'rifiutata' },
+      { esito: 'acquisita' }
+    ])
+    t.same(await app.sql`select stato from invii`, [{ stato: 'parziale' }])
+
+    delete police.on.Send
+    const all = await call('POST', '/api/alloggiati/invio', invio(guests))
+    t.match(all.json(), { status: 409, ricevuta: partial.json().ricevuta, ospiti: [0, 2] })
+    const rest = await call('POST', '/api/alloggiati/invio', invio([guestNo(2, { numero_documento: 'CA11111AA' })]))
+    t.equal(rest.statusCode, 200)
+    t.same(
+      police.callsOf('Send').map(({ rows }) => rows.length),
+      [3, 1]
+    )
+  }
+)
 
 t.test('a list that is refused whole can be sent again whole', async (t) => {
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   police.on.Send = answer(rowsReply('Send', [false, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1), guestNo(2)]))
-  t.match(refused.json(), { status: 422, codice: 'SCHEDINE_RIFIUTATE', schedine: [{ esito: 'rifiutata' }, { esito: 'rifiutata' }] })
+  t.match(refused.json(), {
+    status: 422,
+    codice: 'SCHEDINE_RIFIUTATE',
+    schedine: [{ esito: 'rifiutata' }, { esito: 'rifiutata' }]
+  })
   t.same(await app.sql`select stato from invii`, [{ stato: 'rifiutato' }])
   delete police.on.Send
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1), guestNo(2)]))).statusCode, 200)
@@ -204,7 +243,14 @@ t.test('a dry run shows the rows that the police would refuse, and calls the oth
   const { call } = await production(t, police)
   police.on.Test = answer(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio([guestNo(1), guestNo(2)], { testMode: true }))
-  t.match(refused.json(), { status: 422, codice: 'SCHEDINE_RIFIUTATE', schedine: [{ ospite: 0, esito: 'valida' }, { ospite: 1, esito: 'rifiutata' }] })
+  t.match(refused.json(), {
+    status: 422,
+    codice: 'SCHEDINE_RIFIUTATE',
+    schedine: [
+      { ospite: 0, esito: 'valida' },
+      { ospite: 1, esito: 'rifiutata' }
+    ]
+  })
 })
 
 t.test('without credentials a production server says so and sends nothing', async (t) => {
@@ -213,7 +259,11 @@ t.test('without credentials a production server says so and sends nothing', asyn
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([single()], { testMode }))
     t.equal(refused.statusCode, 422)
     t.equal(refused.headers['x-alloggiati-mode'], undefined)
-    t.match(refused.json(), { success: false, error: 'Credenziali Alloggiati Web non configurate', dettagli: { codice_errore: 'CREDENZIALI_MANCANTI' } })
+    t.match(refused.json(), {
+      success: false,
+      error: 'Credenziali Alloggiati Web non configurate',
+      dettagli: { codice_errore: 'CREDENZIALI_MANCANTI' }
+    })
   }
   t.same(await sizes(server), [0, 0, 0, 0, 0])
 })
@@ -247,9 +297,20 @@ t.test('a group of many rows goes out in one call, in order', async (t) => {
 /** Enters an apartment, number 0, on the sandbox's own account. */
 async function addApartment ({ app, dataDir, url }: TestApp): Promise<void> {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, TODAY: today })
-  const { service, close } = await policeService({ config, keys: createKeys(config.MASTER_KEY), clock: createClock(today), db: app.db, log: app.log })
+  const { service, close } = await policeService({
+    config,
+    keys: createKeys(config.MASTER_KEY),
+    clock: createClock(today),
+    db: app.db,
+    log: app.log
+  })
   await service!.client.GestioneAppartamenti_AggiungiAppartamento({
-    Utente: service!.utente, token: await service!.token.get(), Descrizione: 'PROVA', ComuneCodice: '412058091', Indirizzo: 'VIA DI PROVA 1', Proprietario: 'PROVA'
+    Utente: service!.utente,
+    token: await service!.token.get(),
+    Descrizione: 'PROVA',
+    ComuneCodice: '412058091',
+    Indirizzo: 'VIA DI PROVA 1',
+    Proprietario: 'PROVA'
   })
   await close()
 }

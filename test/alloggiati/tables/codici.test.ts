@@ -40,5 +40,7 @@ t.test('a query searches every list, a limit holds for each', async (t) => {
 
 t.test('the query is bounded', async (t) => {
   t.ok(ajv.validate(CodiciQuery, { q: 'a'.repeat(100), limit: 1000 }))
-  for (const query of [{ q: 'a'.repeat(101) }, { limit: 0 }, { limit: 1001 }, { altro: 'x' }]) t.notOk(ajv.validate(CodiciQuery, query))
+  for (const query of [{ q: 'a'.repeat(101) }, { limit: 0 }, { limit: 1001 }, { altro: 'x' }]) {
+    t.notOk(ajv.validate(CodiciQuery, query))
+  }
 })

@@ -26,13 +26,25 @@ t.test('a state takes its ISO codes from the snapshot, a state unknown there has
 })
 
 t.test('the list of apartments is read as the manual shows it; an account without any gives nothing', async (t) => {
-  const csv = 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
+  const csv =
+    'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
   t.same(parseTabella('ListaAppartamenti', csv), [
-    { id: 0, descrizione: 'CASA PROVA INT. 1', comune: 'UDINE', provincia: 'UD', indirizzo: 'VIA PROVA N. 5', proprietario: 'MARIO PROVA' }
+    {
+      id: 0,
+      descrizione: 'CASA PROVA INT. 1',
+      comune: 'UDINE',
+      provincia: 'UD',
+      indirizzo: 'VIA PROVA N. 5',
+      proprietario: 'MARIO PROVA'
+    }
   ])
   t.same(parseTabella('ListaAppartamenti', ''), [])
   t.same(parseTabella('ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'), [])
-  t.equal(parseTabella('ListaAppartamenti', `${csv}; CON ALTRO TESTO`)[0]?.id, 0, 'a semicolon of the host spoils no refresh')
+  t.equal(
+    parseTabella('ListaAppartamenti', `${csv}; CON ALTRO TESTO`)[0]?.id,
+    0,
+    'a semicolon of the host spoils no refresh'
+  )
 })
 
 t.test('what is not the table it should be is refused and the reason is said', async (t) => {
@@ -62,7 +74,11 @@ t.test('what is not the table it should be is refused and the reason is said', a
     ['ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\nX;A;B;C;D;E', /codice «X»/]
   ]
   for (const [tipo, csv, reason] of bad) {
-    t.throws(() => parseTabella(tipo, csv), { name: 'TabellaError', tipo, message: reason }, `${tipo}: ${reason.source}`)
+    t.throws(
+      () => parseTabella(tipo, csv),
+      { name: 'TabellaError', tipo, message: reason },
+      `${tipo}: ${reason.source}`
+    )
   }
   t.ok(new TabellaError('Luoghi', 'prova').message.includes('Tabella Luoghi non accettata: prova'))
 })

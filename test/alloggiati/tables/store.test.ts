@@ -60,6 +60,8 @@ t.test('stored tables that are damaged or incomplete count as none', async (t) =
   const { db } = await testDatabase(t)
   await db.insert(stored).values({ nome: 'Luoghi', csv: csvs.Luoghi, sha256: '' })
   t.equal((await loadTables(db)).fonte, 'inclusa')
-  await db.insert(stored).values(TIPI_TABELLA.filter((nome) => nome !== 'Luoghi').map((nome) => ({ nome, csv: 'rotta', sha256: '' })))
+  await db
+    .insert(stored)
+    .values(TIPI_TABELLA.filter((nome) => nome !== 'Luoghi').map((nome) => ({ nome, csv: 'rotta', sha256: '' })))
   t.equal((await loadTables(db)).fonte, 'inclusa')
 })

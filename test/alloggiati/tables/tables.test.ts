@@ -32,7 +32,11 @@ t.test('a code is found with all that the table says of it', async (t) => {
 
 t.test('six digits are looked up: the ISTAT code of today can be that of a ceased row', async (t) => {
   t.same(tables.comuniByShortCode('058091').map(({ codice }) => codice), ['412058091'])
-  t.match(tables.comuniByShortCode('040012'), [{ codice: '408040012', provincia: 'FO' }], "Forlì's row is 408140012 since 1992")
+  t.match(
+    tables.comuniByShortCode('040012'),
+    [{ codice: '408040012', provincia: 'FO' }],
+    "Forlì's row is 408140012 since 1992"
+  )
   t.same(tables.comuniByShortCode('000000'), [])
   const twins = createTables({
     ...data,
@@ -46,12 +50,21 @@ t.test('six digits are looked up: the ISTAT code of today can be that of a cease
 
 t.test('every province sign of the table has an Italian name, and those of the past are marked', async (t) => {
   t.same(tables.search('province').map(({ codice }) => codice), Object.keys(PROVINCE).sort())
-  t.same(tables.search('province').filter(({ cessata }) => cessata).map(({ codice }) => codice), ['FO', 'FU', 'PL', 'PS', 'ZA'])
+  t.same(
+    tables
+      .search('province')
+      .filter(({ cessata }) => cessata)
+      .map(({ codice }) => codice),
+    ['FO', 'FU', 'PL', 'PS', 'ZA']
+  )
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
 t.test('a sign that is newer than this program is served under its own letters', async (t) => {
-  const newer = createTables({ ...data, comuni: [{ codice: '420999001', descrizione: 'PROVA', provincia: 'QQ', cessato_il: null }] })
+  const newer = createTables({
+    ...data,
+    comuni: [{ codice: '420999001', descrizione: 'PROVA', provincia: 'QQ', cessato_il: null }]
+  })
   t.same(newer.provincia('QQ'), { codice: 'QQ', descrizione: 'QQ', cessata: false })
 })
 
@@ -62,13 +75,16 @@ t.test('the version follows the content, not the order of calls or the source', 
 })
 
 t.test('a search puts texts that begin with the query first, then places in force, then the alphabet', async (t) => {
-  const names = (query: string, limit?: number) => tables.search('comuni', query, limit).map(({ descrizione }) => descrizione)
+  const names = (query: string, limit?: number) =>
+    tables.search('comuni', query, limit).map(({ descrizione }) => descrizione)
   t.equal(names('roma')[0], 'ROMA')
   t.ok(names('terme').indexOf('TERME VIGLIATORE') < names('terme').indexOf('ABANO TERME'))
   const forli = tables.search('comuni', "FORLI'")
   t.equal(forli[0]?.codice, '408140012')
   t.equal(forli[1]?.codice, '408040012', 'the same name out of force')
-  t.ok(forli.findIndex(({ codice }) => codice === '414094020') < forli.findIndex(({ codice }) => codice === '414070920'))
+  t.ok(
+    forli.findIndex(({ codice }) => codice === '414094020') < forli.findIndex(({ codice }) => codice === '414070920')
+  )
   t.equal(names('a', 7).length, 7)
 })
 

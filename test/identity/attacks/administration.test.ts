@@ -12,7 +12,8 @@ t.test('the list of users', async (t) => {
   const service = await token({ service: true })
   for (const name of NAMES) await person(`${name}@example.org`, { user_metadata: { name: `${name} %_\\ & Neri` } })
   const list = async (query: string) => await as(app, service, 'GET', `/auth/v1/admin/users${query}`)
-  const emails = (answer: Awaited<ReturnType<typeof list>>) => answer.json<{ users: { email: string }[] }>().users.map(({ email }) => email.split('@')[0])
+  const emails = (answer: Awaited<ReturnType<typeof list>>) =>
+    answer.json<{ users: { email: string }[] }>().users.map(({ email }) => email.split('@')[0])
 
   t.test('leads from page to page of what is filtered, whatever it is filtered by', async (t) => {
     for (const filter of ['', 'example.org', 'NERI', '%', '_', '\\', 'a@', '& neri', 'bruno', 'nessuno']) {
@@ -32,8 +33,21 @@ t.test('the list of users', async (t) => {
   })
 
   t.test('takes pages that there are', async (t) => {
-    for (const query of ['?page=0', '?per_page=0', '?page=&per_page=', '?page=999', '?page=1000000&per_page=1000']) t.equal((await list(query)).statusCode, 200, query)
-    for (const query of ['?page=-1', '?page=1.5', '?page=1e3', '?page=٣', '?per_page=1001', '?page=1000001', '?page=1&page=2', '?page=%00', '?per_page=NaN', '?page= 1']) {
+    for (const query of ['?page=0', '?per_page=0', '?page=&per_page=', '?page=999', '?page=1000000&per_page=1000']) {
+      t.equal((await list(query)).statusCode, 200, query)
+    }
+    for (const query of [
+      '?page=-1',
+      '?page=1.5',
+      '?page=1e3',
+      '?page=٣',
+      '?per_page=1001',
+      '?page=1000001',
+      '?page=1&page=2',
+      '?page=%00',
+      '?per_page=NaN',
+      '?page= 1'
+    ]) {
       const answer = await list(query.replace(' ', '%20'))
       t.match([answer.statusCode, answer.json()], [400, { error_code: 'validation_failed' }], query)
     }
@@ -45,8 +59,10 @@ t.test('a person whom an administrator changes', async (t) => {
   const service = await token({ service: true })
   const put = (id: string, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
   const keys = createKeys(MASTER_KEY)
-  const mail = async (id: string, email: string) => await app.db.transaction((tx) => issueToken(tx, keys, { user_id: id, kind: 'recovery', sent_to: email }))
-  const verify = (token_hash: string) => app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'recovery', token_hash } })
+  const mail = async (id: string, email: string) =>
+    await app.db.transaction((tx) => issueToken(tx, keys, { user_id: id, kind: 'recovery', sent_to: email }))
+  const verify = (token_hash: string) =>
+    app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'recovery', token_hash } })
 
   t.test('a new password voids what lies about in the old one’s mailbox', async (t) => {
     const id = await person('anna@example.org')
@@ -60,11 +76,18 @@ t.test('a person whom an administrator changes', async (t) => {
   t.test('softly deleted, they leave no address and no key, and their address is free', async (t) => {
     const id = await person('bruno@example.org', { user_metadata: { name: 'Bruno' } })
     const { access_token } = (await signIn('bruno@example.org')).json<{ access_token: string }>()
-    const { apiKey, id: keyId } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json<{ apiKey: string, id: string }>()
+    const { apiKey, id: keyId } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json<{
+      apiKey: string
+      id: string
+    }>()
     const { link } = await mail(id, 'bruno@example.org')
-    t.equal((await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })).statusCode, 200)
+    t.equal(
+      (await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })).statusCode,
+      200
+    )
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
-    const left = await sql`select coalesce((select string_agg(x::text, '') from users x), '') || coalesce((select string_agg(x::text, '') from identities x), '')
+    const left =
+      await sql`select coalesce((select string_agg(x::text, '') from users x), '') || coalesce((select string_agg(x::text, '') from identities x), '')
       || coalesce((select string_agg(x::text, '') from one_time_tokens x), '') || coalesce((select string_agg(x::text, '') from sessions x), '') as text`
     t.notMatch(left[0]!.text, /bruno/i)
     t.equal((await verify(link)).statusCode, 403)
@@ -87,15 +110,43 @@ t.test('a person whom an administrator changes', async (t) => {
   t.test('created with a ban they are banned; a ban lasts as Go says', async (t) => {
     const id = await person('dario@example.org', { ban_duration: '1h' })
     t.match((await signIn('dario@example.org')).json(), { error_code: 'user_banned' })
-    const until = async () => Math.round((Date.parse((await as(app, service, 'GET', `/auth/v1/admin/users/${id}`)).json<{ banned_until: string }>().banned_until) - Date.now()) / 1000)
+    const until = async () =>
+      Math.round(
+        (Date.parse(
+          (await as(app, service, 'GET', `/auth/v1/admin/users/${id}`)).json<{ banned_until: string }>().banned_until
+        ) -
+          Date.now()) /
+          1000
+      )
     const DURATIONS: [string, number][] = [
-      ['24h', 86_400], ['1h30m', 5400], ['1.5h', 5400], ['90m', 5400], ['1h1m1s', 3661], ['500ms', 0.5], ['876000h', 3_153_600_000], ['999999999h', 200 * 365 * 86_400], ['1s1s', 2]
+      ['24h', 86_400],
+      ['1h30m', 5400],
+      ['1.5h', 5400],
+      ['90m', 5400],
+      ['1h1m1s', 3661],
+      ['500ms', 0.5],
+      ['876000h', 3_153_600_000],
+      ['999999999h', 200 * 365 * 86_400],
+      ['1s1s', 2]
     ]
     for (const [text, seconds] of DURATIONS) {
       t.equal((await put(id, { ban_duration: text })).statusCode, 200, text)
       t.ok(Math.abs(await until() - seconds) <= 2, text)
     }
-    for (const text of ['', 'NONE', '1', '-1h', '1d', '1 h', 'h', '1h ', '١h', '1e3h', 'Infinity', `${'9'.repeat(20)}h`]) {
+    for (const text of [
+      '',
+      'NONE',
+      '1',
+      '-1h',
+      '1d',
+      '1 h',
+      'h',
+      '1h ',
+      '١h',
+      '1e3h',
+      'Infinity',
+      `${'9'.repeat(20)}h`
+    ]) {
       t.match((await put(id, { ban_duration: text })).json(), { error_code: 'validation_failed' }, text)
     }
     t.equal((await put(id, { ban_duration: 'none' })).statusCode, 200)
@@ -106,36 +157,92 @@ t.test('a person whom an administrator changes', async (t) => {
     const decomposed = 'Josè@example.org'.normalize('NFD')
     const id = await person(decomposed)
     t.match(await sql`select email from users where id = ${id}`, [{ email: 'josè@example.org' }])
-    t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', { email: ' JOSÈ@EXAMPLE.ORG ', password: PASSWORD })).json<{ error_code: string }>().error_code, 'email_exists')
-    for (const email of ['elena', 'elena@', '@example.org', 'elena@example.org.', 'elena@exa mple.org', 'elena@example.org\0', 'elena\n@example.org', 'elena@@example.org', '"elena"@example.org', 'a@b@c', 'elena@-example.org', `${'e'.repeat(250)}@x.it`, 'elena@example.org,bruno@example.org', 'elena@example.org\ud800']) {
-      t.match((await as(app, service, 'POST', '/auth/v1/admin/users', { email, password: PASSWORD })).json(), { error_code: 'validation_failed' }, JSON.stringify(email).slice(0, 60))
+    t.equal(
+      (
+        await as(app, service, 'POST', '/auth/v1/admin/users', { email: ' JOSÈ@EXAMPLE.ORG ', password: PASSWORD })
+      ).json<{ error_code: string }>().error_code,
+      'email_exists'
+    )
+    for (const email of [
+      'elena',
+      'elena@',
+      '@example.org',
+      'elena@example.org.',
+      'elena@exa mple.org',
+      'elena@example.org\0',
+      'elena\n@example.org',
+      'elena@@example.org',
+      '"elena"@example.org',
+      'a@b@c',
+      'elena@-example.org',
+      `${'e'.repeat(250)}@x.it`,
+      'elena@example.org,bruno@example.org',
+      'elena@example.org\ud800'
+    ]) {
+      t.match(
+        (await as(app, service, 'POST', '/auth/v1/admin/users', { email, password: PASSWORD })).json(),
+        { error_code: 'validation_failed' },
+        JSON.stringify(email).slice(0, 60)
+      )
     }
-    const twins = await Promise.all(Array.from({ length: 6 }, (_, n) => as(app, service, 'POST', '/auth/v1/admin/users', { email: n % 2 ? 'FABIO@example.org' : 'fabio@example.org', password: PASSWORD })))
+    const twins = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        as(app, service, 'POST', '/auth/v1/admin/users', {
+          email: n % 2 ? 'FABIO@example.org' : 'fabio@example.org',
+          password: PASSWORD
+        })
+      )
+    )
     t.same(twins.map(({ statusCode }) => statusCode).sort(), [200, 422, 422, 422, 422, 422])
   })
 
   t.test('an address alone, that is another one from then on', async (t) => {
     const id = await person('gina@example.org')
     const { access_token } = (await signIn('gina@example.org')).json<{ access_token: string }>()
-    t.equal((await put(id, { email: 'Gina.Neri@Example.org' })).json<{ email: string }>().email, 'gina.neri@example.org')
+    t.equal(
+      (await put(id, { email: 'Gina.Neri@Example.org' })).json<{ email: string }>().email,
+      'gina.neri@example.org'
+    )
     t.equal((await signIn('gina@example.org')).statusCode, 400)
     t.equal((await signIn('gina.neri@example.org')).statusCode, 200)
-    t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(access_token) })).json<{ identities: { email: string }[] }>().identities[0]!.email, 'gina.neri@example.org')
+    t.equal(
+      (await app.inject({ url: '/auth/v1/user', headers: bearer(access_token) })).json<{
+        identities: { email: string }[]
+      }>().identities[0]!.email,
+      'gina.neri@example.org'
+    )
     t.match((await put(id, { email: 'anna@example.org' })).json(), { error_code: 'email_exists' })
   })
 
   t.test('each change is written down with the fields that count, and none that somebody has made up', async (t) => {
     const id = await person('hans@example.org')
-    const body = { user_metadata: { name: 'Hans' }, 'hans@example.org': 1, '\0': 1, constructor: 1, hasOwnProperty: 1, ['x'.repeat(5000)]: 1, email_confirm: true }
+    const body = {
+      user_metadata: { name: 'Hans' },
+      'hans@example.org': 1,
+      '\0': 1,
+      constructor: 1,
+      hasOwnProperty: 1,
+      ['x'.repeat(5000)]: 1,
+      email_confirm: true
+    }
     t.equal((await put(id, body)).statusCode, 200)
-    t.match(await sql`select actor, object, details from audit_log where action = 'utente_modificato' order by id desc limit 1`, [
-      { actor: 'service', object: `user:${id}`, details: { fields: ['email_confirm', 'user_metadata'] } }
-    ])
-    const until = (await put(id, { app_metadata: { role: 'operator', roles: ['admin'] }, ban_duration: '1h' })).json<{ banned_until: string }>().banned_until
+    t.match(
+      await sql`select actor, object, details from audit_log where action = 'utente_modificato' order by id desc limit 1`,
+      [{ actor: 'service', object: `user:${id}`, details: { fields: ['email_confirm', 'user_metadata'] } }]
+    )
+    const until = (await put(id, { app_metadata: { role: 'operator', roles: ['admin'] }, ban_duration: '1h' })).json<{
+      banned_until: string
+    }>().banned_until
     await put(id, { ban_duration: 'none' })
-    t.strictSame((await sql`select details from audit_log where action = 'utente_modificato' order by id desc limit 2`).map(({ details }) => details), [
-      { fields: ['ban_duration'], banned_until: null },
-      { fields: ['app_metadata', 'ban_duration'], role: 'operator admin', banned_until: until }
-    ], 'rights with what they have become')
+    t.strictSame(
+      (await sql`select details from audit_log where action = 'utente_modificato' order by id desc limit 2`).map(
+        ({ details }) => details
+      ),
+      [
+        { fields: ['ban_duration'], banned_until: null },
+        { fields: ['app_metadata', 'ban_duration'], role: 'operator admin', banned_until: until }
+      ],
+      'rights with what they have become'
+    )
   })
 })

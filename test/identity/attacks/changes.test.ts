@@ -31,7 +31,16 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   await outside.unsafe(`alter database ${name} allow_connections false`)
   const heard: string[] = []
   const echo = Promise.withResolvers<void>()
-  const changes: Changes = listenToChanges(late, log, (_change, id) => { heard.push(id); if (id === 'echo') echo.resolve() }, () => {}, PATIENCE_MS)
+  const changes: Changes = listenToChanges(
+    late,
+    log,
+    (_change, id) => {
+      heard.push(id)
+      if (id === 'echo') echo.resolve()
+    },
+    () => {},
+    PATIENCE_MS
+  )
   for (let n = 0; n < 3; n++) t.equal(await changes.ready(), false)
   await outside.unsafe(`alter database ${name} allow_connections true`)
   while (!await changes.ready()) await turn()
@@ -53,7 +62,18 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
   const { sql: busy, close } = connect(url, 1)
   t.teardown(close)
   const complaints: unknown[] = []
-  const changes = listenToChanges(busy, { warn: (...words: unknown[]) => { complaints.push(words) }, error: () => {} }, () => {}, () => {}, 50)
+  const changes = listenToChanges(
+    busy,
+    {
+      warn: (...words: unknown[]) => {
+        complaints.push(words)
+      },
+      error: () => {}
+    },
+    () => {},
+    () => {},
+    50
+  )
   await changes.ready()
   const gate = Promise.withResolvers<void>()
   const held = busy.begin(async (tx) => {
@@ -69,8 +89,11 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
 
 t.test('a server that was cut off knows what it has missed as soon as it listens again', async (t) => {
   const [{ app }, { app: other }] = await twins(t)
-  const listeners = async () => (await app.sql<{ pid: number }[]>`
-    select pid from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}`).map(({ pid }) => pid)
+  const listeners = async () =>
+    (
+      await app.sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = current_database() and query = ${`listen "${CHANNEL}"`}`
+    ).map(({ pid }) => pid)
   const { user, access_token } = await signIn(app, 'anna', 'operator')
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 200)
   const before = await listeners()
@@ -81,7 +104,11 @@ t.test('a server that was cut off knows what it has missed as soon as it listens
     await tx`update users set banned_until = now() + interval '1 hour' where id = ${user.id}`
     await tx`alter table users enable trigger users_changed`
   })
-  t.same([await isLetIn(app, bearer(access_token)), await isLetIn(other, bearer(access_token))], [200, 200], 'it is remembered')
+  t.same(
+    [await isLetIn(app, bearer(access_token)), await isLetIn(other, bearer(access_token))],
+    [200, 200],
+    'it is remembered'
+  )
   for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
   while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
   // Both have answered, so both listen.

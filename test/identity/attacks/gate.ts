@@ -14,7 +14,9 @@ export interface Gate {
 export async function gateTo (t: Test, url: string): Promise<Gate> {
   const { hostname, port } = new URL(url)
   const folder = decodeURIComponent(hostname)
-  const target = folder.startsWith('/') ? { path: join(dirname(folder), `.s.PGSQL.${port || 5432}`) } : { host: hostname, port: Number(port || 5432) }
+  const target = folder.startsWith('/')
+    ? { path: join(dirname(folder), `.s.PGSQL.${port || 5432}`) }
+    : { host: hostname, port: Number(port || 5432) }
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const behind = connect(target)

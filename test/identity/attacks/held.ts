@@ -28,7 +28,9 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
   const { app, token } = test
 
   async function isWaiting (): Promise<boolean> {
-    const [row] = await sql<[{ n: number }]>`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const [row] = await sql<
+      [{ n: number }]
+    >`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     return row.n > 0
   }
 
@@ -38,13 +40,22 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
 
     async person (email, changes = {}) {
       const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
-      const created = await app.inject({ method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload })
+      const created = await app.inject({
+        method: 'POST',
+        url: '/auth/v1/admin/users',
+        headers: bearer(await token({ service: true })),
+        payload
+      })
       if (created.statusCode !== 200) throw new Error(created.body)
       return created.json<{ id: string }>().id
     },
 
     async signIn (email, password = PASSWORD, on = app) {
-      return await on.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password } })
+      return await on.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=password',
+        payload: { email, password }
+      })
     },
 
     async meanwhile (change, begun) {

@@ -20,7 +20,8 @@ t.test('a key that is revoked administers nothing from then on, even where nobod
   const [{ app }, { app: other }] = await twins(t)
   const { access_token } = await signIn(app, 'anna', 'admin')
   const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<Minted>()
-  const administers = async () => (await other.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode
+  const administers = async () =>
+    (await other.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode
   t.equal(await administers(), 200)
   await app.sql.begin(async (tx) => {
     await tx`alter table api_keys disable trigger api_keys_changed`
@@ -39,11 +40,17 @@ t.test('somebody else’s key is answered like one that there is not, to whomeve
   const { id } = (await as(app, owner, 'GET', MINT)).json<Minted>()
   const { apiKey } = (await as(app, stranger, 'GET', MINT)).json<Minted>()
   const told = async (method: 'GET' | 'DELETE', id: string, headers: Record<string, string>) => {
-    const { statusCode, json, headers: { 'x-request-id': _id, date: _date, 'ratelimit-remaining': _left, ...rest } } = await app.inject({ method, url: `/api/v1/keys/${id}`, headers })
+    const {
+      statusCode,
+      json,
+      headers: { 'x-request-id': _id, date: _date, 'ratelimit-remaining': _left, ...rest }
+    } = await app.inject({ method, url: `/api/v1/keys/${id}`, headers })
     return { statusCode, body: { ...json<object>(), requestId: '' }, rest }
   }
   for (const headers of [bearer(stranger), { 'x-api-key': apiKey }, { 'x-api-key': 'chiave-di-prova-0123456789' }]) {
-    for (const method of ['GET', 'DELETE'] as const) t.same(await told(method, id, headers), await told(method, '0'.repeat(16), headers))
+    for (const method of ['GET', 'DELETE'] as const) {
+      t.same(await told(method, id, headers), await told(method, '0'.repeat(16), headers))
+    }
   }
   t.match(await app.sql`select revoked_at from api_keys where id = ${id}`, [{ revoked_at: null }])
 })

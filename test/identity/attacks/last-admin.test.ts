@@ -5,7 +5,8 @@ import { signIn } from '#test/helper.ts'
 import { as } from '#test/identity/twins.ts'
 import { held } from './held.ts'
 
-const put = (app: FastifyInstance, token: string, id: string, body: object) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
+const put = (app: FastifyInstance, token: string, id: string, body: object) =>
+  as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
 
 t.test('the last administrator is the last one who can come in', async (t) => {
   const { app, token, sql, person } = await held(t)
@@ -13,28 +14,77 @@ t.test('the last administrator is the last one who can come in', async (t) => {
   const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
 
   t.test('beside one whose address is not confirmed', async (t) => {
-    const waiting = await person('mai-confermata@example.org', { email_confirm: false, app_metadata: { role: 'admin' } })
-    for (const body of [{ app_metadata: { role: 'operator' } }, { ban_duration: '24h' }]) t.match((await put(app, service, id, body)).json(), { error_code: 'last_admin' })
+    const waiting = await person('mai-confermata@example.org', {
+      email_confirm: false,
+      app_metadata: { role: 'admin' }
+    })
+    for (const body of [{ app_metadata: { role: 'operator' } }, { ban_duration: '24h' }]) {
+      t.match((await put(app, service, id, body)).json(), { error_code: 'last_admin' })
+    }
     t.match((await as(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)).json(), { error_code: 'last_admin' })
-    t.equal((await put(app, service, waiting, { app_metadata: { role: 'operator' } })).statusCode, 200, 'who is not in can be removed')
+    t.equal(
+      (await put(app, service, waiting, { app_metadata: { role: 'operator' } })).statusCode,
+      200,
+      'who is not in can be removed'
+    )
   })
 
   t.test('and stays so by what its roles are, whatever kind of value they are', async (t) => {
-    const ROLES: unknown[] = [['admin'], 'Admin', 'admin ', { admin: true }, 0, true, '', ' ', 'operator', ['operator', 'admin']]
-    for (const role of ROLES) t.match((await put(app, service, id, { app_metadata: { role } })).json(), { error_code: 'last_admin' }, JSON.stringify(role))
-    for (const roles of [['admin'], ['operator', 'admin']]) t.equal((await put(app, service, id, { app_metadata: { roles, role: 'operator' } })).statusCode, 200, JSON.stringify(roles))
-    for (const roles of ['admin', ['Admin'], [['admin']], { 0: 'admin' }, [], null]) t.match((await put(app, service, id, { app_metadata: { roles } })).json(), { error_code: 'last_admin' }, JSON.stringify(roles))
+    const ROLES: unknown[] = [
+      ['admin'],
+      'Admin',
+      'admin ',
+      { admin: true },
+      0,
+      true,
+      '',
+      ' ',
+      'operator',
+      ['operator', 'admin']
+    ]
+    for (const role of ROLES) {
+      t.match(
+        (await put(app, service, id, { app_metadata: { role } })).json(),
+        { error_code: 'last_admin' },
+        JSON.stringify(role)
+      )
+    }
+    for (const roles of [['admin'], ['operator', 'admin']]) {
+      t.equal(
+        (await put(app, service, id, { app_metadata: { roles, role: 'operator' } })).statusCode,
+        200,
+        JSON.stringify(roles)
+      )
+    }
+    for (const roles of ['admin', ['Admin'], [['admin']], { 0: 'admin' }, [], null]) {
+      t.match(
+        (await put(app, service, id, { app_metadata: { roles } })).json(),
+        { error_code: 'last_admin' },
+        JSON.stringify(roles)
+      )
+    }
     t.equal((await put(app, service, id, { app_metadata: { role: 'admin', roles: null } })).statusCode, 200)
   })
 
   t.test('does not give away the identity whose address is confirmed', async (t) => {
-    const other = await addIdentity(app.db, id, { provider: 'google', provider_id: '1', identity_data: { email: 'altrove@example.org', email_verified: false } })
+    const other = await addIdentity(app.db, id, {
+      provider: 'google',
+      provider_id: '1',
+      identity_data: { email: 'altrove@example.org', email_verified: false }
+    })
     const refused = await as(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)
     t.match([refused.statusCode, refused.json()], [422, { error_code: 'last_admin' }])
     const here = await as(app, access_token, 'POST', '/api/auth/unlink', { provider: 'email' })
     t.match([here.statusCode, here.json()], [409, { codice: 'ULTIMO_AMMINISTRATORE' }])
-    t.match(await sql`select email from users where id = ${id} and email_confirmed_at is not null and (select count(*) from identities where user_id = ${id}) = 2`, [{ email: 'anna@example.org' }])
+    t.match(
+      await sql`select email from users where id = ${id} and email_confirmed_at is not null and (select count(*) from identities where user_id = ${id}) = 2`,
+      [{ email: 'anna@example.org' }]
+    )
     await sql`update identities set identity_data = identity_data || '{"email_verified":true}' where id = ${other.id}`
-    t.equal((await as(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)).statusCode, 200, 'one that is confirmed takes its place')
+    t.equal(
+      (await as(app, access_token, 'DELETE', `/auth/v1/user/identities/${own!.identity_id}`)).statusCode,
+      200,
+      'one that is confirmed takes its place'
+    )
   })
 })

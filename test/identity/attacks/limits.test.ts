@@ -5,46 +5,86 @@ import { held, PASSWORD, type Held } from './held.ts'
 const HOUR = { RATE_LIMIT_WINDOW: '3600' }
 
 async function attempt ({ app }: Held, email: string, from: string): Promise<string> {
-  const answer = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', remoteAddress: from, payload: { email, password: 'quella sbagliata' } })
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    remoteAddress: from,
+    payload: { email, password: 'quella sbagliata' }
+  })
   return answer.json<{ error_code: string }>().error_code
 }
 
 t.test('whoever holds a network of IPv6 addresses has the attempts of one', async (t) => {
   const server = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
-  const from = (email: string, ...addresses: string[]) => Promise.all(addresses.map((address) => attempt(server, email, address)))
-  const one = await from('anna@example.org', '2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:ffff::3', '2001:db8:1:2:a:b:c:d', '2001:db8:1:2::')
-  t.same(one, ['invalid_credentials', 'invalid_credentials', 'invalid_credentials', 'over_request_rate_limit', 'over_request_rate_limit'])
-  t.same(await from('anna@example.org', '2001:db8:1:3::1', '::ffff:192.0.2.1', '::ffff:192.0.2.2'), ['invalid_credentials', 'invalid_credentials', 'invalid_credentials'], 'others are others')
+  const from = (email: string, ...addresses: string[]) =>
+    Promise.all(addresses.map((address) => attempt(server, email, address)))
+  const one = await from(
+    'anna@example.org',
+    '2001:db8:1:2::1',
+    '2001:db8:1:2::2',
+    '2001:db8:1:2:ffff::3',
+    '2001:db8:1:2:a:b:c:d',
+    '2001:db8:1:2::'
+  )
+  t.same(one, [
+    'invalid_credentials',
+    'invalid_credentials',
+    'invalid_credentials',
+    'over_request_rate_limit',
+    'over_request_rate_limit'
+  ])
+  t.same(
+    await from('anna@example.org', '2001:db8:1:3::1', '::ffff:192.0.2.1', '::ffff:192.0.2.2'),
+    ['invalid_credentials', 'invalid_credentials', 'invalid_credentials'],
+    'others are others'
+  )
   const many = []
   for (let n = 0; n < 13; n++) many.push(await attempt(server, `persona${n}@example.org`, `2001:db8:1:2::${n}`))
   t.ok(many.includes('over_request_rate_limit'), 'nor may they try many accounts')
 })
 
-t.test('who is signed in may not guess their password for ever, and everybody else’s count is not theirs', async (t) => {
-  const server = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
-  const { app, person, signIn } = server
-  await person('anna@example.org')
-  const { access_token } = (await signIn('anna@example.org')).json<{ access_token: string }>()
-  const guess = async (current_password: string) => {
-    const { statusCode, headers, json } = await as(app, access_token, 'PUT', '/auth/v1/user', { password: PASSWORD, current_password })
-    return [statusCode, json<{ error_code: string }>().error_code, headers['retry-after'] !== undefined]
+t.test(
+  'who is signed in may not guess their password for ever, and everybody else’s count is not theirs',
+  async (t) => {
+    const server = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+    const { app, person, signIn } = server
+    await person('anna@example.org')
+    const { access_token } = (await signIn('anna@example.org')).json<{ access_token: string }>()
+    const guess = async (current_password: string) => {
+      const { statusCode, headers, json } = await as(app, access_token, 'PUT', '/auth/v1/user', {
+        password: PASSWORD,
+        current_password
+      })
+      return [statusCode, json<{ error_code: string }>().error_code, headers['retry-after'] !== undefined]
+    }
+    for (let n = 0; n < 3; n++) t.same(await guess(`sbagliata-${n}`), [400, 'current_password_invalid', false])
+    t.same(await guess(PASSWORD), [429, 'over_request_rate_limit', true])
+    t.equal((await signIn('anna@example.org')).statusCode, 200, 'signing in is not hindered')
   }
-  for (let n = 0; n < 3; n++) t.same(await guess(`sbagliata-${n}`), [400, 'current_password_invalid', false])
-  t.same(await guess(PASSWORD), [429, 'over_request_rate_limit', true])
-  t.equal((await signIn('anna@example.org')).statusCode, 200, 'signing in is not hindered')
-})
+)
 
 t.test('more sign-ins than can be computed are told to come back, in the words of the protocol', async (t) => {
   const { app, person, logs } = await held(t)
   await person('anna@example.org')
-  const answers = await Promise.all(Array.from({ length: 60 }, () => (
-    app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: 'anna@example.org', password: 'quella sbagliata' } })
-  )))
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () =>
+      app.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=password',
+        payload: { email: 'anna@example.org', password: 'quella sbagliata' }
+      })
+    )
+  )
   const refused = answers.filter(({ statusCode }) => statusCode === 503)
   t.ok(refused.length > 0 && refused.length < 60)
   for (const { statusCode, json, headers } of answers) {
     if (statusCode === 400) t.match(json(), { error_code: 'invalid_credentials' })
-    else t.match([statusCode, json(), headers], [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }])
+    else {
+      t.match(
+        [statusCode, json(), headers],
+        [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }]
+      )
+    }
   }
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
 })
@@ -52,7 +92,15 @@ t.test('more sign-ins than can be computed are told to come back, in the words o
 t.test('a password of any length costs nothing', async (t) => {
   const { app } = await held(t)
   for (const [length, status] of [[4096, 400], [4097, 400], [1_000_000, 400], [1_100_000, 413]] as const) {
-    const answer = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: 'anna@example.org', password: 'x'.repeat(length) } })
-    t.match([answer.statusCode, answer.json()], [status, { error_code: length === 4096 ? 'invalid_credentials' : 'validation_failed' }], String(length))
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email: 'anna@example.org', password: 'x'.repeat(length) }
+    })
+    t.match(
+      [answer.statusCode, answer.json()],
+      [status, { error_code: length === 4096 ? 'invalid_credentials' : 'validation_failed' }],
+      String(length)
+    )
   }
 })

@@ -19,8 +19,17 @@ t.test('a database that goes away', async (t) => {
       ['PUT', `/auth/v1/admin/users/${user.id}`, service, { ban_duration: '1h' }]
     ] as const
     for (const [method, url, by, payload] of asked) {
-      const answer = await app.inject({ method, url, ...(by ? { headers: bearer(by) } : {}), ...(payload ? { payload } : {}) })
-      t.match([answer.statusCode, answer.json(), answer.headers], [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }], `${method} ${url}`)
+      const answer = await app.inject({
+        method,
+        url,
+        ...(by ? { headers: bearer(by) } : {}),
+        ...(payload ? { payload } : {})
+      })
+      t.match(
+        [answer.statusCode, answer.json(), answer.headers],
+        [503, { code: 503, error_code: 'unexpected_failure' }, { 'retry-after': '5' }],
+        `${method} ${url}`
+      )
     }
   })
 

@@ -25,11 +25,23 @@ const RIGHTS: Readonly<Record<string, unknown>> = {
   length: -1,
   then: {}
 }
-const POISON = ['{"data":{"__proto__":{"role":"admin"}}}', '{"__proto__":{"admin":true}}', '{"data":{"constructor":{"prototype":{"role":"admin"}}}}', '{"data":{"a":[{"__proto__":{"admin":true}}]}}']
+const POISON = [
+  '{"data":{"__proto__":{"role":"admin"}}}',
+  '{"__proto__":{"admin":true}}',
+  '{"data":{"constructor":{"prototype":{"role":"admin"}}}}',
+  '{"data":{"a":[{"__proto__":{"admin":true}}]}}'
+]
 
 async function rights (app: FastifyInstance, token: string) {
-  const [users, list, user] = await Promise.all(['/api/users', '/auth/v1/admin/users', '/auth/v1/user'].map((url) => app.inject({ url, headers: bearer(token) })))
-  return [users!.statusCode, list!.statusCode, user!.json<{ app_metadata: object, role: string }>().app_metadata, await isLetIn(app, bearer(token))]
+  const [users, list, user] = await Promise.all(
+    ['/api/users', '/auth/v1/admin/users', '/auth/v1/user'].map((url) => app.inject({ url, headers: bearer(token) }))
+  )
+  return [
+    users!.statusCode,
+    list!.statusCode,
+    user!.json<{ app_metadata: object; role: string }>().app_metadata,
+    await isLetIn(app, bearer(token))
+  ]
 }
 
 t.test('nothing that somebody writes of themselves is a right, wherever they put it', async (t) => {
@@ -44,17 +56,36 @@ t.test('nothing that somebody writes of themselves is a right, wherever they put
       { data: { app_metadata: RIGHTS, user: { app_metadata: RIGHTS } } }
     ]
     for (const body of bodies) t.equal((await put(body)).statusCode, 200)
-    for (const body of [RIGHTS, { app_metadata: {} }, { data: {}, app_metadata: { role: 'operator' } }]) t.match((await put(body)).json(), { error_code: 'not_admin' })
+    for (const body of [RIGHTS, { app_metadata: {} }, { data: {}, app_metadata: { role: 'operator' } }]) {
+      t.match((await put(body)).json(), { error_code: 'not_admin' })
+    }
     for (const payload of POISON) {
-      const answer = await app.inject({ method: 'PUT', url: '/auth/v1/user', headers: { ...bearer(access_token), 'content-type': 'application/json' }, payload })
+      const answer = await app.inject({
+        method: 'PUT',
+        url: '/auth/v1/user',
+        headers: { ...bearer(access_token), 'content-type': 'application/json' },
+        payload
+      })
       t.match([answer.statusCode, answer.json()], [400, { error_code: 'bad_json' }])
     }
     t.same(await rights(app, access_token), before)
     const { access_token: next } = await signIn(app, role, role)
     t.same(await rights(app, next), before, 'nor the next time')
-    t.match(claimsOf(next).claims, { role: 'authenticated', aud: 'authenticated', sub: user.id, app_metadata: user.app_metadata })
-    const { apiKey } = (await as(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')).json<{ apiKey: string }>()
+    t.match(claimsOf(next).claims, {
+      role: 'authenticated',
+      aud: 'authenticated',
+      sub: user.id,
+      app_metadata: user.app_metadata
+    })
+    const { apiKey } = (await as(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')).json<{
+      apiKey: string
+    }>()
     t.equal((await app.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode, 403, 'nor by a key')
   }
-  t.same(Object.keys({}).concat(Object.getOwnPropertyNames(Object.prototype).filter((name) => ['admin', 'role'].includes(name))), [])
+  t.same(
+    Object.keys({}).concat(
+      Object.getOwnPropertyNames(Object.prototype).filter((name) => ['admin', 'role'].includes(name))
+    ),
+    []
+  )
 })

@@ -32,8 +32,13 @@ t.test('what happens to a person while they are on their way in', async (t) => {
       t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
-    const written = await sql`select actor, details ->> 'reason' as reason from audit_log where action = 'accesso_fallito' order by id`
-    t.same(written.map(({ actor, reason }) => [actor, reason]), cases.map(([, code]) => ['anonimo', code]), 'each is written down')
+    const written =
+      await sql`select actor, details ->> 'reason' as reason from audit_log where action = 'accesso_fallito' order by id`
+    t.same(
+      written.map(({ actor, reason }) => [actor, reason]),
+      cases.map(([, code]) => ['anonimo', code]),
+      'each is written down'
+    )
   })
 
   t.test('with the code of a mail or a provider', async (t) => {
@@ -46,12 +51,22 @@ t.test('what happens to a person while they are on their way in', async (t) => {
     for (const [n, [name, status, error_code, change]] of cases.entries()) {
       const id = await person(`codice${n}@example.org`)
       const flow = await beginFlow(app.db, {
-        provider: 'email', code_challenge: verifier, code_challenge_method: 'plain', redirect_to: 'https://app.example', authentication_method: 'magiclink'
+        provider: 'email',
+        code_challenge: verifier,
+        code_challenge_method: 'plain',
+        redirect_to: 'https://app.example',
+        authentication_method: 'magiclink'
       })
       const auth_code = await grantCode(app.db, flow.id, id)
-      const answer = await meanwhile((tx) => change(tx, id), () => (
-        app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code, code_verifier: verifier } })
-      ))
+      const answer = await meanwhile(
+        (tx) => change(tx, id),
+        () =>
+          app.inject({
+            method: 'POST',
+            url: '/auth/v1/token?grant_type=pkce',
+            payload: { auth_code, code_verifier: verifier }
+          })
+      )
       t.match([answer.statusCode, answer.json()], [status, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
@@ -59,7 +74,11 @@ t.test('what happens to a person while they are on their way in', async (t) => {
 
   t.test('with a refresh token', async (t) => {
     const cases: [name: string, code: string, change: Change][] = [
-      ['a ban', 'user_banned', async (tx, id) => [await tx`select 1 from sessions where user_id = ${id} for update`, await BAN(tx, id)]],
+      [
+        'a ban',
+        'user_banned',
+        async (tx, id) => [await tx`select 1 from sessions where user_id = ${id} for update`, await BAN(tx, id)]
+      ],
       ['signing out', 'refresh_token_not_found', (tx, id) => tx`delete from sessions where user_id = ${id}`],
       ['deletion', 'refresh_token_not_found', DELETION]
     ]
@@ -108,14 +127,27 @@ t.test('what happens to a person while they change their account', async (t) => 
 
   t.test('what somebody else writes at the same moment is not undone', async (t) => {
     const { id, access_token } = await signedIn()
-    await meanwhile((tx) => tx`update users set user_metadata = user_metadata || '{"surname":"Neri"}' where id = ${id}`, () => put(access_token, { data: { name: 'Anna' } }))
-    t.match(await sql`select user_metadata from users where id = ${id}`, [{ user_metadata: { name: 'Anna', surname: 'Neri' } }])
+    await meanwhile(
+      (tx) => tx`update users set user_metadata = user_metadata || '{"surname":"Neri"}' where id = ${id}`,
+      () => put(access_token, { data: { name: 'Anna' } })
+    )
+    t.match(await sql`select user_metadata from users where id = ${id}`, [
+      { user_metadata: { name: 'Anna', surname: 'Neri' } }
+    ])
     const service = await token({ service: true })
     await meanwhile(
       (tx) => tx`update users set app_metadata = app_metadata || '{"providers":["email","google"]}' where id = ${id}`,
-      () => app.inject({ method: 'PUT', url: `/auth/v1/admin/users/${id}`, headers: bearer(service), payload: { app_metadata: { piano: 'primo' } } })
+      () =>
+        app.inject({
+          method: 'PUT',
+          url: `/auth/v1/admin/users/${id}`,
+          headers: bearer(service),
+          payload: { app_metadata: { piano: 'primo' } }
+        })
     )
-    t.match(await sql`select app_metadata from users where id = ${id}`, [{ app_metadata: { piano: 'primo', providers: ['email', 'google'] } }])
+    t.match(await sql`select app_metadata from users where id = ${id}`, [
+      { app_metadata: { piano: 'primo', providers: ['email', 'google'] } }
+    ])
   })
 
   t.test('of two new passwords at once one is the password, and no session of the other way goes on', async (t) => {

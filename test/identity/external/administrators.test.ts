@@ -12,16 +12,32 @@ const Is = Closed({ is: Type.Boolean() })
 
 t.test('administrators of an external provider', async (t) => {
   const idp = await provider(t)
-  const server = async (environ: Record<string, string | undefined> = {}) => await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
-    app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
-    app.get<{ Params: { userId: string, sessionId: string } }>('/prova/pagine/:userId/:sessionId', { config: { access: 'auth' }, schema: { response: { 200: Is } } }, async (request) => {
-      const { userId, sessionId } = request.params
-      return { is: await app.identity.authenticator.isAdmin({ id: `user:${userId}`, kind: 'user', admin: false, userId, sessionId }, request) }
-    })
-  }))
+  const server = async (environ: Record<string, string | undefined> = {}) =>
+    await build(
+      t,
+      { ...idp.environ, ...environ },
+      extraRoutes((app) => {
+        app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
+        app.get<{ Params: { userId: string; sessionId: string } }>(
+          '/prova/pagine/:userId/:sessionId',
+          { config: { access: 'auth' }, schema: { response: { 200: Is } } },
+          async (request) => {
+            const { userId, sessionId } = request.params
+            return {
+              is: await app.identity.authenticator.isAdmin(
+                { id: `user:${userId}`, kind: 'user', admin: false, userId, sessionId },
+                request
+              )
+            }
+          }
+        )
+      })
+    )
   const first = await server()
-  const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) => (await app.inject({ url, headers })).statusCode
-  const change = async (token: string, body: object) => await idp.admin('PUT', `/admin/users/${claimsOf(token).sub}`, body)
+  const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) =>
+    (await app.inject({ url, headers })).statusCode
+  const change = async (token: string, body: object) =>
+    await idp.admin('PUT', `/admin/users/${claimsOf(token).sub}`, body)
   const keyOf = async (token: string, query = '') => {
     const { apiKey } = (await first.app.inject({ url: `/api/cli/auth/key${query}`, headers: bearer(token) })).json()
     return { 'x-api-key': String(apiKey) }
@@ -29,7 +45,8 @@ t.test('administrators of an external provider', async (t) => {
   /** Whether somebody would be one who comes with a session of the administrators' pages, and no token. */
   const byPage = async (token: string, { app }: TestApp = first) => {
     const { sub: userId, session_id: sessionId } = claimsOf(token)
-    return (await app.inject({ url: `/prova/pagine/${userId}/${sessionId}`, headers: { 'x-api-key': API_KEY } })).json().is
+    return (await app.inject({ url: `/prova/pagine/${userId}/${sessionId}`, headers: { 'x-api-key': API_KEY } })).json()
+      .is
   }
 
   t.test('the role counts that the provider says there is, at every request', async (t) => {
@@ -53,7 +70,10 @@ t.test('administrators of an external provider', async (t) => {
     const token = await idp.twin.token({ name: 'bruno', role: 'operator' })
     const data = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin' } }
     const headers = { ...bearer(token), apikey: idp.anonKey, 'content-type': 'application/json' }
-    t.equal((await fetch(`${idp.url}/auth/v1/user`, { method: 'PUT', headers, body: JSON.stringify({ data }) })).status, 200)
+    t.equal(
+      (await fetch(`${idp.url}/auth/v1/user`, { method: 'PUT', headers, body: JSON.stringify({ data }) })).status,
+      200
+    )
     t.equal(await status(bearer(token)), 403)
     t.equal(await status(await keyOf(token)), 403)
     t.equal(await byPage(token), false)
@@ -61,36 +81,50 @@ t.test('administrators of an external provider', async (t) => {
 
   t.test('who waits for a role there waits here', async (t) => {
     const token = await idp.twin.token({ name: 'attesa', role: 'pending' })
-    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), { codice: 'ACCOUNT_IN_ATTESA' })
+    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), {
+      codice: 'ACCOUNT_IN_ATTESA'
+    })
     t.equal(await status(bearer(token)), 403)
   })
 
   t.test('so does who has no role there at all: its sign-up may be open to everybody', async (t) => {
-    await idp.admin('POST', '/admin/users', { email: 'sola@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true })
+    await idp.admin('POST', '/admin/users', {
+      email: 'sola@example.org',
+      password: 'una-frase-lunga-e-mia',
+      email_confirm: true
+    })
     const { access_token: token } = await idp.signIn('sola@example.org', 'una-frase-lunga-e-mia')
-    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), { codice: 'ACCOUNT_IN_ATTESA', status: 403 })
+    t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), {
+      codice: 'ACCOUNT_IN_ATTESA',
+      status: 403
+    })
   })
 
-  t.test('who has signed out there, was banned or is gone is no administrator from then on; tokens of a session that is over are refused everywhere', async (t) => {
-    const [out, banned, gone] = [
-      await idp.twin.token({ name: 'uscita', role: 'admin' }), await idp.twin.token({ name: 'bandita', role: 'admin' }), await idp.twin.token({ name: 'andata', role: 'admin' })
-    ]
-    for (const token of [out, banned, gone]) t.equal(await status(bearer(token)), 200)
-    await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(out) })
-    await change(banned, { ban_duration: '24h' })
-    await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
-    const second = await server({ DATABASE_URL: first.url })
-    for (const token of [out, gone]) {
-      t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
-      t.equal(await status(bearer(token)), 403)
-      t.equal(await status(bearer(token), SOMEWHERE), 401)
-      await second.app.identity.settled()
-      t.equal(await status(bearer(token), SOMEWHERE, second), 401)
+  t.test(
+    'who has signed out there, was banned or is gone is no administrator from then on; tokens of a session that is over are refused everywhere',
+    async (t) => {
+      const [out, banned, gone] = [
+        await idp.twin.token({ name: 'uscita', role: 'admin' }),
+        await idp.twin.token({ name: 'bandita', role: 'admin' }),
+        await idp.twin.token({ name: 'andata', role: 'admin' })
+      ]
+      for (const token of [out, banned, gone]) t.equal(await status(bearer(token)), 200)
+      await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(out) })
+      await change(banned, { ban_duration: '24h' })
+      await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
+      const second = await server({ DATABASE_URL: first.url })
+      for (const token of [out, gone]) {
+        t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
+        t.equal(await status(bearer(token)), 403)
+        t.equal(await status(bearer(token), SOMEWHERE), 401)
+        await second.app.identity.settled()
+        t.equal(await status(bearer(token), SOMEWHERE, second), 401)
+      }
+      t.equal(await status(bearer(banned)), 403)
+      await change(banned, { ban_duration: 'none' })
+      t.equal(await status(bearer(banned)), 200, 'a ban ends')
     }
-    t.equal(await status(bearer(banned)), 403)
-    await change(banned, { ban_duration: 'none' })
-    t.equal(await status(bearer(banned)), 200, 'a ban ends')
-  })
+  )
 
   t.test('keys are good for what their person is', async (t) => {
     const token = await idp.twin.token({ name: 'carla', role: 'operator' })
@@ -112,44 +146,59 @@ t.test('administrators of an external provider', async (t) => {
     const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
     for (const at of [first, second]) t.equal(await status(key, SOMEWHERE, at), 200)
     const { id } = (await first.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data[0]
-    t.equal((await first.app.inject({ method: 'DELETE', url: `/api/v1/keys/${id}`, headers: bearer(token) })).statusCode, 200)
+    t.equal(
+      (await first.app.inject({ method: 'DELETE', url: `/api/v1/keys/${id}`, headers: bearer(token) })).statusCode,
+      200
+    )
     t.equal(await status(key, SOMEWHERE), 401)
     let answer = 200
     for (let asked = 0; asked < 200 && answer === 200; asked++) answer = await status(key, SOMEWHERE, second)
     t.equal(answer, 401)
   })
 
-  t.test('a key of somebody who is banned or gone is refused: at once to administrators\' routes, and wherever nobody has asked for a minute', async (t) => {
-    const [banned, gone] = [await idp.twin.token({ name: 'dario', role: 'admin' }), await idp.twin.token({ name: 'elio', role: 'admin' })]
-    const keys = [await keyOf(banned), await keyOf(gone)]
-    for (const key of keys) t.equal(await status(key), 200)
-    await change(banned, { ban_duration: '24h' })
-    await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
-    const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
-    for (const key of keys) {
-      t.equal(await status(key, SOMEWHERE, second), 401)
-      t.equal(await status(key), 403)
-      t.equal(await status(key, SOMEWHERE), 401, 'what was just asked is known')
+  t.test(
+    "a key of somebody who is banned or gone is refused: at once to administrators' routes, and wherever nobody has asked for a minute",
+    async (t) => {
+      const [banned, gone] = [
+        await idp.twin.token({ name: 'dario', role: 'admin' }),
+        await idp.twin.token({ name: 'elio', role: 'admin' })
+      ]
+      const keys = [await keyOf(banned), await keyOf(gone)]
+      for (const key of keys) t.equal(await status(key), 200)
+      await change(banned, { ban_duration: '24h' })
+      await idp.admin('DELETE', `/admin/users/${claimsOf(gone).sub}`, {})
+      const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+      for (const key of keys) {
+        t.equal(await status(key, SOMEWHERE, second), 401)
+        t.equal(await status(key), 403)
+        t.equal(await status(key, SOMEWHERE), 401, 'what was just asked is known')
+      }
     }
-  })
+  )
 
-  t.test('without the service key keys of persons are neither made nor taken, and persons are administrators by their tokens alone', async (t) => {
-    const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
-    const key = await keyOf(token)
-    const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
-    t.equal(await status(key, SOMEWHERE, bare), 401)
-    t.equal(await status(bearer(token), ADMINS, bare), 200)
-    t.equal(await byPage(token, bare), false)
-    const made = await bare.app.inject({ url: '/api/cli/auth/key', headers: bearer(token) })
-    t.match(made.json(), { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' })
-    t.equal((await bare.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data.length, 1)
-  })
+  t.test(
+    'without the service key keys of persons are neither made nor taken, and persons are administrators by their tokens alone',
+    async (t) => {
+      const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
+      const key = await keyOf(token)
+      const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+      t.equal(await status(key, SOMEWHERE, bare), 401)
+      t.equal(await status(bearer(token), ADMINS, bare), 200)
+      t.equal(await byPage(token, bare), false)
+      const made = await bare.app.inject({ url: '/api/cli/auth/key', headers: bearer(token) })
+      t.match(made.json(), { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' })
+      t.equal((await bare.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data.length, 1)
+    }
+  )
 
   t.test('a session of the administrators\' pages ends with the login that it was granted to', async (t) => {
     const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
     t.equal(await status(bearer(token)), 200)
     t.equal(await byPage(token), true)
-    await first.app.db.update(seen_sessions).set({ revoked_at: new Date() }).where(eq(seen_sessions.id, claimsOf(token).session_id))
+    await first.app.db
+      .update(seen_sessions)
+      .set({ revoked_at: new Date() })
+      .where(eq(seen_sessions.id, claimsOf(token).session_id))
     t.equal(await byPage(token), false)
   })
 })

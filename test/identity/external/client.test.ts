@@ -19,10 +19,22 @@ t.test('the client of an external provider', async (t) => {
 
   t.test('persons come with their token and the public key, the service with its key; bodies are JSON', async (t) => {
     await client.asPerson('CANARY-token', 'POST', '/logout?scope=global')
-    t.match(fake.requests.at(-1), { method: 'POST', url: '/auth/v1/logout?scope=global', headers: { apikey: 'CANARY-anon', authorization: 'Bearer CANARY-token', 'content-length': '0' } })
+    t.match(fake.requests.at(-1), {
+      method: 'POST',
+      url: '/auth/v1/logout?scope=global',
+      headers: { apikey: 'CANARY-anon', authorization: 'Bearer CANARY-token', 'content-length': '0' }
+    })
     t.notOk('content-type' in fake.requests.at(-1)!.headers)
     await client.asService('CANARY-service', 'POST', '/admin/users', { email: 'è' })
-    t.match(fake.requests.at(-1), { url: '/auth/v1/admin/users', headers: { apikey: 'CANARY-service', authorization: 'Bearer CANARY-service', 'content-type': 'application/json', 'content-length': '14' } })
+    t.match(fake.requests.at(-1), {
+      url: '/auth/v1/admin/users',
+      headers: {
+        apikey: 'CANARY-service',
+        authorization: 'Bearer CANARY-service',
+        'content-type': 'application/json',
+        'content-length': '14'
+      }
+    })
   })
 
   t.test('answers and refusals are read, with their code in either form', async (t) => {
@@ -30,7 +42,10 @@ t.test('the client of an external provider', async (t) => {
       [json(200, { a: 1 }, { 'x-total-count': '7' }), { status: 200, body: { a: 1 }, code: '', total: 7 }],
       [json(200, {}, { 'x-total-count': 'molti' }), { status: 200, body: {}, code: '', total: undefined }],
       [json(200, { code: 'x' }), { status: 200, body: { code: 'x' }, code: '', total: undefined }],
-      [(_request, response) => response.writeHead(204).end(), { status: 204, body: undefined, code: '', total: undefined }],
+      [
+        (_request, response) => response.writeHead(204).end(),
+        { status: 204, body: undefined, code: '', total: undefined }
+      ],
       [json(422, { code: 422, error_code: 'email_exists', msg: 'm' }), { status: 422, code: 'email_exists' }],
       [json(422, { code: 'email_exists', message: 'm' }), { status: 422, code: 'email_exists' }],
       [json(404, { msg: 'm' }, { 'x-sb-error-code': 'user_not_found' }), { status: 404, code: 'user_not_found' }],
@@ -60,9 +75,15 @@ t.test('the client of an external provider', async (t) => {
       ['not JSON', (_request, response) => response.end('<html>CANARY-body')],
       ['not JSON', (_request, response) => response.writeHead(404).end('not found')],
       ['too large', (_request, response) => response.end(padded(LARGEST + 1))],
-      ['too large', (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(LARGEST + 1)))],
+      [
+        'too large',
+        (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(LARGEST + 1)))
+      ],
       ['UND_ERR_SOCKET', (_request, response) => response.destroy()],
-      ['UND_ERR_SOCKET', (_request, response) => response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())]
+      [
+        'UND_ERR_SOCKET',
+        (_request, response) => response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
+      ]
     ]
     for (const [motivo, behaviour] of faults) {
       fake.answer(behaviour)
@@ -70,16 +91,26 @@ t.test('the client of an external provider', async (t) => {
       const err: unknown = await get(`/admin/users/${ID}?x=CANARY`).catch((err: unknown) => err)
       t.match(err, UNREACHABLE, motivo)
       t.same(warnings, [{ motivo, operazione: 'GET /admin/users/:id' }])
-      t.notMatch(JSON.stringify([warnings, err instanceof Error ? [err.message, err.stack, String(err.cause)] : err]), /CANARY|6f0f4c5e/)
+      t.notMatch(
+        JSON.stringify([warnings, err instanceof Error ? [err.message, err.stack, String(err.cause)] : err]),
+        /CANARY|6f0f4c5e/
+      )
     }
     t.notOk(fake.requests.some(({ url }) => url === '/altrove'))
     fake.answer(json(403, { code: 403, error_code: 'session_not_found' }))
-    t.match(await client.asPerson('CANARY-token', 'GET', '/user'), { status: 403, code: 'session_not_found' }, 'a person can be refused')
+    t.match(
+      await client.asPerson('CANARY-token', 'GET', '/user'),
+      { status: 403, code: 'session_not_found' },
+      'a person can be refused'
+    )
   })
 
   t.test('an answer that does not come, or not to its end, is waited for only so long', async (t) => {
     const hasty = providerClient({ settings, log, timeoutMs: 50 })
-    for (const behaviour of [() => {}, (_request, response) => response.writeHead(200).write('{')] satisfies RequestListener[]) {
+    for (const behaviour of [
+      () => {},
+      (_request, response) => response.writeHead(200).write('{')
+    ] satisfies RequestListener[]) {
       fake.answer(behaviour)
       warnings.length = 0
       await t.rejects(hasty.asPerson('CANARY-token', 'GET', '/user'), UNREACHABLE)

@@ -18,12 +18,21 @@ t.test('the people of an external provider', async (t) => {
   const as = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) }))
   const unlink = async (token: string, provider = 'google') => await as(token, 'POST', '/api/auth/unlink', { provider })
-  const identitiesOf = async (token: string) => (await idp.admin('GET', `/admin/users/${claimsOf(token).sub}`) as { identities: { provider: string }[] }).identities.map(({ provider }) => provider)
+  const identitiesOf = async (token: string) =>
+    (
+      (await idp.admin('GET', `/admin/users/${claimsOf(token).sub}`)) as { identities: { provider: string }[] }
+    ).identities.map(({ provider }) => provider)
   const link = async (token: string, provider = 'google', email = 'altra@example.org') => {
-    const values = { user_id: claimsOf(token).sub, provider, provider_id: randomUUID(), identity_data: { sub: 'x', email, email_verified: true } }
+    const values = {
+      user_id: claimsOf(token).sub,
+      provider,
+      provider_id: randomUUID(),
+      identity_data: { sub: 'x', email, email_verified: true }
+    }
     await idp.twin.app.db.insert(identities).values(values)
   }
-  const auditOf = async (action: string) => await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
+  const auditOf = async (action: string) =>
+    await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
 
   t.test('clients begin at the provider, with its public key', async (t) => {
     t.same((await first.app.inject('/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
@@ -35,7 +44,12 @@ t.test('the people of an external provider', async (t) => {
     const answer = await as(admin, 'POST', '/api/operators', PIERO)
     t.equal(answer.statusCode, 200)
     const created = answer.json()
-    t.match(created, { email: 'piero@example.org', app_metadata: { role: 'operator' }, user_metadata: { name: 'Piero', surname: 'Neri' }, identities: [{ provider: 'email' }] })
+    t.match(created, {
+      email: 'piero@example.org',
+      app_metadata: { role: 'operator' },
+      user_metadata: { name: 'Piero', surname: 'Neri' },
+      identities: [{ provider: 'email' }]
+    })
     const { access_token: token } = await idp.signIn(PIERO.email, PIERO.password)
     t.equal((await as(token, 'GET', '/api/v1/paesi')).statusCode, 200)
     t.equal((await as(token, 'GET', '/api/operators')).statusCode, 403)
@@ -46,22 +60,37 @@ t.test('the people of an external provider', async (t) => {
     t.match((await auditOf('utente_creato'))[0]!.object, /^account:[0-9a-f]{16}$/)
   })
 
-  t.test('an address that is taken, a weak password and what is no address are refused, and so is whoever is no administrator', async (t) => {
-    t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(), { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
-    t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
-    t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(), { status: 400, dettagli: [{ campo: 'password' }] })
-    t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(), { status: 400, dettagli: [{ campo: 'email' }] })
-    const operator = await idp.twin.token({ name: 'olga' })
-    t.equal((await as(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
-    const service = await as(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
-    t.equal(service.statusCode, 200, 'the service key is one')
-  })
+  t.test(
+    'an address that is taken, a weak password and what is no address are refused, and so is whoever is no administrator',
+    async (t) => {
+      t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(), {
+        status: 409,
+        codice: 'EMAIL_GIA_REGISTRATA'
+      })
+      t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
+      t.match(
+        (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'x@example.org', password: 'corta' })).json(),
+        { status: 400, dettagli: [{ campo: 'password' }] }
+      )
+      t.match((await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'non un indirizzo' })).json(), {
+        status: 400,
+        dettagli: [{ campo: 'email' }]
+      })
+      const operator = await idp.twin.token({ name: 'olga' })
+      t.equal((await as(operator, 'POST', '/api/operators', { ...PIERO, email: 'y@example.org' })).statusCode, 403)
+      const service = await as(idp.serviceKey, 'POST', '/api/operators', { ...PIERO, email: 'z@example.org' })
+      t.equal(service.statusCode, 200, 'the service key is one')
+    }
+  )
 
   t.test('what cannot be written down is not done there', async (t) => {
     const token = await idp.twin.token({ name: 'ugo' })
     await link(token)
     const writable = await unwritable(first.app.sql)
-    for (const answer of [await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'mai@example.org' }), await unlink(token)]) {
+    for (const answer of [
+      await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'mai@example.org' }),
+      await unlink(token)
+    ]) {
       t.match(answer.json(), { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' })
     }
     await writable()
@@ -90,9 +119,13 @@ t.test('the people of an external provider', async (t) => {
     t.same(await identitiesOf(token), ['email'])
     t.match((await unlink(token)).json(), { status: 404, codice: 'PROVIDER_NON_COLLEGATO' })
     const object = `user:${claimsOf(token).sub}`
-    t.same((await auditOf('identita_scollegata')).filter((row) => row.object === object).map(({ details }) => details), [
-      { provider: 'google', phase: 'asked' }, { provider: 'google', phase: 'done' }
-    ])
+    t.same(
+      (await auditOf('identita_scollegata')).filter((row) => row.object === object).map(({ details }) => details),
+      [
+        { provider: 'google', phase: 'asked' },
+        { provider: 'google', phase: 'done' }
+      ]
+    )
     await link(token)
     await Promise.all([unlink(token, 'google'), unlink(token, 'email')])
     t.equal((await identitiesOf(token)).length, 1, 'of two at once the second finds the last')
@@ -110,8 +143,16 @@ t.test('the people of an external provider', async (t) => {
 
   t.test('without the service key the administration is not there, the rest is', async (t) => {
     const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined })
-    for (const [method, url, body] of [['POST', '/api/operators', PIERO], ['GET', '/api/operators', undefined], ['GET', '/api/users', undefined]] as const) {
-      t.match((await as(admin, method, url, body, bare)).json(), { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' }, url)
+    for (const [method, url, body] of [
+      ['POST', '/api/operators', PIERO],
+      ['GET', '/api/operators', undefined],
+      ['GET', '/api/users', undefined]
+    ] as const) {
+      t.match(
+        (await as(admin, method, url, body, bare)).json(),
+        { status: 503, codice: 'AMMINISTRAZIONE_NON_DISPONIBILE' },
+        url
+      )
     }
     t.equal((await as(admin, 'GET', '/api/sessions', undefined, bare)).json().length, 1)
     t.match((await as(admin, 'POST', '/api/auth/unlink', { provider: 'google' }, bare)).json(), { status: 404 })
@@ -124,22 +165,56 @@ t.test('what other versions of the provider answer', async (t) => {
   const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' })
   const call = async (method: 'GET' | 'POST', url: string, payload?: object) => (
     await app.inject({ method, url, headers: bearer('di-servizio'), ...(payload === undefined ? {} : { payload }) }))
-  const userOf = (n: number, more = {}) => ({ id: randomUUID(), email: `u${n}@example.org`, created_at: '2026-11-21T10:30:00.123456+01:00', ...more })
+  const userOf = (n: number, more = {}) => ({
+    id: randomUUID(),
+    email: `u${n}@example.org`,
+    created_at: '2026-11-21T10:30:00.123456+01:00',
+    ...more
+  })
 
   t.test('users without metadata, identities or dates are shown with what they have', async (t) => {
-    fake.answer(json(200, { users: [{ ...userOf(1), email: null, app_metadata: null, user_metadata: null, identities: null, banned_until: '', factors: [] }, { id: 'x' }, null, 7] }))
+    fake.answer(
+      json(200, {
+        users: [
+          {
+            ...userOf(1),
+            email: null,
+            app_metadata: null,
+            user_metadata: null,
+            identities: null,
+            banned_until: '',
+            factors: []
+          },
+          { id: 'x' },
+          null,
+          7
+        ]
+      })
+    )
     const users = (await call('GET', '/api/users')).json<Listed[]>()
     t.match(users, [{ email: '', user_metadata: {}, created_at: '2026-11-21T09:30:00.123Z' }])
     t.equal(users.length, 1)
-    fake.answer(json(200, { users: [userOf(1, { app_metadata: { role: 'operator' }, identities: [{ provider: 'google' }, null], new_email: '' })] }))
-    t.match((await call('GET', '/api/operators')).json(), [{ email: 'u1@example.org', aud: 'authenticated', phone: '', identities: [], is_anonymous: false }])
+    fake.answer(
+      json(200, {
+        users: [
+          userOf(1, { app_metadata: { role: 'operator' }, identities: [{ provider: 'google' }, null], new_email: '' })
+        ]
+      })
+    )
+    t.match((await call('GET', '/api/operators')).json(), [
+      { email: 'u1@example.org', aud: 'authenticated', phone: '', identities: [], is_anonymous: false }
+    ])
   })
 
   t.test('pages are read to the end, however large they are made there', async (t) => {
     const users = Array.from({ length: 2345 }, (_, n) => userOf(n))
     const paged = (size: number, headers: boolean) => fake.answer((request, response) => {
       const page = Number(new URL(request.url!, fake.url).searchParams.get('page'))
-      json(200, { users: users.slice((page - 1) * size, page * size) }, headers ? { 'x-total-count': String(users.length) } : {})(request, response)
+      json(
+        200,
+        { users: users.slice((page - 1) * size, page * size) },
+        headers ? { 'x-total-count': String(users.length) } : {}
+      )(request, response)
     })
     for (const [size, headers, pages] of [[1000, true, 3], [1000, false, 3], [100, true, 24]] as const) {
       paged(size, headers)
@@ -153,47 +228,80 @@ t.test('what other versions of the provider answer', async (t) => {
 
   t.test('a list without end is cut off', async (t) => {
     let n = 0
-    fake.answer((request, response) => json(200, { users: [userOf(n++)] }, { 'x-total-count': '1000000' })(request, response))
+    fake.answer((request, response) =>
+      json(200, { users: [userOf(n++)] }, { 'x-total-count': '1000000' })(request, response)
+    )
     t.equal((await call('GET', '/api/users')).json().length, 100)
   })
 
-  t.test('a new operator is asked for in the protocol\'s words, and what is not accepted is the caller\'s to mend', async (t) => {
-    const bodies: unknown[] = []
-    const answering = (status: number, body: unknown) => fake.answer(async (request, response) => {
-      bodies.push(JSON.parse(Buffer.concat(await request.toArray()).toString()))
-      json(status, body)(request, response)
-    })
-    const refusals: [number, object, object][] = [
-      [422, { code: 422, error_code: 'email_exists', msg: 'x' }, { status: 409 }],
-      [422, { code: 'user_already_exists', message: 'x' }, { status: 409 }],
-      [422, { code: 422, error_code: 'weak_password', msg: 'x' }, { status: 400, dettagli: [{ campo: 'password' }] }],
-      [400, { code: 400, error_code: 'validation_failed', msg: 'x' }, { status: 400, dettagli: [{ campo: 'email' }] }],
-      [401, { message: 'No API key found in request' }, { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }],
-      [403, { code: 403, error_code: 'not_admin' }, { status: 503 }],
-      [404, {}, { status: 503 }],
-      [200, { id: 'non un utente' }, { status: 503 }],
-      [500, {}, { status: 503 }]
-    ]
-    for (const [status, body, expected] of refusals) {
-      answering(status, body)
-      t.match((await call('POST', '/api/operators', PIERO)).json(), expected, JSON.stringify(body))
+  t.test(
+    "a new operator is asked for in the protocol's words, and what is not accepted is the caller's to mend",
+    async (t) => {
+      const bodies: unknown[] = []
+      const answering = (status: number, body: unknown) =>
+        fake.answer(async (request, response) => {
+          bodies.push(JSON.parse(Buffer.concat(await request.toArray()).toString()))
+          json(status, body)(request, response)
+        })
+      const refusals: [number, object, object][] = [
+        [422, { code: 422, error_code: 'email_exists', msg: 'x' }, { status: 409 }],
+        [422, { code: 'user_already_exists', message: 'x' }, { status: 409 }],
+        [422, { code: 422, error_code: 'weak_password', msg: 'x' }, { status: 400, dettagli: [{ campo: 'password' }] }],
+        [
+          400,
+          { code: 400, error_code: 'validation_failed', msg: 'x' },
+          { status: 400, dettagli: [{ campo: 'email' }] }
+        ],
+        [401, { message: 'No API key found in request' }, { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }],
+        [403, { code: 403, error_code: 'not_admin' }, { status: 503 }],
+        [404, {}, { status: 503 }],
+        [200, { id: 'non un utente' }, { status: 503 }],
+        [500, {}, { status: 503 }]
+      ]
+      for (const [status, body, expected] of refusals) {
+        answering(status, body)
+        t.match((await call('POST', '/api/operators', PIERO)).json(), expected, JSON.stringify(body))
+      }
+      t.same(bodies[0], {
+        email: 'piero@example.org',
+        password: PIERO.password,
+        email_confirm: true,
+        app_metadata: { role: 'operator' },
+        user_metadata: { name: 'Piero', surname: 'Neri' }
+      })
     }
-    t.same(bodies[0], {
-      email: 'piero@example.org', password: PIERO.password, email_confirm: true, app_metadata: { role: 'operator' }, user_metadata: { name: 'Piero', surname: 'Neri' }
-    })
-  })
+  )
 
   t.test('why an identity stays, and why nobody was signed out, is said as it is said there', async (t) => {
     const secret = Buffer.from('un-segreto-condiviso-di-almeno-32-byte')
     const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() })
     const [sub, session_id] = [randomUUID(), randomUUID()]
     const now = Math.floor(Date.now() / 1000)
-    const claims = { iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub, session_id, app_metadata: { role: 'operator' }, iat: now, exp: now + 3600 }
+    const claims = {
+      iss: `${fake.url}/auth/v1`,
+      aud: 'authenticated',
+      role: 'authenticated',
+      sub,
+      session_id,
+      app_metadata: { role: 'operator' },
+      iat: now,
+      exp: now + 3600
+    }
     const headers = bearer(compactText('{"alg":"HS256"}', JSON.stringify(claims), hmac(secret)))
-    const identities = ['google', 'github'].map((provider) => ({ identity_id: randomUUID(), user_id: sub, provider, id: 'x' }))
-    const unlink = async () => (await app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload: { provider: 'google' } })).json()
-    const answering = (status: number, code: string) => fake.answer((request, response) => (
-      request.url === '/auth/v1/user' ? json(200, { id: sub, identities }) : json(status, { code: status, error_code: code, msg: 'x' }))(request, response))
+    const identities = ['google', 'github'].map((provider) => ({
+      identity_id: randomUUID(),
+      user_id: sub,
+      provider,
+      id: 'x'
+    }))
+    const unlink = async () =>
+      (await app.inject({ method: 'POST', url: '/api/auth/unlink', headers, payload: { provider: 'google' } })).json()
+    const answering = (status: number, code: string) =>
+      fake.answer((request, response) =>
+        (request.url === '/auth/v1/user'
+          ? json(200, { id: sub, identities })
+          : json(status, { code: status, error_code: code, msg: 'x' }))(request, response)
+      )
 
     for (const [status, code, expected] of [
       [422, 'single_identity_not_deletable', { codice: 'UNICA_IDENTITA', status: 409 }],
@@ -205,19 +313,32 @@ t.test('what other versions of the provider answer', async (t) => {
     ] as const) {
       answering(status, code)
       t.match(await unlink(), expected, code)
-      t.match(fake.requests.at(-1), { method: 'DELETE', url: `/auth/v1/user/identities/${identities[0]!.identity_id}`, headers: { apikey: 'anonima', ...headers } })
+      t.match(fake.requests.at(-1), {
+        method: 'DELETE',
+        url: `/auth/v1/user/identities/${identities[0]!.identity_id}`,
+        headers: { apikey: 'anonima', ...headers }
+      })
     }
     fake.answer(json(200, { id: randomUUID(), identities }))
     t.match(await unlink(), { status: 401 }, 'somebody else\'s account')
 
     const revoke = async () => await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers })
-    for (const [status, code, expected] of [[403, 'bad_jwt', 401], [401, 'no_authorization', 401], [404, 'x', 503], [500, 'x', 503]] as const) {
+    for (const [status, code, expected] of [
+      [403, 'bad_jwt', 401],
+      [401, 'no_authorization', 401],
+      [404, 'x', 503],
+      [500, 'x', 503]
+    ] as const) {
       answering(status, code)
       t.equal((await revoke()).statusCode, expected, code)
       t.equal((await app.inject({ url: '/api/sessions', headers })).statusCode, 200, 'it goes on')
     }
     answering(204, '')
     t.match((await revoke()).json(), { revoked: 1 })
-    t.match(fake.requests.at(-1), { method: 'POST', url: '/auth/v1/logout?scope=global', headers: { apikey: 'anonima', ...headers } })
+    t.match(fake.requests.at(-1), {
+      method: 'POST',
+      url: '/auth/v1/logout?scope=global',
+      headers: { apikey: 'anonima', ...headers }
+    })
   })
 })

@@ -23,6 +23,8 @@ export async function fakeProvider (t: Test, first: RequestListener) {
   return { url, requests, stop, answer: (next: RequestListener) => { behaviour = next } }
 }
 
-export const json = (status: number, body: unknown, headers: Record<string, string> = {}): RequestListener => (_request, response) => {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-}
+export const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): RequestListener =>
+    (_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+    }

@@ -9,16 +9,25 @@ import { createJwks, type JwksOptions } from '#src/identity/external/jwks.ts'
 export const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export const otherEc = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-export const jwk = (key: KeyObject, members: object = {}): JsonWebKey => ({ ...key.export({ format: 'jwk' }), ...members })
+export const jwk = (key: KeyObject, members: object = {}): JsonWebKey => ({
+  ...key.export({ format: 'jwk' }),
+  ...members
+})
 export const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString()
 /** A set in which the key `ec` goes by all these ids. */
-export const set = (...kids: string[]) => ({ keys: kids.map((kid) => jwk(ec.publicKey, { kid, alg: 'ES256', use: 'sig' })) })
+export const set = (...kids: string[]) => ({
+  keys: kids.map((kid) => jwk(ec.publicKey, { kid, alg: 'ES256', use: 'sig' }))
+})
 
 export type Behaviour = (response: ServerResponse) => void
 
-/** A provider on loopback that counts what it is asked, with a cache in front of it whose clock stands until it is put on. */
+/**
+ * A provider on loopback that counts what it is asked, with a cache in front of it whose clock stands until it is put
+ * on.
+ */
 export async function provider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
-  const answering = (value: object | Behaviour): Behaviour => typeof value === 'function' ? value as Behaviour : json(value)
+  const answering = (value: object | Behaviour): Behaviour =>
+    typeof value === 'function' ? (value as Behaviour) : json(value)
   let behaviour = answering(first)
   const seen = { fetches: 0, paths: new Set<string>() }
   const server = createServer((request, response) => {
@@ -58,7 +67,10 @@ export async function provider (t: Test, first: object | Behaviour, options: Par
   }
 }
 
-export const json = (body: object): Behaviour => (response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+export const json =
+  (body: object): Behaviour =>
+    (response) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
 export const failing: Behaviour = (response) => response.writeHead(500).end('{"keys":[]}')
 
 const gone: Behaviour = (response) => response.destroy()
@@ -81,13 +93,21 @@ export const FAILURES: readonly [string, Behaviour, string][] = [
   ['a 203 with a set', (response) => response.writeHead(203).end(padded(0)), 'status 203'],
   ['a redirect', redirecting, 'TypeError'],
   ['a closed connection', gone, 'UND_ERR_SOCKET'],
-  ['half an answer', (response) => response.writeHead(200, { 'content-length': 1000 }).write('{"keys":[', () => response.destroy()), 'UND_ERR_SOCKET'],
+  [
+    'half an answer',
+    (response) => response.writeHead(200, { 'content-length': 1000 }).write('{"keys":[', () => response.destroy()),
+    'UND_ERR_SOCKET'
+  ],
   ['one byte too many', (response) => response.end(padded(64 * 1024 + 1)), 'too large'],
   ['a body without end', endless, 'too large'],
-  ['a small body that unpacks to a large one', (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(1e6))), 'too large'],
+  [
+    'a small body that unpacks to a large one',
+    (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(1e6))),
+    'too large'
+  ],
   ['text', (response) => response.end('<html>'), 'not JSON'],
   ['nothing', (response) => response.end(), 'not JSON'],
-  ...['null', '[]', '7', '{}', '{"keys":null}', '{"keys":{"0":{}}}', '{"__proto__":{"keys":[]}}'].map((body): [string, Behaviour, string] => [
-    body, (response) => response.end(body), 'not a key set'
-  ])
+  ...['null', '[]', '7', '{}', '{"keys":null}', '{"keys":{"0":{}}}', '{"__proto__":{"keys":[]}}'].map(
+    (body): [string, Behaviour, string] => [body, (response) => response.end(body), 'not a key set']
+  )
 ]

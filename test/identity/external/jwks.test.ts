@@ -2,36 +2,78 @@ import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { createJwks } from '#src/identity/external/jwks.ts'
-import { ec, failing, FAILURES, json, jwk, otherEc, padded, pem, provider, rsa, set, type Behaviour } from './jwks-provider.ts'
+import {
+  ec,
+  failing,
+  FAILURES,
+  json,
+  jwk,
+  otherEc,
+  padded,
+  pem,
+  provider,
+  rsa,
+  set,
+  type Behaviour
+} from './jwks-provider.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
 
-t.test('keys are found by their id, with the algorithm of their kind, and verify what their owner signed', async (t) => {
-  const { key, seen } = await provider(t, {
-    keys: [jwk(ec.publicKey, { kid: 'a', alg: 'ES256', use: 'sig', key_ops: ['verify'] }), jwk(rsa.publicKey, { kid: 'b', alg: 'RS256' }), jwk(otherEc.publicKey, { kid: 'c' })]
-  })
-  t.same(await key('a'), { kid: 'a', alg: 'ES256', pem: pem(ec.publicKey) })
-  t.same(await key('b'), { kid: 'b', alg: 'RS256', pem: pem(rsa.publicKey) })
-  t.same(await key('c'), { kid: 'c', alg: 'ES256', pem: pem(otherEc.publicKey) })
-  t.ok(verify('sha256', Buffer.from('testo'), (await key('b'))!.pem, sign('sha256', Buffer.from('testo'), rsa.privateKey)))
-  t.equal(seen.fetches, 1)
-})
+t.test(
+  'keys are found by their id, with the algorithm of their kind, and verify what their owner signed',
+  async (t) => {
+    const { key, seen } = await provider(t, {
+      keys: [
+        jwk(ec.publicKey, { kid: 'a', alg: 'ES256', use: 'sig', key_ops: ['verify'] }),
+        jwk(rsa.publicKey, { kid: 'b', alg: 'RS256' }),
+        jwk(otherEc.publicKey, { kid: 'c' })
+      ]
+    })
+    t.same(await key('a'), { kid: 'a', alg: 'ES256', pem: pem(ec.publicKey) })
+    t.same(await key('b'), { kid: 'b', alg: 'RS256', pem: pem(rsa.publicKey) })
+    t.same(await key('c'), { kid: 'c', alg: 'ES256', pem: pem(otherEc.publicKey) })
+    t.ok(
+      verify(
+        'sha256',
+        Buffer.from('testo'),
+        (await key('b'))!.pem,
+        sign('sha256', Buffer.from('testo'), rsa.privateKey)
+      )
+    )
+    t.equal(seen.fetches, 1)
+  }
+)
 
 t.test('only keys that verify signatures are taken, and of a private key the public half alone', async (t) => {
   const good = { kid: 'buona' }
   const refused: unknown[] = [
-    null, 7, 'chiave', [], {}, { kid: 'x' }, { kty: 'RSA', kid: 'x' }, { kty: 'RSA', kid: 'x', n: 5, e: {} }, { kty: 'EC', crv: 'P-256', kid: 'x' },
+    null,
+    7,
+    'chiave',
+    [],
+    {},
+    { kid: 'x' },
+    { kty: 'RSA', kid: 'x' },
+    { kty: 'RSA', kid: 'x', n: 5, e: {} },
+    { kty: 'EC', crv: 'P-256', kid: 'x' },
     { kty: 'oct', kid: 'x', k: 'c2VncmV0bw' },
     jwk(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey, { kid: 'x' }),
     jwk(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, { kid: 'x' }),
     jwk(generateKeyPairSync('ed25519').publicKey, { kid: 'x' }),
-    jwk(ec.publicKey, { kid: 'x', use: 'enc' }), jwk(ec.publicKey, { kid: 'x', use: null }), jwk(ec.publicKey, { kid: 'x', alg: 'RS256' }),
-    jwk(rsa.publicKey, { kid: 'x', alg: 'ES256' }), jwk(rsa.publicKey, { kid: 'x', alg: 'HS256' }), jwk(rsa.publicKey, { kid: 'x', alg: 'PS256' }), jwk(rsa.publicKey, { kid: 'x', alg: 'none' }),
+    jwk(ec.publicKey, { kid: 'x', use: 'enc' }),
+    jwk(ec.publicKey, { kid: 'x', use: null }),
+    jwk(ec.publicKey, { kid: 'x', alg: 'RS256' }),
+    jwk(rsa.publicKey, { kid: 'x', alg: 'ES256' }),
+    jwk(rsa.publicKey, { kid: 'x', alg: 'HS256' }),
+    jwk(rsa.publicKey, { kid: 'x', alg: 'PS256' }),
+    jwk(rsa.publicKey, { kid: 'x', alg: 'none' }),
     jwk(ec.publicKey, { kid: 'x', y: jwk(otherEc.publicKey).y }),
-    jwk(ec.publicKey), jwk(ec.publicKey, { kid: 7 }), jwk(ec.publicKey, { kid: '' })
+    jwk(ec.publicKey),
+    jwk(ec.publicKey, { kid: 7 }),
+    jwk(ec.publicKey, { kid: '' })
   ]
   const { key, seen, clock } = await provider(t, { keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })] })
   t.equal(createPublicKey((await key('buona'))!.pem).type, 'public')
@@ -43,22 +85,27 @@ t.test('only keys that verify signatures are taken, and of a private key the pub
 
 t.test('of two keys under one id the first counts, and of a set the first fifty', async (t) => {
   const many = set(...Array.from({ length: 51 }, (_, n) => `k${n}`)).keys
-  const { pem: pemOf, seen } = await provider(t, { keys: [...many.slice(0, 49), jwk(otherEc.publicKey, { kid: 'k0' }), ...many.slice(49)] })
+  const { pem: pemOf, seen } = await provider(t, {
+    keys: [...many.slice(0, 49), jwk(otherEc.publicKey, { kid: 'k0' }), ...many.slice(49)]
+  })
   t.equal(await pemOf('k0'), pem(ec.publicKey))
   t.equal(await pemOf('k48'), pem(ec.publicKey))
   t.equal(await pemOf('k49'), undefined)
   t.equal(seen.fetches, 1)
 })
 
-t.test('fifty unknown ids cost one fetch, together or one after the other, and the known key stays accepted', async (t) => {
-  const { key, pem: pemOf, seen } = await provider(t, set('a'))
-  t.same(await Promise.all(Array.from({ length: 50 }, (_, n) => key(`inventato ${n}`))), Array(50).fill(undefined))
-  t.equal(seen.fetches, 1)
-  for (let n = 50; n < 100; n++) t.equal(await key(`inventato ${n}`), undefined)
-  t.equal(seen.fetches, 1)
-  t.equal(await pemOf('a'), pem(ec.publicKey))
-  t.equal(seen.fetches, 1)
-})
+t.test(
+  'fifty unknown ids cost one fetch, together or one after the other, and the known key stays accepted',
+  async (t) => {
+    const { key, pem: pemOf, seen } = await provider(t, set('a'))
+    t.same(await Promise.all(Array.from({ length: 50 }, (_, n) => key(`inventato ${n}`))), Array(50).fill(undefined))
+    t.equal(seen.fetches, 1)
+    for (let n = 50; n < 100; n++) t.equal(await key(`inventato ${n}`), undefined)
+    t.equal(seen.fetches, 1)
+    t.equal(await pemOf('a'), pem(ec.publicKey))
+    t.equal(seen.fetches, 1)
+  }
+)
 
 t.test('fifty ids cost one fetch of a provider that fails, too: all are told that it cannot be reached', async (t) => {
   const { key, seen, clock, warnings, answer } = await provider(t, failing)
@@ -136,25 +183,30 @@ t.test('an id that was unknown is accepted as soon as a set has it', async (t) =
   t.equal(seen.fetches, 2)
 })
 
-t.test('after ten minutes the set is fetched in the background: nobody waits, and what was removed or replaced is so from then on', async (t) => {
-  const { pem: pemOf, key, seen, clock, settled, answer } = await provider(t, set('resta', 'cambia', 'via'))
-  await key('resta')
-  clock.ms += 10 * MINUTE - 1
-  t.equal(await pemOf('via'), pem(ec.publicKey))
-  t.equal(seen.fetches, 1)
+t.test(
+  'after ten minutes the set is fetched in the background: nobody waits, and what was removed or replaced is so from then on',
+  async (t) => {
+    const { pem: pemOf, key, seen, clock, settled, answer } = await provider(t, set('resta', 'cambia', 'via'))
+    await key('resta')
+    clock.ms += 10 * MINUTE - 1
+    t.equal(await pemOf('via'), pem(ec.publicKey))
+    t.equal(seen.fetches, 1)
 
-  const asked = Promise.withResolvers<ServerResponse>()
-  answer(asked.resolve)
-  clock.ms++
-  for (const kid of ['via', 'cambia', 'resta']) t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider has answered')
-  json({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
-  await settled()
-  t.equal(seen.fetches, 2)
-  t.equal(await pemOf('via'), undefined)
-  t.equal(await pemOf('cambia'), pem(otherEc.publicKey))
-  t.equal(await pemOf('resta'), pem(ec.publicKey))
-  t.equal(seen.fetches, 2)
-})
+    const asked = Promise.withResolvers<ServerResponse>()
+    answer(asked.resolve)
+    clock.ms++
+    for (const kid of ['via', 'cambia', 'resta']) {
+      t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider has answered')
+    }
+    json({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
+    await settled()
+    t.equal(seen.fetches, 2)
+    t.equal(await pemOf('via'), undefined)
+    t.equal(await pemOf('cambia'), pem(otherEc.publicKey))
+    t.equal(await pemOf('resta'), pem(ec.publicKey))
+    t.equal(seen.fetches, 2)
+  }
+)
 
 t.test('a set without keys takes all of them back', async (t) => {
   const { key, clock, settled, answer } = await provider(t, set('a'))
@@ -166,33 +218,36 @@ t.test('a set without keys takes all of them back', async (t) => {
   t.equal(await key('a'), undefined)
 })
 
-t.test('known keys outlast a provider that fails by a day, at one fetch in thirty seconds; then nothing is known', async (t) => {
-  const { key, pem: pemOf, seen, clock, settled, answer } = await provider(t, set('a'))
-  await key('a')
-  answer(failing)
-  clock.ms += 10 * MINUTE
-  for (let n = 0; n < 5; n++) t.equal(await pemOf('a'), pem(ec.publicKey))
-  await settled()
-  t.equal(seen.fetches, 2)
-  clock.ms += 30 * SECOND
-  t.equal(await pemOf('a'), pem(ec.publicKey))
-  t.equal(await key('ignota'), undefined, 'what is not known is refused, not an outage')
-  t.equal(seen.fetches, 3)
+t.test(
+  'known keys outlast a provider that fails by a day, at one fetch in thirty seconds; then nothing is known',
+  async (t) => {
+    const { key, pem: pemOf, seen, clock, settled, answer } = await provider(t, set('a'))
+    await key('a')
+    answer(failing)
+    clock.ms += 10 * MINUTE
+    for (let n = 0; n < 5; n++) t.equal(await pemOf('a'), pem(ec.publicKey))
+    await settled()
+    t.equal(seen.fetches, 2)
+    clock.ms += 30 * SECOND
+    t.equal(await pemOf('a'), pem(ec.publicKey))
+    t.equal(await key('ignota'), undefined, 'what is not known is refused, not an outage')
+    t.equal(seen.fetches, 3)
 
-  clock.ms = 1 + 24 * HOUR - 1
-  t.equal(await pemOf('a'), pem(ec.publicKey))
-  await settled()
-  t.equal(seen.fetches, 4)
-  clock.ms = 1 + 24 * HOUR
-  await t.rejects(key('a'), UNREACHABLE)
-  await t.rejects(key('ignota'), UNREACHABLE)
-  t.equal(seen.fetches, 4)
+    clock.ms = 1 + 24 * HOUR - 1
+    t.equal(await pemOf('a'), pem(ec.publicKey))
+    await settled()
+    t.equal(seen.fetches, 4)
+    clock.ms = 1 + 24 * HOUR
+    await t.rejects(key('a'), UNREACHABLE)
+    await t.rejects(key('ignota'), UNREACHABLE)
+    t.equal(seen.fetches, 4)
 
-  answer(set('a'))
-  clock.ms += 30 * SECOND
-  t.equal(await pemOf('a'), pem(ec.publicKey))
-  t.equal(seen.fetches, 5)
-})
+    answer(set('a'))
+    clock.ms += 30 * SECOND
+    t.equal(await pemOf('a'), pem(ec.publicKey))
+    t.equal(seen.fetches, 5)
+  }
+)
 
 t.test('after a day without callers the set is fetched before anything is accepted', async (t) => {
   const { key, seen, clock, answer } = await provider(t, set('a'))
@@ -229,23 +284,32 @@ t.test('the largest answer that is read is of 64 KiB', async (t) => {
   t.equal((await key('a'))?.kid, 'a')
 })
 
-t.test('a provider that hangs, before its answer or in the middle of it, is left, and its connection dropped', async (t) => {
-  const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
-  for (const hang of hanging) {
-    const dropped = Promise.withResolvers<void>()
-    const { key, warnings } = await provider(t, (response) => {
-      response.on('close', dropped.resolve)
-      hang(response)
-    }, { timeoutMs: 50 })
-    await t.rejects(key('a'), UNREACHABLE)
-    await dropped.promise
-    t.same(warnings, [{ motivo: 'TimeoutError' }])
+t.test(
+  'a provider that hangs, before its answer or in the middle of it, is left, and its connection dropped',
+  async (t) => {
+    const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
+    for (const hang of hanging) {
+      const dropped = Promise.withResolvers<void>()
+      const { key, warnings } = await provider(
+        t,
+        (response) => {
+          response.on('close', dropped.resolve)
+          hang(response)
+        },
+        { timeoutMs: 50 }
+      )
+      await t.rejects(key('a'), UNREACHABLE)
+      await dropped.promise
+      t.same(warnings, [{ motivo: 'TimeoutError' }])
+    }
   }
-})
+)
 
 t.test('the rest of an error is not waited for', async (t) => {
   const dropped = Promise.withResolvers<void>()
-  const { key } = await provider(t, (response) => response.on('close', dropped.resolve).writeHead(500).write('{'), { timeoutMs: HOUR })
+  const { key } = await provider(t, (response) => response.on('close', dropped.resolve).writeHead(500).write('{'), {
+    timeoutMs: HOUR
+  })
   await t.rejects(key('a'), UNREACHABLE)
   await dropped.promise
 })
@@ -266,7 +330,12 @@ t.test('an answer has five seconds, and a redirect is never followed', async (t)
     return Response.json(set('a'))
   }
   const timeouts: number[] = []
-  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { timeouts.push(ms); return new AbortController().signal } })
+  t.intercept(AbortSignal, 'timeout', {
+    value: (ms: number) => {
+      timeouts.push(ms)
+      return new AbortController().signal
+    }
+  })
   await createJwks({ url: 'https://identita.esempio.it/jwks', fetch: spying, log: { warn () {} } }).key('a')
   t.same(timeouts, [5000])
   t.match(calls, [{ redirect: 'error', signal: AbortSignal }])
@@ -274,12 +343,30 @@ t.test('an answer has five seconds, and a redirect is never followed', async (t)
 
 t.test('keys come over https, or from this machine', async (t) => {
   const options = { log: { warn () {} }, fetch: () => Promise.reject(new Error('not asked')) }
-  for (const url of ['https://identita.esempio.it/auth/v1/.well-known/jwks.json', 'http://localhost:54321/jwks', 'http://127.0.0.1/jwks', 'http://127.1/jwks', 'http://[::1]:9999/jwks']) {
+  for (const url of [
+    'https://identita.esempio.it/auth/v1/.well-known/jwks.json',
+    'http://localhost:54321/jwks',
+    'http://127.0.0.1/jwks',
+    'http://127.1/jwks',
+    'http://[::1]:9999/jwks'
+  ]) {
     t.doesNotThrow(() => createJwks({ url, ...options }), url)
   }
   for (const url of [
-    '', 'jwks', '/jwks', 'http://identita.esempio.it/jwks', 'http://localhost.esempio.it/jwks', 'http://127.0.0.1.esempio.it/jwks', 'http://0.0.0.0/jwks', 'http://10.0.0.1/jwks',
-    'http://[::ffff:7f00:1]/jwks', 'ftp://127.0.0.1/jwks', 'file:///etc/passwd', 'data:application/json,{"keys":[]}', 'about:blank', 'https://utente:segreto@identita.esempio.it/jwks'
+    '',
+    'jwks',
+    '/jwks',
+    'http://identita.esempio.it/jwks',
+    'http://localhost.esempio.it/jwks',
+    'http://127.0.0.1.esempio.it/jwks',
+    'http://0.0.0.0/jwks',
+    'http://10.0.0.1/jwks',
+    'http://[::ffff:7f00:1]/jwks',
+    'ftp://127.0.0.1/jwks',
+    'file:///etc/passwd',
+    'data:application/json,{"keys":[]}',
+    'about:blank',
+    'https://utente:segreto@identita.esempio.it/jwks'
   ]) {
     t.throws(() => createJwks({ url, ...options }), /^L'indirizzo del servizio(?!.*segreto)/, url)
   }

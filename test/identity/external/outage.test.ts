@@ -11,15 +11,27 @@ const UNREACHABLE = { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
 
 t.test('an external provider that goes away and comes back', async (t) => {
   const idp = await provider(t)
-  const environ = { ...idp.environ, IDP_JWT_SECRET: SECRET, MASTER_KEY: randomBytes(32).toString('base64'), LOG_LEVEL: 'trace' }
+  const environ = {
+    ...idp.environ,
+    IDP_JWT_SECRET: SECRET,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    LOG_LEVEL: 'trace'
+  }
   const first = await build(t, environ)
-  const call = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'DELETE' = 'GET', url = SOMEWHERE, payload?: object, { app }: TestApp = first) => {
+  const call = async (
+    headers: Record<string, string>,
+    method: 'GET' | 'POST' | 'DELETE' = 'GET',
+    url = SOMEWHERE,
+    payload?: object,
+    { app }: TestApp = first
+  ) => {
     const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
     t.not(answer.statusCode, 500, `${method} ${url}`)
     t.notMatch(answer.body, /CANARY|apikey|Bearer/)
     return answer
   }
-  const status = async (token: string, at = first) => (await call(bearer(token), 'GET', SOMEWHERE, undefined, at)).statusCode
+  const status = async (token: string, at = first) =>
+    (await call(bearer(token), 'GET', SOMEWHERE, undefined, at)).statusCode
   const operator = { email: 'CANARY@example.org', password: PASSWORD, name: 'Piero', surname: 'Neri' }
 
   const anna = await idp.twin.token({ name: 'anna', role: 'admin' })
@@ -46,7 +58,11 @@ t.test('an external provider that goes away and comes back', async (t) => {
   t.test('a key that is not known verifies nothing', async (t) => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    const signed = compactText(JSON.stringify({ alg: 'ES256', kid: randomUUID() }), JSON.stringify(claimsOf(anna)), ecdsa(pem))
+    const signed = compactText(
+      JSON.stringify({ alg: 'ES256', kid: randomUUID() }),
+      JSON.stringify(claimsOf(anna)),
+      ecdsa(pem)
+    )
     t.same([await status(signed), await status(anna)], [401, 200])
   })
 
@@ -67,7 +83,9 @@ t.test('an external provider that goes away and comes back', async (t) => {
 
   t.test('nobody is an administrator unasked, but the service key', async (t) => {
     for (const headers of [bearer(anna), key]) {
-      for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
+      for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) {
+        t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
+      }
       t.match((await call(headers, 'DELETE', '/api/v1/keys/0123456789abcdef')).json(), UNREACHABLE)
     }
     t.equal((await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit')).statusCode, 200)
@@ -81,7 +99,11 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal(await status(anna), 200, 'signed in as before')
     const { data } = (await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit?limit=4')).json()
     t.match(data, [
-      { action: 'sessioni_revocate', object: `user:${claimsOf(anna).sub}`, details: { phase: 'failed', codice: 'PROVIDER_NON_RAGGIUNGIBILE' } },
+      {
+        action: 'sessioni_revocate',
+        object: `user:${claimsOf(anna).sub}`,
+        details: { phase: 'failed', codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
+      },
       { action: 'sessioni_revocate', details: { phase: 'asked' } },
       { action: 'utente_creato', details: { phase: 'failed', codice: 'PROVIDER_NON_RAGGIUNGIBILE' } },
       { action: 'utente_creato', details: { phase: 'asked' } }
@@ -99,10 +121,19 @@ t.test('an external provider that goes away and comes back', async (t) => {
   })
 
   t.test('no secret, token, key, address or name got into a log or a table', async (t) => {
-    const tables = await Promise.all(['audit_log', 'seen_sessions', 'api_keys'].map((table) => first.app.sql.unsafe(`select * from ${table}`)))
+    const tables = await Promise.all(
+      ['audit_log', 'seen_sessions', 'api_keys'].map((table) => first.app.sql.unsafe(`select * from ${table}`))
+    )
     t.ok(tables.every((rows) => rows.length > 0))
     const written = JSON.stringify([first.logs, second.logs, tables])
-    for (const [name, secret] of Object.entries({ apiKey: apiKey as string, anna, gone, unseen, service: idp.serviceKey, anon: idp.anonKey })) {
+    for (const [name, secret] of Object.entries({
+      apiKey: apiKey as string,
+      anna,
+      gone,
+      unseen,
+      service: idp.serviceKey,
+      anon: idp.anonKey
+    })) {
       t.notOk(written.includes(secret), name)
       t.notOk(written.includes(secret.slice(-30)), `the end of ${name}`)
     }

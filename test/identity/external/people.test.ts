@@ -33,7 +33,11 @@ t.test('people of an external provider', async (t) => {
 
   t.test('who is unknown, banned or deleted is nobody; a ban is over when it is over', async (t) => {
     const people = create()
-    for (const behaviour of [json(404, { error_code: 'user_not_found' }), user({ banned_until: '2999-01-01T00:00:00Z' }), user({ deleted_at: '2026-11-21T09:30:00Z' })]) {
+    for (const behaviour of [
+      json(404, { error_code: 'user_not_found' }),
+      user({ banned_until: '2999-01-01T00:00:00Z' }),
+      user({ deleted_at: '2026-11-21T09:30:00Z' })
+    ]) {
       fake.answer(behaviour)
       t.equal(await people.now(ID), undefined)
       t.equal(await people.recent(ID), undefined)

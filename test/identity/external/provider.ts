@@ -29,7 +29,13 @@ export async function provider (t: Test): Promise<Provider> {
   const master = randomBytes(32)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const environ = { DATABASE_URL, MASTER_KEY: master.toString('base64'), PUBLIC_URL: url, RATE_LIMIT_MAX: '100000', RATE_LIMIT_LOGIN_MAX: '1000' }
+  const environ = {
+    DATABASE_URL,
+    MASTER_KEY: master.toString('base64'),
+    PUBLIC_URL: url,
+    RATE_LIMIT_MAX: '100000',
+    RATE_LIMIT_LOGIN_MAX: '1000'
+  }
   let server: ServerProcess | undefined
   const start = async () => {
     server = serverProcess(t, { ...environ, PORT: String(port) })
@@ -41,7 +47,11 @@ export async function provider (t: Test): Promise<Provider> {
 
   const post = async (method: string, path: string, key: string, body?: object) => {
     const headers = { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${url}/auth/v1${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${url}/auth/v1${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
     return await answer.json() as unknown
   }
@@ -54,7 +64,8 @@ export async function provider (t: Test): Promise<Provider> {
     twin,
     environ: { IDP_URL: url, IDP_ANON_KEY: anonKey, IDP_SERVICE_KEY: serviceKey },
     admin: (method, path, body) => post(method, path, serviceKey, body),
-    signIn: async (email, password) => await post('POST', '/token?grant_type=password', anonKey, { email, password }) as { access_token: string },
+    signIn: async (email, password) =>
+      (await post('POST', '/token?grant_type=password', anonKey, { email, password })) as { access_token: string },
     async stop () {
       server!.signal('SIGKILL')
       await server!.exit

@@ -36,31 +36,37 @@ t.test('the record of sessions that were seen', async (t) => {
     return false
   }
 
-  t.test('a session that is let in while all of its person are being revoked is asked about, and not remembered anywhere', async (t) => {
-    const [late, other] = [session(), session()]
-    other.userId = late.userId
-    const told = [here, elsewhere].map(({ hears }) => hears(late.userId))
-    await db.transaction(async (tx) => {
-      // Whoever revokes is first in the queue; the session is looked up before the end, and would be noted after it.
-      await tx.execute(sql`select pg_advisory_xact_lock(168179, hashtext(${late.userId}))`)
+  t.test(
+    'a session that is let in while all of its person are being revoked is asked about, and not remembered anywhere',
+    async (t) => {
+      const [late, other] = [session(), session()]
+      other.userId = late.userId
+      const told = [here, elsewhere].map(({ hears }) => hears(late.userId))
+      await db.transaction(async (tx) => {
+        // Whoever revokes is first in the queue; the session is looked up before the end, and would be noted after it.
+        await tx.execute(sql`select pg_advisory_xact_lock(168179, hashtext(${late.userId}))`)
+        for (const { seen } of [here, elsewhere]) {
+          t.same(await seen.look(late, CLIENT, async () => true), { userId: late.userId, isRevoked: false })
+          t.ok(seen.remembered(late.sessionId))
+        }
+        t.equal(await here.seen.endAll(tx, other, CLIENT), 1)
+      })
+      await Promise.all(told)
       for (const { seen } of [here, elsewhere]) {
-        t.same(await seen.look(late, CLIENT, async () => true), { userId: late.userId, isRevoked: false })
-        t.ok(seen.remembered(late.sessionId))
+        await seen.written()
+        t.equal(seen.remembered(late.sessionId), undefined)
+        t.same(await rows(late.sessionId), [])
+        let asked = 0
+        const isOver = async () => {
+          asked++
+          return false
+        }
+        t.same(await seen.look(late, CLIENT, isOver), { userId: late.userId, isRevoked: true })
+        t.equal(asked, 1)
+        t.same(await rows(late.sessionId), [])
       }
-      t.equal(await here.seen.endAll(tx, other, CLIENT), 1)
-    })
-    await Promise.all(told)
-    for (const { seen } of [here, elsewhere]) {
-      await seen.written()
-      t.equal(seen.remembered(late.sessionId), undefined)
-      t.same(await rows(late.sessionId), [])
-      let asked = 0
-      const isOver = async () => { asked++; return false }
-      t.same(await seen.look(late, CLIENT, isOver), { userId: late.userId, isRevoked: true })
-      t.equal(asked, 1)
-      t.same(await rows(late.sessionId), [])
     }
-  })
+  )
 
   t.test('a session that is noted while all of its person are being revoked is revoked with them', async (t) => {
     const [early, other] = [session(), session()]
@@ -73,23 +79,32 @@ t.test('the record of sessions that were seen', async (t) => {
     t.equal(await here.seen.isRevoked(randomUUID()), false)
   })
 
-  t.test('the provider is asked once about a session after a revocation, and never before one, nor when that is older than any token', async (t) => {
-    const first = session()
-    await here.seen.look(first, CLIENT, never)
-    await here.seen.written()
-    await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT))
-    const next = session(first.userId)
-    let asked = 0
-    const isAlive = async () => { asked++; return true }
-    t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
-    await here.seen.written()
-    t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
-    t.equal(asked, 1)
-    t.match(await here.seen.list(first.userId), [{ id: next.sessionId, user_agent: 'prova', ip: '192.0.2.7' }])
-    await db.update(seen_sessions).set({ revoked_at: sql`now() - interval '26 hours'` }).where(eq(seen_sessions.id, first.userId))
-    t.match(await here.seen.look(session(first.userId), CLIENT, isAlive), { isRevoked: false })
-    t.equal(asked, 1)
-  })
+  t.test(
+    'the provider is asked once about a session after a revocation, and never before one, nor when that is older than any token',
+    async (t) => {
+      const first = session()
+      await here.seen.look(first, CLIENT, never)
+      await here.seen.written()
+      await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT))
+      const next = session(first.userId)
+      let asked = 0
+      const isAlive = async () => {
+        asked++
+        return true
+      }
+      t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
+      await here.seen.written()
+      t.match(await here.seen.look(next, CLIENT, isAlive), { isRevoked: false })
+      t.equal(asked, 1)
+      t.match(await here.seen.list(first.userId), [{ id: next.sessionId, user_agent: 'prova', ip: '192.0.2.7' }])
+      await db
+        .update(seen_sessions)
+        .set({ revoked_at: sql`now() - interval '26 hours'` })
+        .where(eq(seen_sessions.id, first.userId))
+      t.match(await here.seen.look(session(first.userId), CLIENT, isAlive), { isRevoked: false })
+      t.equal(asked, 1)
+    }
+  )
 
   t.test('no answer is no permission', async (t) => {
     const first = session()

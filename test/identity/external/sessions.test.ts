@@ -9,7 +9,14 @@ import { bearer, claimsOf, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 
-interface Listed { id: string, created_at: string, updated_at: string, user_agent: string, ip: string, current: boolean }
+interface Listed {
+  id: string
+  created_at: string
+  updated_at: string
+  user_agent: string
+  ip: string
+  current: boolean
+}
 
 t.test('sessions of an external provider', async (t) => {
   const idp = await provider(t)
@@ -25,10 +32,19 @@ t.test('sessions of an external provider', async (t) => {
     for (let asked = 0; asked < 200; asked++) if (await status(token, at) === 401) return true
     return false
   }
-  const listed = async (token: string, { app } = first) => (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
-  const revokeAll = async (token: string, { app } = first) => await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers: bearer(token) })
-  const isOver = async (token: string) => (await fetch(`${idp.url}/auth/v1/user`, { headers: bearer(token) })).status === 403
-  const row = async (token: string) => (await first.app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(token).session_id)))[0]!
+  const listed = async (token: string, { app } = first) =>
+    (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
+  const revokeAll = async (token: string, { app } = first) =>
+    await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers: bearer(token) })
+  const isOver = async (token: string) =>
+    (await fetch(`${idp.url}/auth/v1/user`, { headers: bearer(token) })).status === 403
+  const row = async (token: string) =>
+    (
+      await first.app.db
+        .select()
+        .from(seen_sessions)
+        .where(eq(seen_sessions.id, claimsOf(token).session_id))
+    )[0]!
 
   t.test('each session that is seen is listed to its person, with where it was last seen', async (t) => {
     const [one, other, stranger] = [await token('anna'), await token('anna'), await token('bruno')]
@@ -70,24 +86,34 @@ t.test('sessions of an external provider', async (t) => {
     t.same((await listed(one)).map(({ id }) => id), [claimsOf(one).session_id])
   })
 
-  t.test('revoke-all refuses every token of that person at once, here and in a second process, and ends their sessions there', async (t) => {
-    const [one, other, unseen, stranger] = [await token('elena'), await token('elena'), await token('elena'), await token('fabio')]
-    for (const app of [first, second]) for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
-    const answer = await revokeAll(one)
-    t.equal(await status(one), 401, 'before anything is answered')
-    t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
-    for (const app of [first, second]) {
-      for (const [name, each] of Object.entries({ one, other, unseen })) t.ok(await isRefused(each, app), name)
-      t.equal(await status(stranger, app), 200)
+  t.test(
+    'revoke-all refuses every token of that person at once, here and in a second process, and ends their sessions there',
+    async (t) => {
+      const [one, other, unseen, stranger] = [
+        await token('elena'),
+        await token('elena'),
+        await token('elena'),
+        await token('fabio')
+      ]
+      for (const app of [first, second]) {
+        for (const each of [one, other, stranger]) t.equal(await status(each, app), 200)
+      }
+      const answer = await revokeAll(one)
+      t.equal(await status(one), 401, 'before anything is answered')
+      t.same(answer.json(), { success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 })
+      for (const app of [first, second]) {
+        for (const [name, each] of Object.entries({ one, other, unseen })) t.ok(await isRefused(each, app), name)
+        t.equal(await status(stranger, app), 200)
+      }
+      for (const each of [one, other, unseen]) t.ok(await isOver(each))
+      const again = await token('elena')
+      t.equal(await status(again), 200, 'a new sign-in')
+      t.equal((await listed(again, second)).length, 1)
+      t.equal(await status(one), 401)
+      t.match((await revokeAll(again)).json(), { revoked: 1 })
+      t.ok(await isRefused(again, second))
     }
-    for (const each of [one, other, unseen]) t.ok(await isOver(each))
-    const again = await token('elena')
-    t.equal(await status(again), 200, 'a new sign-in')
-    t.equal((await listed(again, second)).length, 1)
-    t.equal(await status(one), 401)
-    t.match((await revokeAll(again)).json(), { revoked: 1 })
-    t.ok(await isRefused(again, second))
-  })
+  )
 
   t.test('revoke-all as the very first thing that is seen of a person', async (t) => {
     const [one, unseen] = [await token('gina'), await token('gina')]
@@ -98,7 +124,10 @@ t.test('sessions of an external provider', async (t) => {
   t.test('a session that is first seen in the moment of a revocation does not slip through', async (t) => {
     const [one, other] = [await token('ivo'), await token('ivo')]
     t.equal(await status(one), 200)
-    await Promise.all([revokeAll(one), ...Array.from({ length: 10 }, (_, n) => status(other, n % 2 === 0 ? first : second))])
+    await Promise.all([
+      revokeAll(one),
+      ...Array.from({ length: 10 }, (_, n) => status(other, n % 2 === 0 ? first : second))
+    ])
     for (const app of [first, second]) t.ok(await isRefused(other, app))
   })
 
@@ -137,7 +166,12 @@ t.test('sessions of an external provider', async (t) => {
     const one = await token('olga')
     const { apiKey } = (await first.app.inject({ url: '/api/cli/auth/key', headers: bearer(one) })).json()
     for (const url of ['/api/sessions/revoke-all', '/api/auth/unlink']) {
-      const answer = await first.app.inject({ method: 'POST', url, headers: { 'x-api-key': apiKey }, payload: url.endsWith('unlink') ? { provider: 'google' } : {} })
+      const answer = await first.app.inject({
+        method: 'POST',
+        url,
+        headers: { 'x-api-key': apiKey },
+        payload: url.endsWith('unlink') ? { provider: 'google' } : {}
+      })
       t.match(answer.json(), { status: 403, codice: 'SERVE_UNA_PERSONA' })
     }
     t.equal(await status(one), 200)
@@ -146,7 +180,10 @@ t.test('sessions of an external provider', async (t) => {
   t.test('what has been over for a month is deleted', async (t) => {
     const user = randomUUID()
     await sql`insert into seen_sessions (id, user_id, expires_at) values (${randomUUID()}, ${user}, now() - interval '31 days'), (${randomUUID()}, ${user}, now() - interval '29 days')`
-    const { clear } = seenSessions(first.app.db, first.app.log, () => ({ ready: async () => false, settled: async () => {} }))
+    const { clear } = seenSessions(first.app.db, first.app.log, () => ({
+      ready: async () => false,
+      settled: async () => {}
+    }))
     await clear()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)
   })

@@ -22,7 +22,8 @@ t.test('tokens of an external provider', async (t) => {
     const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
       app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
     }))
-    const status = async (token: string, url = SOMEWHERE, more = {}) => (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
+    const status = async (token: string, url = SOMEWHERE, more = {}) =>
+      (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
     return { app, status }
   }
   const bare = await started()
@@ -30,20 +31,31 @@ t.test('tokens of an external provider', async (t) => {
   const withSecret = await started({ IDP_JWT_SECRET: SECRET })
 
   t.test('who signs in there is let in here, in the name of the same person', async (t) => {
-    const { id } = await idp.admin('POST', '/admin/users', {
-      email: 'anna@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true, app_metadata: { role: 'operator' }
-    }) as { id: string }
+    const { id } = (await idp.admin('POST', '/admin/users', {
+      email: 'anna@example.org',
+      password: 'una-frase-lunga-e-mia',
+      email_confirm: true,
+      app_metadata: { role: 'operator' }
+    })) as { id: string }
     const { access_token: token } = await idp.signIn('anna@example.org', 'una-frase-lunga-e-mia')
     t.equal(await status(token), 200)
     t.equal(await status(token), 200, 'remembered')
     const { apiKey } = (await app.inject({ url: '/api/cli/auth/key', headers: bearer(token) })).json()
     t.match((await app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json(), { data: [{ user_id: id }] })
-    t.equal((await app.inject({ url: '/api/v1/keys', headers: { ...bearer(token), 'x-api-key': apiKey } })).statusCode, 200, 'with a key of the same person')
+    t.equal(
+      (await app.inject({ url: '/api/v1/keys', headers: { ...bearer(token), 'x-api-key': apiKey } })).statusCode,
+      200,
+      'with a key of the same person'
+    )
     t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, 'and one of somebody else')
   })
 
   t.test('there is no provider here then', async (t) => {
-    for (const [method, url] of [['GET', '/auth/v1/.well-known/jwks.json'], ['GET', '/auth/v1/user'], ['POST', '/auth/v1/token?grant_type=password']] as const) {
+    for (const [method, url] of [
+      ['GET', '/auth/v1/.well-known/jwks.json'],
+      ['GET', '/auth/v1/user'],
+      ['POST', '/auth/v1/token?grant_type=password']
+    ] as const) {
       t.equal((await app.inject({ method, url, headers: bearer(idp.serviceKey) })).statusCode, 404, url)
     }
     t.throws(() => app.identity.signer)
@@ -51,12 +63,23 @@ t.test('tokens of an external provider', async (t) => {
 
   t.test('forged tokens are refused, with the public keys alone and with a shared secret', async (t) => {
     // Which sessions there are, only the provider knows.
-    const forged = (from: Workshop) => Object.entries(forgedTokens(from, idp.master)).filter(([name]) => name !== 'a session that never was')
+    const forged = (from: Workshop) =>
+      Object.entries(forgedTokens(from, idp.master)).filter(([name]) => name !== 'a session that never was')
     const secret = Buffer.from(SECRET)
-    const withOurs: Workshop = { ...shop, secret, machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer) }
-    for (const [server, tokens] of [[bare, forged(shop)], [withSecret, forged(shop)], [withSecret, forged(withOurs)]] as const) {
+    const withOurs: Workshop = {
+      ...shop,
+      secret,
+      machine: (parts, signer = hmac(secret)) => shop.machine(parts, signer)
+    }
+    for (const [server, tokens] of [
+      [bare, forged(shop)],
+      [withSecret, forged(shop)],
+      [withSecret, forged(withOurs)]
+    ] as const) {
       t.ok(tokens.length > 80)
-      for (const token of [shop.victim.access_token, shop.other.access_token, shop.person()]) t.equal(await server.status(token), 200)
+      for (const token of [shop.victim.access_token, shop.other.access_token, shop.person()]) {
+        t.equal(await server.status(token), 200)
+      }
       for (const [name, token] of tokens) {
         t.equal(await server.status(token), 401, name)
         t.equal(await server.status(token, ADMINS), 401, `${name}, to an administrator's route`)
@@ -68,17 +91,28 @@ t.test('tokens of an external provider', async (t) => {
   t.test('no public key, however it is written, is a secret', async (t) => {
     const jwk = createPublicKey(shop.publicPem).export({ format: 'jwk' })
     const der = createPublicKey(shop.publicPem).export({ type: 'spki', format: 'der' })
-    for (const key of [shop.publicPem, shop.publicPem.trim(), `${shop.publicPem}\n`, JSON.stringify(jwk), der, String(jwk.x), Buffer.from(String(jwk.x), 'base64url')]) {
+    for (const key of [
+      shop.publicPem,
+      shop.publicPem.trim(),
+      `${shop.publicPem}\n`,
+      JSON.stringify(jwk),
+      der,
+      String(jwk.x),
+      Buffer.from(String(jwk.x), 'base64url')
+    ]) {
       for (const kid of [shop.kid, undefined]) {
         const person = shop.person({ header: { alg: 'HS256', kid } }, hmac(key as Buffer))
         const machine = shop.machine({ header: { kid } }, hmac(key as Buffer))
-        for (const token of [person, machine]) for (const each of [status, withSecret.status]) t.equal(await each(token), 401)
+        for (const token of [person, machine]) {
+          for (const each of [status, withSecret.status]) t.equal(await each(token), 401)
+        }
       }
     }
   })
 
   t.test('no token is taken that was issued more than a day ago, or is yet to be', async (t) => {
-    const issued = async (seconds: number) => await status(shop.person({ claims: { iat: now + seconds, exp: now + 7 * 86_400 } }))
+    const issued = async (seconds: number) =>
+      await status(shop.person({ claims: { iat: now + seconds, exp: now + 7 * 86_400 } }))
     t.equal(await issued(-24 * 3600 - 1), 401)
     t.equal(await issued(-24 * 3600 + 60), 200)
     t.equal(await issued(30), 200, 'another clock')
@@ -92,7 +126,11 @@ t.test('tokens of an external provider', async (t) => {
   })
 
   t.test('HS256 is taken with the shared secret only, and only where one is set', async (t) => {
-    const person = (key: string, claims = {}) => shop.person({ header: { alg: 'HS256', kid: undefined }, claims: { session_id: randomUUID(), ...claims } }, hmac(Buffer.from(key)))
+    const person = (key: string, claims = {}) =>
+      shop.person(
+        { header: { alg: 'HS256', kid: undefined }, claims: { session_id: randomUUID(), ...claims } },
+        hmac(Buffer.from(key))
+      )
     t.equal(await withSecret.status(person(SECRET)), 200)
     t.equal(await withSecret.status(person(SECRET, { iss: 'https://altrove.example/auth/v1' })), 401)
     t.equal(await withSecret.status(person(SECRET, { aud: 'anon' })), 401)
@@ -105,27 +143,49 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await withSecret.status(shop.victim.access_token), 200, 'beside ES256')
   })
 
-  t.test('the service key, to the letter or signed with the secret, is an administrator; the anonymous key is nobody', async (t) => {
-    const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
-    t.equal(await status(idp.serviceKey, ADMINS), 200)
-    t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
-    t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
-    t.equal(await status(idp.anonKey), 401)
-    t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
-    for (const role of ['service_role', 'supabase_admin']) t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
-    t.equal(await withSecret.status(signed({ iss: 'supabase', iat: undefined }), ADMINS), 200, 'as Supabase hands them out')
-    for (const claims of [{ role: 'anon' }, { role: 'authenticated' }, { role: ['service_role'] }, { sub: randomUUID() }, { exp: now - 1 }, { exp: undefined }, { iss: 'altrove' }]) {
-      t.equal(await withSecret.status(signed(claims), ADMINS), 401, JSON.stringify(claims))
+  t.test(
+    'the service key, to the letter or signed with the secret, is an administrator; the anonymous key is nobody',
+    async (t) => {
+      const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
+      t.equal(await status(idp.serviceKey, ADMINS), 200)
+      t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
+      t.equal(await status(idp.serviceKey.slice(0, -1), ADMINS), 401)
+      t.equal(await status(idp.anonKey), 401)
+      t.equal(await status(signed({ role: 'service_role' }), ADMINS), 401, 'no secret, no signature')
+      for (const role of ['service_role', 'supabase_admin']) {
+        t.equal(await withSecret.status(signed({ role }), ADMINS), 200, role)
+      }
+      t.equal(
+        await withSecret.status(signed({ iss: 'supabase', iat: undefined }), ADMINS),
+        200,
+        'as Supabase hands them out'
+      )
+      for (const claims of [
+        { role: 'anon' },
+        { role: 'authenticated' },
+        { role: ['service_role'] },
+        { sub: randomUUID() },
+        { exp: now - 1 },
+        { exp: undefined },
+        { iss: 'altrove' }
+      ]) {
+        t.equal(await withSecret.status(signed(claims), ADMINS), 401, JSON.stringify(claims))
+      }
+      const opaque = await started({
+        IDP_SERVICE_KEY: 'sb_secret_0123456789',
+        IDP_ANON_KEY: 'sb_publishable_0123456789'
+      })
+      t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
+      t.equal(await opaque.status('sb_publishable_0123456789'), 401)
+      const without = await started({ IDP_SERVICE_KEY: undefined })
+      t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
     }
-    const opaque = await started({ IDP_SERVICE_KEY: 'sb_secret_0123456789', IDP_ANON_KEY: 'sb_publishable_0123456789' })
-    t.equal(await opaque.status('sb_secret_0123456789', ADMINS), 200)
-    t.equal(await opaque.status('sb_publishable_0123456789'), 401)
-    const without = await started({ IDP_SERVICE_KEY: undefined })
-    t.equal(await without.status(idp.serviceKey), 401, 'a key that this server does not know')
-  })
+  )
 
   t.test('the algorithm belongs to the key', async (t) => {
-    for (const alg of ['RS256', 'ES384', 'PS256', 'EdDSA', 'none', 'es256', '']) t.equal(await status(shop.person({ header: { alg } })), 401, alg)
+    for (const alg of ['RS256', 'ES384', 'PS256', 'EdDSA', 'none', 'es256', '']) {
+      t.equal(await status(shop.person({ header: { alg } })), 401, alg)
+    }
     t.equal(await status(shop.person({}, ecdsa(shop.privatePem))), 200)
   })
 
@@ -144,13 +204,30 @@ t.test('tokens of an external provider', async (t) => {
 })
 
 t.test('tokens of a provider with several keys', async (t) => {
-  const keys = (...kids: string[]) => json(200, { keys: [jwk(rsaPair.publicKey, { kid: 'erre', alg: 'RS256' }), jwk(ec.publicKey, { kid: 'e' })].filter(({ kid }) => kids.includes(String(kid))) })
+  const keys = (...kids: string[]) =>
+    json(200, {
+      keys: [jwk(rsaPair.publicKey, { kid: 'erre', alg: 'RS256' }), jwk(ec.publicKey, { kid: 'e' })].filter(({ kid }) =>
+        kids.includes(String(kid))
+      )
+    })
   const fake = await fakeProvider(t, keys('erre', 'e'))
   const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET })
   const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const token = (alg: string, kid: string, signer: Signer, iat = now) => compactText(JSON.stringify({ alg, kid }), JSON.stringify({
-    iss: `${fake.url}/auth/v1`, aud: 'authenticated', role: 'authenticated', sub: randomUUID(), session_id: randomUUID(), app_metadata: { role: 'operator' }, iat, exp: now + 7200
-  }), signer)
+  const token = (alg: string, kid: string, signer: Signer, iat = now) =>
+    compactText(
+      JSON.stringify({ alg, kid }),
+      JSON.stringify({
+        iss: `${fake.url}/auth/v1`,
+        aud: 'authenticated',
+        role: 'authenticated',
+        sub: randomUUID(),
+        session_id: randomUUID(),
+        app_metadata: { role: 'operator' },
+        iat,
+        exp: now + 7200
+      }),
+      signer
+    )
   const status = async (token: string) => (await app.inject({ url: SOMEWHERE, headers: bearer(token) })).statusCode
 
   t.test('each key is good for its own algorithm', async (t) => {
@@ -158,13 +235,19 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.equal(await status(token('ES256', 'e', ecdsa(pem(ec.privateKey)))), 200)
     t.equal(await status(token('ES256', 'erre', ecdsa(pem(ec.privateKey)))), 401)
     t.equal(await status(token('RS256', 'e', rsa(pem(rsaPair.privateKey)))), 401)
-    t.equal(await status(token('RS256', 'erre', rsa(pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)))), 401)
+    t.equal(
+      await status(token('RS256', 'erre', rsa(pem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)))),
+      401
+    )
     t.equal(await status(token('HS256', 'erre', hmac(rsaPair.publicKey.export({ type: 'spki', format: 'pem' })))), 401)
     t.same(fake.requests.map(({ url }) => url), ['/auth/v1/.well-known/jwks.json'])
   })
 
   t.test('a token is refused soon after its key has been withdrawn, though it was taken before', async (t) => {
-    const [withdrawn, other] = [token('ES256', 'e', ecdsa(pem(ec.privateKey))), token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))]
+    const [withdrawn, other] = [
+      token('ES256', 'e', ecdsa(pem(ec.privateKey))),
+      token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))
+    ]
     const later = (minutes: number) => {
       const [date, clock] = [Date.now(), performance.now()]
       t.intercept(Date, 'now', { value: () => date + minutes * 60_000 })

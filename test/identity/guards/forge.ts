@@ -13,12 +13,20 @@ export interface Parts {
 /** How the first two parts become the third. */
 export type Signer = (signed: string) => string
 
-export const hmac = (key: KeyLike, hash = 'sha256'): Signer => (signed) => createHmac(hash, key as Buffer).update(signed).digest('base64url')
+export const hmac =
+  (key: KeyLike, hash = 'sha256'): Signer =>
+    (signed) =>
+      createHmac(hash, key as Buffer)
+        .update(signed)
+        .digest('base64url')
 export const ecdsa = (pem: string, hash = 'sha256', encoding: 'ieee-p1363' | 'der' = 'ieee-p1363'): Signer =>
   (signed) => sign(hash, Buffer.from(signed), { key: pem, dsaEncoding: encoding }).toString('base64url')
 export const rsa = (pem: string): Signer => (signed) => sign('sha256', Buffer.from(signed), pem).toString('base64url')
 
-/** What a forger would like to have: the real keys, and a real person's session. With them, whatever one likes is signed. */
+/**
+ * What a forger would like to have: the real keys, and a real person's session. With them, whatever one likes is
+ * signed.
+ */
 export async function workshop (app: FastifyInstance, master: Buffer) {
   const { signingKeys, issuer } = app.identity.signer
   const { kid, privatePem } = await signingKeys.current()
@@ -26,7 +34,8 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
   const victim = await signIn(app, 'vittima', 'operator')
   const other = await signIn(app, 'altra', 'admin')
   const secret = machineSecret(createKeys(master))
-  const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+  const claimsOf = (token: string) =>
+    JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
   const own = claimsOf(victim.access_token)
 
   return {
@@ -40,11 +49,16 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
     own,
     othersClaims: claimsOf(other.access_token),
     /** A person's token; without `parts` one that is good. */
-    person: ({ header, claims }: Parts = {}, signer: Signer = ecdsa(privatePem)) => compact({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...own, ...claims }, signer),
+    person: ({ header, claims }: Parts = {}, signer: Signer = ecdsa(privatePem)) =>
+      compact({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...own, ...claims }, signer),
     /** A machine's token; without `parts` the service key, nearly. */
     machine: ({ header, claims }: Parts = {}, signer: Signer = hmac(secret)) => {
       const now = Math.floor(Date.now() / 1000)
-      return compact({ alg: 'HS256', typ: 'JWT', ...header }, { iss: issuer, role: 'service_role', iat: now, exp: now + 3600, ...claims }, signer)
+      return compact(
+        { alg: 'HS256', typ: 'JWT', ...header },
+        { iss: issuer, role: 'service_role', iat: now, exp: now + 3600, ...claims },
+        signer
+      )
     }
   }
 }

@@ -11,22 +11,31 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 t.test('forged tokens', async (t) => {
   let reached = 0
-  const { app } = await build(t, { MASTER_KEY: master.toString('base64'), PUBLIC_URL: 'https://locanda.example' }, extraRoutes((app) => {
-    app.get('/prova/admin', { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => {
-      reached++
-      return {}
+  const { app } = await build(
+    t,
+    { MASTER_KEY: master.toString('base64'), PUBLIC_URL: 'https://locanda.example' },
+    extraRoutes((app) => {
+      app.get('/prova/admin', { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => {
+        reached++
+        return {}
+      })
     })
-  }))
+  )
   const shop = await workshop(app, master)
   const forged = Object.entries(forgedTokens(shop, master))
-  const status = async (token: string, url = SOMEWHERE, extra = {}) => (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
+  const status = async (token: string, url = SOMEWHERE, extra = {}) =>
+    (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
 
   t.test('what they are forged from is good: each is refused for its own fault', async (t) => {
     t.equal(await status(shop.person()), 200)
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
     t.equal(await status(shop.machine({ claims: { role: 'supabase_admin' } }), '/prova/admin'), 200)
-    t.equal(await status(shop.person({ claims: { aud: ['authenticated'] } })), 200, 'a list of audiences with this one in it (RFC 7519, 4.1.3)')
+    t.equal(
+      await status(shop.person({ claims: { aud: ['authenticated'] } })),
+      200,
+      'a list of audiences with this one in it (RFC 7519, 4.1.3)'
+    )
     t.equal(reached, 1)
   })
 
@@ -42,12 +51,19 @@ t.test('forged tokens', async (t) => {
 
   t.test('none of them gets better by being seen before, or beside a good key', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
-    for (const [name, token] of forged.slice(0, 60)) t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
+    for (const [name, token] of forged.slice(0, 60)) {
+      t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
+    }
     t.comment(`${forged.length} forged tokens, 0 let in`)
   })
 
   t.test('what a token says of its bearer\'s rights is not believed', async (t) => {
-    const claims = { app_metadata: { role: 'admin', roles: ['admin'] }, user_metadata: { role: 'admin', is_admin: true }, is_admin: true, scope: 'admin' }
+    const claims = {
+      app_metadata: { role: 'admin', roles: ['admin'] },
+      user_metadata: { role: 'admin', is_admin: true },
+      is_admin: true,
+      scope: 'admin'
+    }
     t.equal(await status(shop.person({ claims })), 200, 'signed, and of a live session')
     t.equal(await status(shop.person({ claims }), '/prova/admin'), 403)
     t.equal(await status(shop.other.access_token, '/prova/admin'), 200, 'who is one is one')
@@ -55,9 +71,15 @@ t.test('forged tokens', async (t) => {
 
   t.test('a refresh token, an API key\'s text and the anonymous key are not access tokens', async (t) => {
     const { backendKey } = (await app.inject('/api/config')).json()
-    const { apiKey } = (await app.inject({ url: '/api/cli/auth/key', headers: bearer(shop.victim.access_token) })).json()
+    const { apiKey } = (
+      await app.inject({ url: '/api/cli/auth/key', headers: bearer(shop.victim.access_token) })
+    ).json()
     for (const token of [shop.victim.refresh_token, apiKey, backendKey, API_KEY]) t.equal(await status(token), 401)
     t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': apiKey } })).statusCode, 200)
-    t.equal((await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': shop.victim.access_token } })).statusCode, 401, 'nor is a token a key')
+    t.equal(
+      (await app.inject({ url: SOMEWHERE, headers: { 'x-api-key': shop.victim.access_token } })).statusCode,
+      401,
+      'nor is a token a key'
+    )
   })
 })

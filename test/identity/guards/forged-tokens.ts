@@ -16,8 +16,10 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
   const { person, machine, kid, publicPem, privatePem, secret, own, othersClaims, victim, other, issuer } = shop
   const [header = '', payload = '', signature = ''] = victim.access_token.split('.')
   const strangersJwk = createPublicKey(stranger.publicKey).export({ format: 'jwk' })
-  const tokenOf = (claims: object, signer = ecdsa(privatePem)) => compactText(JSON.stringify({ alg: 'ES256', typ: 'JWT', kid }), JSON.stringify(claims), signer)
-  const changed = (index: number) => signature.slice(0, index) + (signature[index] === 'A' ? 'B' : 'A') + signature.slice(index + 1)
+  const tokenOf = (claims: object, signer = ecdsa(privatePem)) =>
+    compactText(JSON.stringify({ alg: 'ES256', typ: 'JWT', kid }), JSON.stringify(claims), signer)
+  const changed = (index: number) =>
+    signature.slice(0, index) + (signature[index] === 'A' ? 'B' : 'A') + signature.slice(index + 1)
 
   return {
     // The algorithm.
@@ -35,18 +37,21 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'alg ES384 with this key': person({ header: { alg: 'ES384' } }, ecdsa(privatePem, 'sha384')),
     'alg ES256K': person({ header: { alg: 'ES256K' } }),
     'alg EdDSA': person({ header: { alg: 'EdDSA' } }),
-    'alg HS512 with the machines\' secret': machine({ header: { alg: 'HS512' } }, hmac(secret, 'sha512')),
-    'alg HS384 with the machines\' secret': machine({ header: { alg: 'HS384' } }, hmac(secret, 'sha384')),
+    "alg HS512 with the machines' secret": machine({ header: { alg: 'HS512' } }, hmac(secret, 'sha512')),
+    "alg HS384 with the machines' secret": machine({ header: { alg: 'HS384' } }, hmac(secret, 'sha384')),
     'HS256 with the public key as secret': person({ header: { alg: 'HS256' } }, hmac(publicPem)),
     'HS256 with the public key after a blank': person({ header: { alg: 'HS256' } }, hmac(` ${publicPem}`)),
     'HS256 with the public key, for a machine': machine({}, hmac(publicPem)),
-    'HS256 with the published x': machine({}, hmac(Buffer.from(String(createPublicKey(publicPem).export({ format: 'jwk' }).x), 'base64url'))),
+    'HS256 with the published x': machine(
+      {},
+      hmac(Buffer.from(String(createPublicKey(publicPem).export({ format: 'jwk' }).x), 'base64url'))
+    ),
     'RS256 with a key of its own': person({ header: { alg: 'RS256' } }, rsa(rsaPair.privateKey)),
     'ES256 with an RSA signature': person({}, rsa(rsaPair.privateKey)),
 
     // The key.
-    'a stranger\'s key': person({}, ecdsa(stranger.privateKey)),
-    'a stranger\'s key without kid': person({ header: { kid: undefined } }, ecdsa(stranger.privateKey)),
+    "a stranger's key": person({}, ecdsa(stranger.privateKey)),
+    "a stranger's key without kid": person({ header: { kid: undefined } }, ecdsa(stranger.privateKey)),
     'the right key without kid': person({ header: { kid: undefined } }),
     'an unknown kid': person({ header: { kid: randomUUID() } }),
     'a kid that is a path': person({ header: { kid: '../../../../dev/null' } }, hmac(Buffer.alloc(0))),
@@ -55,16 +60,22 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'a kid that is __proto__': person({ header: { kid: '__proto__' } }, hmac(Buffer.alloc(0))),
     'a key of another curve': person({}, ecdsa(otherCurve.privateKey)),
     'its own key in the header': person({ header: { jwk: strangersJwk } }, ecdsa(stranger.privateKey)),
-    'its own key in the header, without kid': person({ header: { jwk: strangersJwk, kid: undefined } }, ecdsa(stranger.privateKey)),
+    'its own key in the header, without kid': person(
+      { header: { jwk: strangersJwk, kid: undefined } },
+      ecdsa(stranger.privateKey)
+    ),
     'its own key set by address': person({ header: { jku: 'http://127.0.0.1:1/keys' } }, ecdsa(stranger.privateKey)),
-    'its own certificate by address': person({ header: { x5u: 'http://127.0.0.1:1/cert' } }, ecdsa(stranger.privateKey)),
+    'its own certificate by address': person(
+      { header: { x5u: 'http://127.0.0.1:1/cert' } },
+      ecdsa(stranger.privateKey)
+    ),
     'its own certificate': person({ header: { x5c: [stranger.publicKey] } }, ecdsa(stranger.privateKey)),
     'an empty secret': machine({}, hmac(Buffer.alloc(0))),
     'the API key as secret': machine({}, hmac(Buffer.from(API_KEY))),
     'the master key as secret': machine({}, hmac(master)),
     'the sealing key as secret': machine({}, hmac(createKeys(master).derive('seal'))),
     'the refresh secret as secret': machine({}, hmac(createKeys(master).derive('refresh-token'))),
-    'another installation\'s secret': machine({}, hmac(randomBytes(32))),
+    "another installation's secret": machine({}, hmac(randomBytes(32))),
 
     // The signature.
     'no signature': `${header}.${payload}.`,
@@ -73,7 +84,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'half a signature': `${header}.${payload}.${signature.slice(0, 43)}`,
     'a signature of zeros': `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`,
     'a DER signature': person({}, ecdsa(privatePem, 'sha256', 'der')),
-    'somebody else\'s signature': `${header}.${payload}.${other.access_token.split('.')[2]}`,
+    "somebody else's signature": `${header}.${payload}.${other.access_token.split('.')[2]}`,
     'a payload changed after signing': `${header}.${Buffer.from(JSON.stringify({ ...own, sub: othersClaims.sub })).toString('base64url')}.${signature}`,
     'a header changed after signing': `${Buffer.from(JSON.stringify({ alg: 'ES256', kid })).toString('base64url')}.${payload}.${signature}`,
     'a critical extension': person({ header: { crit: ['b64'], b64: false } }),
@@ -115,8 +126,8 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'without subject': person({ claims: { sub: undefined } }),
     'an empty subject': person({ claims: { sub: '' } }),
     'a subject that is not text': person({ claims: { sub: { toString: own.sub } } }),
-    'another person\'s subject with this session': person({ claims: { sub: othersClaims.sub } }),
-    'this person\'s subject with another\'s session': person({ claims: { session_id: othersClaims.session_id } }),
+    "another person's subject with this session": person({ claims: { sub: othersClaims.sub } }),
+    "this person's subject with another's session": person({ claims: { session_id: othersClaims.session_id } }),
     'without session': person({ claims: { session_id: undefined } }),
     'a session that never was': person({ claims: { session_id: randomUUID() } }),
     'a session that is SQL': person({ claims: { session_id: `${String(own.session_id)}' or '1'='1` } }),
@@ -126,13 +137,24 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'two parts': `${header}.${payload}`,
     'four parts': `${victim.access_token}.x`,
     'five parts, as if encrypted': `${victim.access_token}.x.y`,
-    'a token inside a token': compactText(JSON.stringify({ alg: 'ES256', cty: 'JWT', kid }), victim.access_token, ecdsa(privatePem)),
+    'a token inside a token': compactText(
+      JSON.stringify({ alg: 'ES256', cty: 'JWT', kid }),
+      victim.access_token,
+      ecdsa(privatePem)
+    ),
     'a payload that is no object': compactText(JSON.stringify({ alg: 'ES256', kid }), '"ciao"', ecdsa(privatePem)),
     'a payload that is null': compactText(JSON.stringify({ alg: 'ES256', kid }), 'null', ecdsa(privatePem)),
     'a payload that is no JSON': compactText(JSON.stringify({ alg: 'ES256', kid }), '{', ecdsa(privatePem)),
     'a header that is no JSON': compactText('{', JSON.stringify(own), ecdsa(privatePem)),
-    'claims twice, the bad ones last': compactText(JSON.stringify({ alg: 'ES256', kid }), JSON.stringify(own).replace(/}$/, ',"exp":1}'), ecdsa(privatePem)),
-    'padded base64': victim.access_token.split('.').map((part) => `${part}==`).join('.'),
+    'claims twice, the bad ones last': compactText(
+      JSON.stringify({ alg: 'ES256', kid }),
+      JSON.stringify(own).replace(/}$/, ',"exp":1}'),
+      ecdsa(privatePem)
+    ),
+    'padded base64': victim.access_token
+      .split('.')
+      .map((part) => `${part}==`)
+      .join('.'),
     'only claims of rights': tokenOf({ role: 'authenticated', app_metadata: { role: 'admin' } }),
     garbage: 'ciao',
     'garbage in three parts': 'a.b.c',

@@ -13,59 +13,80 @@ const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 
 interface Route extends Guarded { method: string, url: string }
 
-t.test('every route lets in whom it is for and nobody else, whatever they present and however they write its address', async (t) => {
-  const all: RouteOptions[] = []
-  const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
-    app.addHook('onRoute', (route) => { all.push(route) })
-    // Behind the guards, before anything is done: who gets here was let in, and is shown where.
-    app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
-      if (url === undefined) return
-      return await reply.code(LET_IN).headers({ 'x-reached': `${method} ${url}`, 'x-access': config.access, 'x-scope': config.scope }).type('text/plain').send('entrato')
+t.test(
+  'every route lets in whom it is for and nobody else, whatever they present and however they write its address',
+  async (t) => {
+    const all: RouteOptions[] = []
+    const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
+      app.addHook('onRoute', (route) => {
+        all.push(route)
+      })
+      // Behind the guards, before anything is done: who gets here was let in, and is shown where.
+      app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
+        if (url === undefined) return
+        return await reply
+          .code(LET_IN)
+          .headers({ 'x-reached': `${method} ${url}`, 'x-access': config.access, 'x-scope': config.scope })
+          .type('text/plain')
+          .send('entrato')
+      })
     })
-  })
-  const routes = all.flatMap(({ method, url, config }): Route[] => {
-    const { access, scope } = config ?? {}
-    return access === undefined || scope === undefined ? [] : [method].flat().map((each) => ({ method: each, url, access, scope }))
-  })
-  const everybody = await callers(test)
-  const client = rawClient(await listen(test.app))
-  t.teardown(() => client.close())
-  t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'it is about something')
+    const routes = all.flatMap(({ method, url, config }): Route[] => {
+      const { access, scope } = config ?? {}
+      return access === undefined || scope === undefined
+        ? []
+        : [method].flat().map((each) => ({ method: each, url, access, scope }))
+    })
+    const everybody = await callers(test)
+    const client = rawClient(await listen(test.app))
+    t.teardown(() => client.close())
+    t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'it is about something')
 
-  const count = { checks: 0, letIn: 0 }
-  const failures: string[] = []
-  for (const route of routes) {
-    for (const caller of everybody) {
-      for (const spelling of SPELLINGS) await check(route, caller, spelling)
+    const count = { checks: 0, letIn: 0 }
+    const failures: string[] = []
+    for (const route of routes) {
+      for (const caller of everybody) {
+        for (const spelling of SPELLINGS) await check(route, caller, spelling)
+      }
+    }
+    t.same(failures, [])
+    t.ok(count.letIn > 1000, 'those who may are let in')
+    t.comment(
+      `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings = ${count.checks} requests, ${failures.length} failures`
+    )
+
+    async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
+      const spelled = path(route.url.replace(/:\w+/g, '1').replace('*', 'x'))
+      const query = caller.query === undefined ? '' : `${spelled.includes('?') ? '&' : '?'}${caller.query}`
+      const [address, fragment] = spelled.split('#')
+      const { status, headers: got } = await client.send(
+        route.method,
+        address + query + (fragment === undefined ? '' : `#${fragment}`),
+        { ...caller.headers, ...headers }
+      )
+      count.checks++
+      const where = `${route.method} ${spelled} (${name}) by ${caller.name}: ${status}`
+      if (status === LET_IN) {
+        count.letIn++
+        const reached: Guarded = {
+          access: got.get('x-access') as Access,
+          scope: got.get('x-scope') as Guarded['scope']
+        }
+        if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
+      } else if (!REFUSED.has(status)) {
+        failures.push(where)
+      } else if (name === 'as it is' && status !== expected(route, caller)) {
+        failures.push(`${where}, not ${expected(route, caller)}`)
+      }
     }
   }
-  t.same(failures, [])
-  t.ok(count.letIn > 1000, 'those who may are let in')
-  t.comment(`guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings = ${count.checks} requests, ${failures.length} failures`)
-
-  async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
-    const spelled = path(route.url.replace(/:\w+/g, '1').replace('*', 'x'))
-    const query = caller.query === undefined ? '' : `${spelled.includes('?') ? '&' : '?'}${caller.query}`
-    const [address, fragment] = spelled.split('#')
-    const { status, headers: got } = await client.send(route.method, address + query + (fragment === undefined ? '' : `#${fragment}`), { ...caller.headers, ...headers })
-    count.checks++
-    const where = `${route.method} ${spelled} (${name}) by ${caller.name}: ${status}`
-    if (status === LET_IN) {
-      count.letIn++
-      const reached: Guarded = { access: got.get('x-access') as Access, scope: got.get('x-scope') as Guarded['scope'] }
-      if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
-    } else if (!REFUSED.has(status)) {
-      failures.push(where)
-    } else if (name === 'as it is' && status !== expected(route, caller)) {
-      failures.push(`${where}, not ${expected(route, caller)}`)
-    }
-  }
-})
+)
 
 /** 401 for who is not known, 403 for who is and may not. */
 function expected ({ access, scope, url }: Route, caller: Caller): number {
   if (caller.mayCall({ access, scope })) return LET_IN
-  const isKnown = caller.mayCall({ access: 'user', scope }) || SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each }))
+  const isKnown =
+    caller.mayCall({ access: 'user', scope }) || SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each }))
   if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isTold(caller) ? 403 : 401
   return 403
 }

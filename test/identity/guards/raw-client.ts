@@ -3,13 +3,20 @@ import { connect, type Socket } from 'node:net'
 
 export interface Heard { status: number, headers: Map<string, string> }
 
-/** A client that sends request lines as they are, one after the other on one connection, and opens another when that is closed. */
+/**
+ * A client that sends request lines as they are, one after the other on one connection, and opens another when that is
+ * closed.
+ */
 export function rawClient (port: number) {
   let socket: Socket | undefined
 
   return {
     async send (method: string, path: string, headers: Record<string, string> = {}): Promise<Heard> {
-      const lines = Object.entries({ host: 'localhost', ...(method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }), ...headers })
+      const lines = Object.entries({
+        host: 'localhost',
+        ...(method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }),
+        ...headers
+      })
       const bytes = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
       const before = socket
       try {
@@ -54,7 +61,9 @@ function parse (text: string, isHead: boolean): Heard | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const [first = '', ...lines] = text.slice(0, end).split('\r\n')
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])
+  )
   const status = Number(first.split(' ')[1])
   const length = isHead || status === 204 || status === 304 ? 0 : Number(headers.get('content-length') ?? 0)
   return text.length >= end + 4 + length ? { status, headers } : undefined

@@ -29,7 +29,10 @@ const paths: Readonly<Record<string, (path: string) => string>> = {
   'absolute form with user': (path) => `http://admin:admin@localhost${path}`
 }
 const headers: readonly Record<string, string>[] = [
-  { 'x-http-method-override': 'GET' }, { 'x-original-url': '/health/live' }, { 'x-rewrite-url': '/health/live' }, { 'x-forwarded-for': '127.0.0.1' },
+  { 'x-http-method-override': 'GET' },
+  { 'x-original-url': '/health/live' },
+  { 'x-rewrite-url': '/health/live' },
+  { 'x-forwarded-for': '127.0.0.1' },
   { 'x-forwarded-user': 'admin', 'x-user': 'admin' }
 ]
 

@@ -18,7 +18,10 @@ t.test('strangers learn nothing', async (t) => {
       ['resend', (email) => ({ email, type: 'signup' })],
       ['resend', (email) => ({ email, type: 'email_change' })],
       ['resend', (email) => ({ email, type: 'signup' })],
-      ...['signup', 'invite', 'magiclink', 'recovery', 'email', 'email_change', 'altro'].map((type) => ['verify', (email: string) => ({ email, type, token: '000000' })] as [string, (email: string) => object])
+      ...['signup', 'invite', 'magiclink', 'recovery', 'email', 'email_change', 'altro'].map(
+        (type) =>
+          ['verify', (email: string) => ({ email, type, token: '000000' })] as [string, (email: string) => object]
+      )
     ]
     const mine: unknown[] = []
     const theirs: unknown[] = []
@@ -34,26 +37,82 @@ t.test('strangers learn nothing', async (t) => {
 
   t.test('what goes wrong with an address does so before anybody is looked for', async (t) => {
     for (const path of ['recover', 'otp', 'signup', 'resend']) {
-      for (const email of ['', 'x', 'a@b', 'a@b@c.example', 'ada@ospiti.example,eva@ospiti.example', 'ada\r\nBcc: x@y.example', `${'x'.repeat(250)}@y.example`]) {
-        const answer = await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload: { email, type: 'signup', password: PASSWORD } })
-        t.ok(answer.statusCode === 400 || answer.statusCode === 422, `${path} ${email.slice(0, 30)}: ${answer.statusCode}`)
+      for (const email of [
+        '',
+        'x',
+        'a@b',
+        'a@b@c.example',
+        'ada@ospiti.example,eva@ospiti.example',
+        'ada\r\nBcc: x@y.example',
+        `${'x'.repeat(250)}@y.example`
+      ]) {
+        const answer = await app.inject({
+          method: 'POST',
+          url: `/auth/v1/${path}`,
+          payload: { email, type: 'signup', password: PASSWORD }
+        })
+        t.ok(
+          answer.statusCode === 400 || answer.statusCode === 422,
+          `${path} ${email.slice(0, 30)}: ${answer.statusCode}`
+        )
       }
     }
   })
 
   t.test('whatever they send, it is no failure', async () => {
-    const anything = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, 'recovery', 'a@ospiti.example', 's256', 'x'.repeat(43)))
-    const body = fc.dictionary(fc.constantFrom('email', 'type', 'token', 'token_hash', 'password', 'data', 'code_challenge', 'code_challenge_method', 'create_user', 'phone', 'redirect_to'), anything)
-    await fc.assert(fc.asyncProperty(fc.constantFrom('signup', 'verify', 'recover', 'otp', 'resend'), body, fc.webUrl(), async (path, payload, url) => {
-      const { statusCode } = await app.inject({ method: 'POST', url: `/auth/v1/${path}`, query: { redirect_to: url }, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(payload) })
-      return statusCode < 500
-    }), { numRuns: 150 })
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom(null, 'recovery', 'a@ospiti.example', 's256', 'x'.repeat(43))
+    )
+    const body = fc.dictionary(
+      fc.constantFrom(
+        'email',
+        'type',
+        'token',
+        'token_hash',
+        'password',
+        'data',
+        'code_challenge',
+        'code_challenge_method',
+        'create_user',
+        'phone',
+        'redirect_to'
+      ),
+      anything
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('signup', 'verify', 'recover', 'otp', 'resend'),
+        body,
+        fc.webUrl(),
+        async (path, payload, url) => {
+          const { statusCode } = await app.inject({
+            method: 'POST',
+            url: `/auth/v1/${path}`,
+            query: { redirect_to: url },
+            headers: { 'content-type': 'application/json' },
+            payload: JSON.stringify(payload)
+          })
+          return statusCode < 500
+        }
+      ),
+      { numRuns: 150 }
+    )
   })
 
   t.test('neither logs nor the audit log hold codes, links, addresses or what people say of themselves', async (t) => {
-    await client().auth.signUp({ email: 'canarino@ospiti.example', password: 'CANARY-una-frase-lunga', options: { data: { name: 'CANARY-nome' }, emailRedirectTo: `${HOME}/CANARY-via` } })
+    await client().auth.signUp({
+      email: 'canarino@ospiti.example',
+      password: 'CANARY-una-frase-lunga',
+      options: { data: { name: 'CANARY-nome' }, emailRedirectTo: `${HOME}/CANARY-via` }
+    })
     const { code, link, token, to } = await letter()
-    await app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { email: to, token: wrong(code), type: 'signup' } })
+    await app.inject({
+      method: 'POST',
+      url: '/auth/v1/verify',
+      payload: { email: to, token: wrong(code), type: 'signup' }
+    })
     await place.follow(link.replace(token, `${token}0`))
     const { fragment } = await place.follow(link)
     t.ok(fragment.get('access_token'))
@@ -61,7 +120,19 @@ t.test('strangers learn nothing', async (t) => {
     const { data } = await (await place.administrator()).auth.admin.generateLink({ type: 'recovery', email: to })
     const made = data.properties!
     const written = JSON.stringify(place.logs) + JSON.stringify(await app.sql`select * from audit_log`)
-    const secrets = [code, wrong(code), token, to, 'canarino', 'CANARY', fragment.get('access_token')!, fragment.get('refresh_token')!, made.email_otp, made.hashed_token, PASSWORD]
+    const secrets = [
+      code,
+      wrong(code),
+      token,
+      to,
+      'canarino',
+      'CANARY',
+      fragment.get('access_token')!,
+      fragment.get('refresh_token')!,
+      made.email_otp,
+      made.hashed_token,
+      PASSWORD
+    ]
     for (const secret of secrets) t.notOk(written.includes(secret), secret)
     t.ok(place.logs.some(({ route }) => route === '/auth/v1/verify'), 'there is something to find')
   })
@@ -73,17 +144,38 @@ t.test('where a link leads', async (t) => {
   const { auth: { admin } } = await administrator()
   await person('ada@ospiti.example')
   const elsewhere = [
-    'https://evil.example', 'https://app.example.evil.example', 'https://app.example@evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)', 'data:text/html,x',
-    'https://evil.example#https://app.example', 'http://app.example', 'https://app.example:444', 'HTTPS://EVIL.example', 'https://app.examplе', ' https://evil.example', 'null', ''
+    'https://evil.example',
+    'https://app.example.evil.example',
+    'https://app.example@evil.example/',
+    '//evil.example',
+    '/\\evil.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://evil.example#https://app.example',
+    'http://app.example',
+    'https://app.example:444',
+    'HTTPS://EVIL.example',
+    'https://app.examplе',
+    ' https://evil.example',
+    'null',
+    ''
   ]
 
   t.test('is here or to a front end of ours, whatever is asked for when it is made', async (t) => {
     for (const redirectTo of elsewhere) {
-      const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example', options: { redirectTo } })
+      const { data } = await admin.generateLink({
+        type: 'recovery',
+        email: 'ada@ospiti.example',
+        options: { redirectTo }
+      })
       t.equal(new URL(data.properties!.redirect_to).origin, HOME, redirectTo)
       t.equal(new URL(new URL(data.properties!.action_link).searchParams.get('redirect_to')!).origin, HOME, redirectTo)
     }
-    const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example', options: { redirectTo: `${HOME}/a?b=c#d` } })
+    const { data } = await admin.generateLink({
+      type: 'recovery',
+      email: 'ada@ospiti.example',
+      options: { redirectTo: `${HOME}/a?b=c#d` }
+    })
     t.equal(data.properties!.redirect_to, `${HOME}/a?b=c#d`)
   })
 
@@ -99,15 +191,26 @@ t.test('where a link leads', async (t) => {
   })
 
   t.test('and the address it leads to keeps what it had, and cannot be made to say more', async (t) => {
-    const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example', options: { redirectTo: `${HOME}/a?b=c&error=x#access_token=falso` } })
+    const { data } = await admin.generateLink({
+      type: 'recovery',
+      email: 'ada@ospiti.example',
+      options: { redirectTo: `${HOME}/a?b=c&error=x#access_token=falso` }
+    })
     const { target, fragment } = await follow(data.properties!.action_link)
     t.equal(target.searchParams.get('b'), 'c')
     t.not(fragment.get('access_token'), 'falso')
     t.equal(fragment.getAll('access_token').length, 1)
     const bad = await follow(data.properties!.action_link)
-    t.same(Object.fromEntries(bad.fragment), { error: 'access_denied', error_code: 'otp_expired', error_description: 'Token has expired or is invalid' })
+    t.same(Object.fromEntries(bad.fragment), {
+      error: 'access_denied',
+      error_code: 'otp_expired',
+      error_description: 'Token has expired or is invalid'
+    })
     t.same(bad.target.searchParams.getAll('error'), ['access_denied'])
-    const header = await app.inject({ url: '/auth/v1/verify', query: { token: 'x', type: 'recovery', redirect_to: `${HOME}/\r\nset-cookie: a=b\0` } })
+    const header = await app.inject({
+      url: '/auth/v1/verify',
+      query: { token: 'x', type: 'recovery', redirect_to: `${HOME}/\r\nset-cookie: a=b\0` }
+    })
     t.equal(header.statusCode, 303)
     t.notOk(header.headers['set-cookie'])
   })
@@ -115,8 +218,17 @@ t.test('where a link leads', async (t) => {
   t.test('a look at it (HEAD) does not use it up, and neither does the wrong type', async (t) => {
     const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
     const token = data.properties!.hashed_token
-    t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/verify', query: { token, type: 'recovery' } })).statusCode, 405)
-    for (const type of ['signup', 'email', '', 'constructor']) t.notOk((await follow(data.properties!.action_link.replace('type=recovery', `type=${type}`))).fragment.has('access_token'))
+    t.equal(
+      (await app.inject({ method: 'HEAD', url: '/auth/v1/verify', query: { token, type: 'recovery' } })).statusCode,
+      405
+    )
+    for (const type of ['signup', 'email', '', 'constructor']) {
+      t.notOk(
+        (await follow(data.properties!.action_link.replace('type=recovery', `type=${type}`))).fragment.has(
+          'access_token'
+        )
+      )
+    }
     t.ok((await follow(data.properties!.action_link)).fragment.has('access_token'))
   })
 
@@ -128,5 +240,16 @@ t.test('where a link leads', async (t) => {
 
 /** All of an answer that does not change from one request to the next. */
 function looks ({ statusCode: status, body, headers }: LightMyRequestResponse) {
-  return { status, body, headers: { ...headers, 'x-request-id': '', date: '', 'ratelimit-remaining': '', 'ratelimit-reset': '', 'retry-after': 'retry-after' in headers } }
+  return {
+    status,
+    body,
+    headers: {
+      ...headers,
+      'x-request-id': '',
+      date: '',
+      'ratelimit-remaining': '',
+      'ratelimit-reset': '',
+      'retry-after': 'retry-after' in headers
+    }
+  }
 }

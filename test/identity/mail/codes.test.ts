@@ -20,12 +20,17 @@ t.test('codes and links', async (t) => {
     return { email, code: data.properties!.email_otp, link: data.properties!.hashed_token }
   }
 
-  t.test('after five wrong codes the right one is dead too; the link goes on, so that guessing keeps nobody out', async (t) => {
-    const { email, code, link } = await recovery('ada')
-    for (let i = 0; i < 5; i++) t.equal(await verified(place, { email, token: wrong(code), type: 'recovery' }), 'otp_expired')
-    t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
-    t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'a session')
-  })
+  t.test(
+    'after five wrong codes the right one is dead too; the link goes on, so that guessing keeps nobody out',
+    async (t) => {
+      const { email, code, link } = await recovery('ada')
+      for (let i = 0; i < 5; i++) {
+        t.equal(await verified(place, { email, token: wrong(code), type: 'recovery' }), 'otp_expired')
+      }
+      t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
+      t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'a session')
+    }
+  )
 
   t.test('after four wrong codes the right one is good', async (t) => {
     const { email, code } = await recovery('bea')
@@ -35,25 +40,33 @@ t.test('codes and links', async (t) => {
 
   t.test('of many guesses at once no more than five count', async (t) => {
     const { email, code } = await recovery('carla')
-    await Promise.all(Array.from({ length: 20 }, () => verified(place, { email, token: wrong(code), type: 'recovery' })))
+    await Promise.all(
+      Array.from({ length: 20 }, () => verified(place, { email, token: wrong(code), type: 'recovery' }))
+    )
     t.same([...await app.sql`select attempts from one_time_tokens where sent_to = ${email}`], [{ attempts: 5 }])
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
   })
 
   t.test('a code is good once, and so is a link, also for many at once', async (t) => {
     const dora = await recovery('dora')
-    const byCode = await Promise.all(Array.from({ length: 8 }, () => verified(place, { email: dora.email, token: dora.code, type: 'recovery' })))
+    const byCode = await Promise.all(
+      Array.from({ length: 8 }, () => verified(place, { email: dora.email, token: dora.code, type: 'recovery' }))
+    )
     t.same(byCode.sort(), ['a session', ...Array.from({ length: 7 }, () => 'otp_expired')])
     t.equal(await verified(place, { token_hash: dora.link, type: 'recovery' }), 'otp_expired')
 
     const elena = await recovery('elena')
-    const byLink = await Promise.all(Array.from({ length: 8 }, () => verified(place, { token_hash: elena.link, type: 'recovery' })))
+    const byLink = await Promise.all(
+      Array.from({ length: 8 }, () => verified(place, { token_hash: elena.link, type: 'recovery' }))
+    )
     t.same(byLink.sort(), ['a session', ...Array.from({ length: 7 }, () => 'otp_expired')])
   })
 
   t.test('after 24 hours both are dead', async (t) => {
     const { email, code, link } = await recovery('fina')
-    const [{ hours }] = await app.sql<[{ hours: number }]>`select extract(hours from expires_at - created_at)::int + 24 * extract(days from expires_at - created_at)::int as hours from one_time_tokens where sent_to = ${email}`
+    const [{ hours }] = await app.sql<
+      [{ hours: number }]
+    >`select extract(hours from expires_at - created_at)::int + 24 * extract(days from expires_at - created_at)::int as hours from one_time_tokens where sent_to = ${email}`
     t.equal(hours, 24)
     await app.sql`update one_time_tokens set expires_at = now() where sent_to = ${email}`
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
@@ -63,11 +76,19 @@ t.test('codes and links', async (t) => {
   t.test('what was sent for one thing is good for nothing else, and is not used up by trying', async (t) => {
     const made: [Type, Type[], string, { email_otp: string, hashed_token: string }][] = []
     const wanted = [
-      ['signup', ['signup', 'email'], { type: 'signup', email: 'gina@ospiti.example', password: 'una-frase-lunga-e-mia' }],
+      [
+        'signup',
+        ['signup', 'email'],
+        { type: 'signup', email: 'gina@ospiti.example', password: 'una-frase-lunga-e-mia' }
+      ],
       ['invite', ['invite'], { type: 'invite', email: 'ilda@ospiti.example' }],
       ['magiclink', ['magiclink', 'email'], { type: 'magiclink', email: 'lina@ospiti.example' }],
       ['recovery', ['recovery'], { type: 'recovery', email: 'lina@ospiti.example' }],
-      ['email_change', ['email_change'], { type: 'email_change_current', email: 'lina@ospiti.example', newEmail: 'lina@altrove.example' }]
+      [
+        'email_change',
+        ['email_change'],
+        { type: 'email_change_current', email: 'lina@ospiti.example', newEmail: 'lina@altrove.example' }
+      ]
     ] as const
     for (const [kind, types, params] of wanted) {
       const { data, error } = await admin.generateLink(params)
@@ -81,7 +102,13 @@ t.test('codes and links', async (t) => {
         await app.sql`update one_time_tokens set attempts = 0`
       }
     }
-    for (const [kind, types, , { hashed_token: hash }] of made) t.not(await verified(place, { token_hash: hash, type: types.at(-1)! }), 'otp_expired', `${kind} as ${types.at(-1)}`)
+    for (const [kind, types, , { hashed_token: hash }] of made) {
+      t.not(
+        await verified(place, { token_hash: hash, type: types.at(-1)! }),
+        'otp_expired',
+        `${kind} as ${types.at(-1)}`
+      )
+    }
   })
 
   t.test('a code is one person’s', async (t) => {
@@ -110,22 +137,39 @@ t.test('codes and links', async (t) => {
 
   t.test('a request that lacks something is told so', async (t) => {
     for (const body of [
-      { type: 'recovery' }, { type: 'recovery', token: '123456' }, { type: 'sms', token: '123456', phone: '+391234567' }, { type: 'constructor', token_hash: 'x' },
-      { type: 'recovery', token: '123456', phone: '+391234567' }, { type: 'recovery', token: '', token_hash: '', email: 'ada@ospiti.example' }
-    ]) t.equal(await verified(place, body), 'validation_failed', JSON.stringify(body))
+      { type: 'recovery' },
+      { type: 'recovery', token: '123456' },
+      { type: 'sms', token: '123456', phone: '+391234567' },
+      { type: 'constructor', token_hash: 'x' },
+      { type: 'recovery', token: '123456', phone: '+391234567' },
+      { type: 'recovery', token: '', token_hash: '', email: 'ada@ospiti.example' }
+    ]) { t.equal(await verified(place, body), 'validation_failed', JSON.stringify(body)) }
   })
 
   t.test('whatever is said to be a link is refused, not an error', async (t) => {
     for (const link of ['\0', '\ud800', '0'.repeat(64), "' or 1=1", '%00', '']) {
-      t.match(await app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'recovery', token_hash: link, email: 'x@ospiti.example', token: link } }), { statusCode: /^4/ })
-      t.match(await app.inject({ url: '/auth/v1/verify', query: { type: 'recovery', token: link } }), { statusCode: 303 })
+      t.match(
+        await app.inject({
+          method: 'POST',
+          url: '/auth/v1/verify',
+          payload: { type: 'recovery', token_hash: link, email: 'x@ospiti.example', token: link }
+        }),
+        { statusCode: /^4/ }
+      )
+      t.match(await app.inject({ url: '/auth/v1/verify', query: { type: 'recovery', token: link } }), {
+        statusCode: 303
+      })
     }
   })
 
   t.test('the database holds neither codes nor links', async (t) => {
     const { code, link } = await recovery('sara')
     const [row] = await app.sql`select * from one_time_tokens where sent_to = 'sara@ospiti.example'`
-    const text = JSON.stringify(row, (_key, value: unknown) => Buffer.isBuffer(value) ? value.toString('hex') : value) + Object.values(row!).map((value) => Buffer.isBuffer(value) ? value.toString('latin1') : '').join()
+    const text =
+      JSON.stringify(row, (_key, value: unknown) => (Buffer.isBuffer(value) ? value.toString('hex') : value)) +
+      Object.values(row!)
+        .map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : ''))
+        .join()
     t.notMatch(text, link)
     t.notMatch(text, Buffer.from(link, 'hex').toString('latin1'))
     t.notOk(Object.values(row!).some((value) => value === code))
@@ -138,7 +182,16 @@ t.test('guesses at one address are counted by the hour, whatever new mails are s
   const email = 'ada@ospiti.example'
   await place.person(email)
   const make = async () => (await admin.generateLink({ type: 'recovery', email })).data.properties!
-  for (let i = 0; i < 6; i++) t.equal(await verified(place, { email: i % 2 ? email : ' ADA@ospiti.example', token: wrong((await make()).email_otp), type: 'recovery' }), 'otp_expired')
+  for (let i = 0; i < 6; i++) {
+    t.equal(
+      await verified(place, {
+        email: i % 2 ? email : ' ADA@ospiti.example',
+        token: wrong((await make()).email_otp),
+        type: 'recovery'
+      }),
+      'otp_expired'
+    )
+  }
   const last = await make()
   t.equal(await verified(place, { email, token: last.email_otp, type: 'recovery' }), 'over_request_rate_limit')
   t.equal(await verified(place, { token_hash: last.hashed_token, type: 'recovery' }), 'a session')
@@ -149,29 +202,51 @@ t.test('one caller may not try for ever', async (t) => {
   for (let i = 0; i < 5; i++) t.equal(await verified(place, { token_hash: String(i), type: 'recovery' }), 'otp_expired')
   t.equal(await verified(place, { token_hash: 'x', type: 'recovery' }), 'over_request_rate_limit')
   for (const path of ['recover', 'otp', 'resend', 'recover', 'otp']) {
-    t.equal((await place.app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload: { email: `${path}${Math.random()}@ospiti.example`, type: 'signup' } })).statusCode, 200)
+    t.equal(
+      (
+        await place.app.inject({
+          method: 'POST',
+          url: `/auth/v1/${path}`,
+          payload: { email: `${path}${Math.random()}@ospiti.example`, type: 'signup' }
+        })
+      ).statusCode,
+      200
+    )
   }
-  const answer = await place.app.inject({ method: 'POST', url: '/auth/v1/recover', payload: { email: 'y@ospiti.example' } })
+  const answer = await place.app.inject({
+    method: 'POST',
+    url: '/auth/v1/recover',
+    payload: { email: 'y@ospiti.example' }
+  })
   t.match(answer, { statusCode: 429, headers: { 'x-sb-error-code': 'over_request_rate_limit' } })
 })
 
 t.test('a token', async (t) => {
   const { db, sql } = await testDatabase(t)
   const keys = createKeys(Buffer.alloc(32, 1))
-  const users = await db.transaction(async (tx) => [await createUser(tx, { email: 'a@ospiti.example', confirmed: true }), await createUser(tx, { email: 'b@ospiti.example', confirmed: true })])
-  const issue = (user: number, kind: TokenKind, sent_to: string) => issueToken(db, keys, { user_id: users[user]!.id, kind, sent_to })
+  const users = await db.transaction(async (tx) => [
+    await createUser(tx, { email: 'a@ospiti.example', confirmed: true }),
+    await createUser(tx, { email: 'b@ospiti.example', confirmed: true })
+  ])
+  const issue = (user: number, kind: TokenKind, sent_to: string) =>
+    issueToken(db, keys, { user_id: users[user]!.id, kind, sent_to })
 
   t.test('of the same digits is another one for another person, kind and key', async (t) => {
     const kinds = ['recovery', 'magiclink'] as const
     const seen = new Set<string>()
     for (const user of [0, 1]) for (const kind of kinds) await issue(user, kind, `${user}@ospiti.example`)
     // The digits of one, given to all: their fingerprints still differ.
-    const rows = await sql<{ otp_fingerprint: Buffer, link_fingerprint: Buffer }[]>`select otp_fingerprint, link_fingerprint from one_time_tokens`
-    for (const { otp_fingerprint, link_fingerprint } of rows) for (const each of [otp_fingerprint, link_fingerprint]) seen.add(each.toString('hex'))
+    const rows = await sql<
+      { otp_fingerprint: Buffer; link_fingerprint: Buffer }[]
+    >`select otp_fingerprint, link_fingerprint from one_time_tokens`
+    for (const { otp_fingerprint, link_fingerprint } of rows) {
+      for (const each of [otp_fingerprint, link_fingerprint]) seen.add(each.toString('hex'))
+    }
     t.equal(seen.size, 8)
     const { code } = await issue(0, 'recovery', 'a@ospiti.example')
     await sql`update one_time_tokens set otp_fingerprint = (select otp_fingerprint from one_time_tokens where user_id = ${users[0]!.id} and kind = 'recovery')`
-    const take = (address: string, kind: TokenKind) => db.transaction((tx) => takeByCode(tx, keys, { to: { address }, code, kinds: [kind] }))
+    const take = (address: string, kind: TokenKind) =>
+      db.transaction((tx) => takeByCode(tx, keys, { to: { address }, code, kinds: [kind] }))
     t.equal(await take('1@ospiti.example', 'recovery'), undefined)
     t.equal(await take('0@ospiti.example', 'magiclink'), undefined)
     const { link } = await issue(1, 'recovery', 'b@ospiti.example')
@@ -182,7 +257,9 @@ t.test('a token', async (t) => {
   })
 
   t.test('has six digits, all of them by chance, and 32 bytes', async (t) => {
-    const secrets = await Promise.all(Array.from({ length: 60 }, async () => await issue(0, 'invite', 'a@ospiti.example')))
+    const secrets = await Promise.all(
+      Array.from({ length: 60 }, async () => await issue(0, 'invite', 'a@ospiti.example'))
+    )
     t.ok(secrets.every(({ code, link }) => /^\d{6}$/.test(code) && /^[\da-f]{64}$/.test(link)))
     for (let i = 0; i < 6; i++) t.ok(new Set(secrets.map(({ code }) => code[i])).size > 3, `digit ${i}`)
   })

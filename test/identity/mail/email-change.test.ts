@@ -8,13 +8,23 @@ t.test('changing one’s address', async (t) => {
   const place = await site(t)
   const { app, client, letter, follow, person, administrator, smtp } = place
 
-  async function begin (name: string, flowType: 'implicit' | 'pkce' = 'implicit'): Promise<{ auth: SupabaseClient['auth'], id: string, old: Letter, fresh: Letter }> {
+  async function begin (
+    name: string,
+    flowType: 'implicit' | 'pkce' = 'implicit'
+  ): Promise<{ auth: SupabaseClient['auth']; id: string; old: Letter; fresh: Letter }> {
     const id = await person(`${name}@ospiti.example`)
     const auth = client({ flowType }).auth
     await auth.signInWithPassword({ email: `${name}@ospiti.example`, password: PASSWORD })
-    const { data, error } = await auth.updateUser({ email: `${name}@altrove.example` }, { emailRedirectTo: `${HOME}/profilo` })
+    const { data, error } = await auth.updateUser(
+      { email: `${name}@altrove.example` },
+      { emailRedirectTo: `${HOME}/profilo` }
+    )
     t.equal(error, null)
-    t.match(data.user, { email: `${name}@ospiti.example`, new_email: `${name}@altrove.example` }, 'the account keeps the old one')
+    t.match(
+      data.user,
+      { email: `${name}@ospiti.example`, new_email: `${name}@altrove.example` },
+      'the account keeps the old one'
+    )
     return { auth, id, old: await letter(), fresh: await letter() }
   }
 
@@ -32,27 +42,50 @@ t.test('changing one’s address', async (t) => {
       const whole = await follow(second.link)
       t.equal(whole.fragment.get('type'), 'email_change')
       const { data: { user } } = await client().auth.getUser(whole.fragment.get('access_token')!)
-      t.match(user, { email: `${name}@altrove.example`, new_email: undefined, identities: [{ identity_data: { email: `${name}@altrove.example`, email_verified: true } }] })
-      t.equal((await client().auth.signInWithPassword({ email: `${name}@altrove.example`, password: PASSWORD })).error, null)
-      t.equal((await client().auth.signInWithPassword({ email: `${name}@ospiti.example`, password: PASSWORD })).error?.code, 'invalid_credentials')
+      t.match(user, {
+        email: `${name}@altrove.example`,
+        new_email: undefined,
+        identities: [{ identity_data: { email: `${name}@altrove.example`, email_verified: true } }]
+      })
+      t.equal(
+        (await client().auth.signInWithPassword({ email: `${name}@altrove.example`, password: PASSWORD })).error,
+        null
+      )
+      t.equal(
+        (await client().auth.signInWithPassword({ email: `${name}@ospiti.example`, password: PASSWORD })).error?.code,
+        'invalid_credentials'
+      )
     }
   })
 
-  t.test('the codes do the same, each with the address it went to; with PKCE the last link brings a code', async (t) => {
-    const { auth, old, fresh } = await begin('carla', 'pkce')
-    t.equal((await auth.verifyOtp({ email: old.to, token: fresh.code, type: 'email_change' })).error?.code, 'otp_expired')
-    const answer = await app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'email_change', email: fresh.to, token: fresh.code } })
-    t.same(answer.json(), { msg: HALF_WAY, code: '200' })
-    const { target } = await follow(old.link)
-    const { data } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
-    t.equal(data.user?.email, 'carla@altrove.example')
+  t.test(
+    'the codes do the same, each with the address it went to; with PKCE the last link brings a code',
+    async (t) => {
+      const { auth, old, fresh } = await begin('carla', 'pkce')
+      t.equal(
+        (await auth.verifyOtp({ email: old.to, token: fresh.code, type: 'email_change' })).error?.code,
+        'otp_expired'
+      )
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/auth/v1/verify',
+        payload: { type: 'email_change', email: fresh.to, token: fresh.code }
+      })
+      t.same(answer.json(), { msg: HALF_WAY, code: '200' })
+      const { target } = await follow(old.link)
+      const { data } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
+      t.equal(data.user?.email, 'carla@altrove.example')
 
-    const dora = await begin('dora')
-    t.equal((await dora.auth.verifyOtp({ email: dora.old.to, token: dora.old.code, type: 'email_change' })).error, null)
-    const whole = await dora.auth.verifyOtp({ email: dora.fresh.to, token: dora.fresh.code, type: 'email_change' })
-    t.equal(whole.data.user?.email, 'dora@altrove.example')
-    t.ok(whole.data.session)
-  })
+      const dora = await begin('dora')
+      t.equal(
+        (await dora.auth.verifyOtp({ email: dora.old.to, token: dora.old.code, type: 'email_change' })).error,
+        null
+      )
+      const whole = await dora.auth.verifyOtp({ email: dora.fresh.to, token: dora.fresh.code, type: 'email_change' })
+      t.equal(whole.data.user?.email, 'dora@altrove.example')
+      t.ok(whole.data.session)
+    }
+  )
 
   t.test('both at once are one change', async (t) => {
     const { auth: { admin } } = await administrator()
@@ -60,7 +93,10 @@ t.test('changing one’s address', async (t) => {
       await person(`${name}@ospiti.example`)
       const links: string[] = []
       for (const type of ['email_change_current', 'email_change_new'] as const) {
-        links.push((await admin.generateLink({ type, email: `${name}@ospiti.example`, newEmail: `${name}@altrove.example` })).data.properties!.action_link)
+        links.push(
+          (await admin.generateLink({ type, email: `${name}@ospiti.example`, newEmail: `${name}@altrove.example` }))
+            .data.properties!.action_link
+        )
       }
       const answers = await Promise.all(links.map(follow))
       t.equal(answers.filter(({ fragment }) => fragment.has('access_token')).length, 1)
@@ -81,7 +117,11 @@ t.test('changing one’s address', async (t) => {
     const other = client().auth
     await other.signInWithPassword({ email: 'gina@ospiti.example', password: PASSWORD })
     t.equal((await other.updateUser({ email: 'Rosa@ospiti.example' })).error?.code, 'email_exists')
-    t.equal((await other.updateUser({ email: 'ada@altrove.example' })).error?.code, 'over_email_send_rate_limit', 'and trying is counted')
+    t.equal(
+      (await other.updateUser({ email: 'ada@altrove.example' })).error?.code,
+      'over_email_send_rate_limit',
+      'and trying is counted'
+    )
   })
 
   t.test('the present address, and one that is none, change nothing', async (t) => {
@@ -89,7 +129,10 @@ t.test('changing one’s address', async (t) => {
     const auth = client().auth
     await auth.signInWithPassword({ email: 'ilda@ospiti.example', password: PASSWORD })
     const sent = smtp.mails.length
-    t.match((await auth.updateUser({ email: 'Ilda@Ospiti.example' })).data.user, { email: 'ilda@ospiti.example', new_email: undefined })
+    t.match((await auth.updateUser({ email: 'Ilda@Ospiti.example' })).data.user, {
+      email: 'ilda@ospiti.example',
+      new_email: undefined
+    })
     t.equal((await auth.updateUser({ email: 'nessun indirizzo' })).error?.code, 'validation_failed')
     t.equal(smtp.mails.length, sent)
   })
@@ -105,7 +148,11 @@ t.test('changing one’s address', async (t) => {
     t.equal((await elsewhere.updateUser({ email: 'lina@terza.example' })).error, null)
     const [, third] = [await letter(), await letter()]
     t.equal((await follow(fresh.link)).fragment.get('error_code'), 'otp_expired')
-    t.equal((await follow(third.link)).fragment.get('message'), HALF_WAY, 'what the first change had proven does not count')
+    t.equal(
+      (await follow(third.link)).fragment.get('message'),
+      HALF_WAY,
+      'what the first change had proven does not count'
+    )
 
     const mara = await begin('mara')
     await follow(mara.old.link)
@@ -135,23 +182,54 @@ t.test('changing one’s address', async (t) => {
     await person('pia@ospiti.example')
     const { auth: { admin } } = await administrator()
     const make = async (type: 'email_change_current' | 'email_change_new') => {
-      const { data, error } = await admin.generateLink({ type, email: 'pia@ospiti.example', newEmail: 'pia@altrove.example' })
+      const { data, error } = await admin.generateLink({
+        type,
+        email: 'pia@ospiti.example',
+        newEmail: 'pia@altrove.example'
+      })
       t.equal(error, null)
       return data.properties!
     }
     const [current, fresh] = [await make('email_change_current'), await make('email_change_new')]
-    t.equal((await client().auth.verifyOtp({ email: 'pia@ospiti.example', token: wrong(current.email_otp), type: 'email_change' })).error?.code, 'otp_expired')
+    t.equal(
+      (
+        await client().auth.verifyOtp({
+          email: 'pia@ospiti.example',
+          token: wrong(current.email_otp),
+          type: 'email_change'
+        })
+      ).error?.code,
+      'otp_expired'
+    )
     for (const link of [async () => current, () => make('email_change_current')]) {
-      const { data, error } = await client().auth.verifyOtp({ token_hash: (await link()).hashed_token, type: 'email_change' })
+      const { data, error } = await client().auth.verifyOtp({
+        token_hash: (await link()).hashed_token,
+        type: 'email_change'
+      })
       t.same({ session: data.session, error }, { session: null, error: null }, 'one address does not count twice')
     }
-    const { data } = await client().auth.verifyOtp({ email: 'pia@altrove.example', token: fresh.email_otp, type: 'email_change' })
+    const { data } = await client().auth.verifyOtp({
+      email: 'pia@altrove.example',
+      token: fresh.email_otp,
+      type: 'email_change'
+    })
     t.equal(data.user?.email, 'pia@altrove.example')
-    t.equal((await admin.generateLink({ type: 'email_change_new', email: 'pia@altrove.example', newEmail: 'ada@altrove.example' })).error?.code, 'email_exists')
+    t.equal(
+      (
+        await admin.generateLink({
+          type: 'email_change_new',
+          email: 'pia@altrove.example',
+          newEmail: 'ada@altrove.example'
+        })
+      ).error?.code,
+      'email_exists'
+    )
   })
 
   t.test('what has changed is written down', async (t) => {
-    const rows = [...await app.sql`select details from audit_log where action = 'utente_modificato' and details @> '{"fields":["email"]}'`]
+    const rows = [
+      ...(await app.sql`select details from audit_log where action = 'utente_modificato' and details @> '{"fields":["email"]}'`)
+    ]
     t.ok(rows.length >= 5)
   })
 })

@@ -6,15 +6,25 @@ t.test('inviting', async (t) => {
   const { app, client, letter, follow, person, administrator, token } = place
 
   t.test('the link of the mail lets somebody in, who sets a password and may use the API', async (t) => {
-    const { data, error } = await (await administrator()).auth.admin.inviteUserByEmail('ada@ospiti.example', { data: { name: 'Ada' }, redirectTo: `${HOME}/entra` })
+    const { data, error } = await (
+      await administrator()
+    ).auth.admin.inviteUserByEmail('ada@ospiti.example', { data: { name: 'Ada' }, redirectTo: `${HOME}/entra` })
     t.equal(error, null)
-    t.match(data.user, { email: 'ada@ospiti.example', user_metadata: { name: 'Ada' }, invited_at: /^2/, email_confirmed_at: undefined })
+    t.match(data.user, {
+      email: 'ada@ospiti.example',
+      user_metadata: { name: 'Ada' },
+      invited_at: /^2/,
+      email_confirmed_at: undefined
+    })
     t.same(data.user?.app_metadata, { provider: 'email', providers: ['email'] })
     const { target, fragment } = await follow((await letter()).link)
     t.equal(target.pathname, '/entra')
     t.equal(fragment.get('type'), 'invite')
     const auth = client().auth
-    await auth.setSession({ access_token: fragment.get('access_token')!, refresh_token: fragment.get('refresh_token')! })
+    await auth.setSession({
+      access_token: fragment.get('access_token')!,
+      refresh_token: fragment.get('refresh_token')!
+    })
     t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'invite' }])
     t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
     const signedIn = await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
@@ -39,7 +49,10 @@ t.test('inviting', async (t) => {
     t.equal((await follow(stranger.link)).fragment.get('error_code'), 'otp_expired')
     const { code } = await letter()
     t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
-    t.equal((await client().auth.signInWithPassword({ email, password: 'la-frase-di-un-estraneo' })).error?.code, 'invalid_credentials')
+    t.equal(
+      (await client().auth.signInWithPassword({ email, password: 'la-frase-di-un-estraneo' })).error?.code,
+      'invalid_credentials'
+    )
   })
 
   t.test('nor does it help them to sign up once more', async (t) => {
@@ -57,13 +70,30 @@ t.test('inviting', async (t) => {
 
   t.test('who is in already is not invited', async (t) => {
     await person('elena@ospiti.example')
-    t.equal((await (await administrator()).auth.admin.inviteUserByEmail('elena@ospiti.example')).error?.code, 'email_exists')
+    t.equal(
+      (await (await administrator()).auth.admin.inviteUserByEmail('elena@ospiti.example')).error?.code,
+      'email_exists'
+    )
   })
 
   t.test('only administrators invite, and make links', async (t) => {
-    const callers = [{}, { authorization: `Bearer ${await token()}` }, { authorization: `Bearer ${await token({ name: 'nuova', role: 'pending' })}` }, { 'x-api-key': 'chiave-di-prova-0123456789' }]
-    for (const [url, payload] of [['/auth/v1/invite', { email: 'x@ospiti.example' }], ['/auth/v1/admin/generate_link', { type: 'recovery', email: 'elena@ospiti.example' }]] as const) {
-      for (const headers of callers) t.match(await app.inject({ method: 'POST', url, headers, payload }), { statusCode: /^40[13]$/ }, `${url} ${Object.keys(headers).join()}`)
+    const callers = [
+      {},
+      { authorization: `Bearer ${await token()}` },
+      { authorization: `Bearer ${await token({ name: 'nuova', role: 'pending' })}` },
+      { 'x-api-key': 'chiave-di-prova-0123456789' }
+    ]
+    for (const [url, payload] of [
+      ['/auth/v1/invite', { email: 'x@ospiti.example' }],
+      ['/auth/v1/admin/generate_link', { type: 'recovery', email: 'elena@ospiti.example' }]
+    ] as const) {
+      for (const headers of callers) {
+        t.match(
+          await app.inject({ method: 'POST', url, headers, payload }),
+          { statusCode: /^40[13]$/ },
+          `${url} ${Object.keys(headers).join()}`
+        )
+      }
     }
   })
 
@@ -75,21 +105,44 @@ t.test('inviting', async (t) => {
 
 t.test('links that an administrator makes', async (t) => {
   // Without a mail server: they are handed over in other ways.
-  const { client, follow, person, administrator, app } = await site(t, { SMTP_URL: '', MAIL_FROM: '', SIGNUP_ENABLED: 'false' })
+  const { client, follow, person, administrator, app } = await site(t, {
+    SMTP_URL: '',
+    MAIL_FROM: '',
+    SIGNUP_ENABLED: 'false'
+  })
   const { auth: { admin } } = await administrator()
 
   t.test('let whoever has them in, by link, by hash and by code', async (t) => {
     const makers = {
-      signup: () => admin.generateLink({ type: 'signup', email: 'ada@ospiti.example', password: PASSWORD, options: { data: { name: 'Ada' }, redirectTo: `${HOME}/qui` } }),
-      invite: () => admin.generateLink({ type: 'invite', email: 'bea@ospiti.example', options: { redirectTo: `${HOME}/qui` } }),
-      magiclink: () => admin.generateLink({ type: 'magiclink', email: 'carla@ospiti.example', options: { redirectTo: `${HOME}/qui` } }),
-      recovery: () => admin.generateLink({ type: 'recovery', email: 'dora@ospiti.example', options: { redirectTo: `${HOME}/qui` } })
+      signup: () =>
+        admin.generateLink({
+          type: 'signup',
+          email: 'ada@ospiti.example',
+          password: PASSWORD,
+          options: { data: { name: 'Ada' }, redirectTo: `${HOME}/qui` }
+        }),
+      invite: () =>
+        admin.generateLink({ type: 'invite', email: 'bea@ospiti.example', options: { redirectTo: `${HOME}/qui` } }),
+      magiclink: () =>
+        admin.generateLink({
+          type: 'magiclink',
+          email: 'carla@ospiti.example',
+          options: { redirectTo: `${HOME}/qui` }
+        }),
+      recovery: () =>
+        admin.generateLink({ type: 'recovery', email: 'dora@ospiti.example', options: { redirectTo: `${HOME}/qui` } })
     }
     await person('dora@ospiti.example')
     for (const [type, make] of Object.entries(makers)) {
       const { data, error } = await make()
       t.equal(error, null, type)
-      const { action_link: link, hashed_token: token, email_otp: code, redirect_to: target, verification_type: kind } = data.properties!
+      const {
+        action_link: link,
+        hashed_token: token,
+        email_otp: code,
+        redirect_to: target,
+        verification_type: kind
+      } = data.properties!
       t.match(data.user, { id: /^[\da-f-]{36}$/, email: /@ospiti\.example$/, aud: 'authenticated' })
       t.same({ target, kind }, { target: `${HOME}/qui`, kind: type })
       t.equal(new URL(link).searchParams.get('token'), token)
@@ -103,27 +156,66 @@ t.test('links that an administrator makes', async (t) => {
     for (const type of ['magiclink', 'recovery'] as const) {
       const first = (await admin.generateLink({ type, email: 'elena@ospiti.example' })).data.properties!
       const second = (await admin.generateLink({ type, email: 'elena@ospiti.example' })).data.properties!
-      t.equal((await client().auth.verifyOtp({ token_hash: first.hashed_token, type })).error?.code, 'otp_expired', 'the newer one takes the place of the older')
-      t.equal((await client().auth.verifyOtp({ email: 'elena@ospiti.example', token: wrong(second.email_otp), type })).error?.code, 'otp_expired')
-      t.ok((await client().auth.verifyOtp({ email: 'elena@ospiti.example', token: second.email_otp, type })).data.session)
+      t.equal(
+        (await client().auth.verifyOtp({ token_hash: first.hashed_token, type })).error?.code,
+        'otp_expired',
+        'the newer one takes the place of the older'
+      )
+      t.equal(
+        (await client().auth.verifyOtp({ email: 'elena@ospiti.example', token: wrong(second.email_otp), type })).error
+          ?.code,
+        'otp_expired'
+      )
+      t.ok(
+        (await client().auth.verifyOtp({ email: 'elena@ospiti.example', token: second.email_otp, type })).data.session
+      )
     }
   })
 
   t.test('are not made for people that there are not, or are already', async (t) => {
-    t.equal((await admin.generateLink({ type: 'recovery', email: 'nessuno@ospiti.example' })).error?.code, 'user_not_found')
-    t.equal((await admin.generateLink({ type: 'email_change_new', email: 'nessuno@ospiti.example', newEmail: 'x@ospiti.example' })).error?.code, 'user_not_found')
+    t.equal(
+      (await admin.generateLink({ type: 'recovery', email: 'nessuno@ospiti.example' })).error?.code,
+      'user_not_found'
+    )
+    t.equal(
+      (
+        await admin.generateLink({
+          type: 'email_change_new',
+          email: 'nessuno@ospiti.example',
+          newEmail: 'x@ospiti.example'
+        })
+      ).error?.code,
+      'user_not_found'
+    )
     t.equal((await admin.generateLink({ type: 'invite', email: 'elena@ospiti.example' })).error?.code, 'email_exists')
-    t.equal((await admin.generateLink({ type: 'signup', email: 'elena@ospiti.example', password: PASSWORD })).error?.code, 'email_exists')
-    t.equal((await admin.generateLink({ type: 'signup', email: 'fina@ospiti.example', password: 'corta' })).error?.code, 'weak_password')
-    t.same([...await app.sql`select email from users where email in ('nessuno@ospiti.example', 'fina@ospiti.example')`], [])
+    t.equal(
+      (await admin.generateLink({ type: 'signup', email: 'elena@ospiti.example', password: PASSWORD })).error?.code,
+      'email_exists'
+    )
+    t.equal(
+      (await admin.generateLink({ type: 'signup', email: 'fina@ospiti.example', password: 'corta' })).error?.code,
+      'weak_password'
+    )
+    t.same(
+      [...(await app.sql`select email from users where email in ('nessuno@ospiti.example', 'fina@ospiti.example')`)],
+      []
+    )
   })
 
   t.test('an account that waits is the administrator’s to set up', async (t) => {
     await person('gina@ospiti.example', { email_confirm: false, app_metadata: { role: 'pending' } })
-    const { data } = await admin.generateLink({ type: 'signup', email: 'gina@ospiti.example', password: 'una-frase-del-tutto-nuova' })
+    const { data } = await admin.generateLink({
+      type: 'signup',
+      email: 'gina@ospiti.example',
+      password: 'una-frase-del-tutto-nuova'
+    })
     t.equal(data.user?.app_metadata.role, 'pending', 'a link is not a role')
     await follow(data.properties!.action_link)
-    t.equal((await client().auth.signInWithPassword({ email: 'gina@ospiti.example', password: 'una-frase-del-tutto-nuova' })).error, null)
+    t.equal(
+      (await client().auth.signInWithPassword({ email: 'gina@ospiti.example', password: 'una-frase-del-tutto-nuova' }))
+        .error,
+      null
+    )
   })
 
   t.test('without a mail server, what needs one is refused, and nothing else', async (t) => {
@@ -131,16 +223,27 @@ t.test('links that an administrator makes', async (t) => {
     const email = 'elena@ospiti.example'
     await auth.signInWithPassword({ email, password: PASSWORD })
     const answers = [
-      await auth.resetPasswordForEmail(email), await auth.signInWithOtp({ email }), await auth.resend({ type: 'signup', email }), await auth.reauthenticate(),
-      await auth.updateUser({ email: 'altra@ospiti.example' }), await admin.inviteUserByEmail('nuova@ospiti.example'),
+      await auth.resetPasswordForEmail(email),
+      await auth.signInWithOtp({ email }),
+      await auth.resend({ type: 'signup', email }),
+      await auth.reauthenticate(),
+      await auth.updateUser({ email: 'altra@ospiti.example' }),
+      await admin.inviteUserByEmail('nuova@ospiti.example'),
       await auth.resetPasswordForEmail('nessuno@ospiti.example')
     ]
-    t.same(answers.map(({ error }) => [error?.status, error?.code]), answers.map(() => [422, 'email_provider_disabled']))
+    t.same(
+      answers.map(({ error }) => [error?.status, error?.code]),
+      answers.map(() => [422, 'email_provider_disabled'])
+    )
     t.equal((await auth.updateUser({ data: { name: 'Elena' } })).error, null)
   })
 
   t.test('each is written down', async (t) => {
-    const kinds = (await app.sql<{ kind: string }[]>`select distinct details ->> 'kind' as kind from audit_log where details @> '{"sent":false}' order by 1`).map(({ kind }) => kind)
+    const kinds = (
+      await app.sql<
+        { kind: string }[]
+      >`select distinct details ->> 'kind' as kind from audit_log where details @> '{"sent":false}' order by 1`
+    ).map(({ kind }) => kind)
     t.same(kinds, ['invite', 'magiclink', 'recovery', 'signup'])
   })
 })

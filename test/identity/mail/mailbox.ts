@@ -30,18 +30,30 @@ export interface Site extends TestApp {
 }
 
 /** The whole service on a port of its own, mail and sign-up included; one caller may try often. */
-export async function site (t: Test, environ: Record<string, string> = {}, prepare?: (app: FastifyInstance) => void): Promise<Site> {
+export async function site (
+  t: Test,
+  environ: Record<string, string> = {},
+  prepare?: (app: FastifyInstance) => void
+): Promise<Site> {
   const smtp = await startSmtp(t)
   const settings = {
-    SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example', SIGNUP_ENABLED: 'true', PUBLIC_URL, CORS_ORIGINS: HOME, MASTER_KEY, RATE_LIMIT_LOGIN_MAX: '1000', ...environ
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'posta@locanda.example',
+    SIGNUP_ENABLED: 'true',
+    PUBLIC_URL,
+    CORS_ORIGINS: HOME,
+    MASTER_KEY,
+    RATE_LIMIT_LOGIN_MAX: '1000',
+    ...environ
   }
   const test = await build(t, settings, prepare)
   const address = await test.app.listen({ host: '127.0.0.1', port: 0 })
   const config = readConfig({ ...settings, DATA_DIR: test.dataDir })
   const publicKey = anonKey(config, createKeys(config.MASTER_KEY))
-  const client: Site['client'] = ({ flowType = 'implicit', key = publicKey } = {}) => (
-    createClient(address, key, { auth: { flowType, persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storage: memory() } })
-  )
+  const client: Site['client'] = ({ flowType = 'implicit', key = publicKey } = {}) =>
+    createClient(address, key, {
+      auth: { flowType, persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storage: memory() }
+    })
   const administrator = async () => client({ key: await test.token({ service: true }) })
 
   return {
@@ -56,7 +68,9 @@ export async function site (t: Test, environ: Record<string, string> = {}, prepa
       return { status, target, fragment: new URLSearchParams(target.hash.slice(1)) }
     },
     async person (email, changes = {}) {
-      const { data, error } = await (await administrator()).auth.admin.createUser({ email, password: PASSWORD, email_confirm: true, ...changes })
+      const { data, error } = await (
+        await administrator()
+      ).auth.admin.createUser({ email, password: PASSWORD, email_confirm: true, ...changes })
       if (error) throw error
       return data.user.id
     }
@@ -66,7 +80,12 @@ export async function site (t: Test, environ: Record<string, string> = {}, prepa
 /** The secrets of a mail, as a reader finds them. */
 export function read ({ envelope, text }: Received): Letter {
   const link = /https?:\S+/.exec(text)?.[0] ?? ''
-  return { to: envelope.to.join(), code: /^\d{6}$/m.exec(text)?.[0] ?? '', link, token: link === '' ? '' : new URL(link).searchParams.get('token') ?? '' }
+  return {
+    to: envelope.to.join(),
+    code: /^\d{6}$/m.exec(text)?.[0] ?? '',
+    link,
+    token: link === '' ? '' : (new URL(link).searchParams.get('token') ?? '')
+  }
 }
 
 /** Any other code. */

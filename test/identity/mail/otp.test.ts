@@ -7,25 +7,56 @@ t.test('signing in by mail', async (t) => {
   t.test('a code or a link signs a person in', async (t) => {
     await person('ada@ospiti.example')
     const auth = client().auth
-    t.same(await auth.signInWithOtp({ email: 'ada@ospiti.example' }), { data: { user: null, session: null }, error: null })
+    t.same(await auth.signInWithOtp({ email: 'ada@ospiti.example' }), {
+      data: { user: null, session: null },
+      error: null
+    })
     const { code, token } = await letter()
     const { data } = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
     t.equal(data.user?.email, 'ada@ospiti.example')
     t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'magiclink' }])
-    t.equal((await client().auth.verifyOtp({ token_hash: token, type: 'email' })).error?.code, 'otp_expired', 'the code has used up the link')
-    t.equal((await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error, null, 'the password stays')
+    t.equal(
+      (await client().auth.verifyOtp({ token_hash: token, type: 'email' })).error?.code,
+      'otp_expired',
+      'the code has used up the link'
+    )
+    t.equal(
+      (await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error,
+      null,
+      'the password stays'
+    )
   })
 
   t.test('who has no account gets one, which waits for a role; unless the client does not want it', async (t) => {
-    await client().auth.signInWithOtp({ email: 'bea@ospiti.example', options: { data: { name: 'Bea', role: 'admin' }, emailRedirectTo: `${HOME}/qui` } })
+    await client().auth.signInWithOtp({
+      email: 'bea@ospiti.example',
+      options: { data: { name: 'Bea', role: 'admin' }, emailRedirectTo: `${HOME}/qui` }
+    })
     const { target, fragment } = await follow((await letter()).link)
     t.equal(target.pathname, '/qui')
     const { data: { user } } = await client().auth.getUser(fragment.get('access_token')!)
-    t.match(user, { email: 'bea@ospiti.example', app_metadata: { role: 'pending' }, user_metadata: { name: 'Bea' }, email_confirmed_at: /^2/ })
-    t.equal((await app.inject({ url: '/api/v1/prenotazioni', headers: { authorization: `Bearer ${fragment.get('access_token')}` } })).statusCode, 403)
+    t.match(user, {
+      email: 'bea@ospiti.example',
+      app_metadata: { role: 'pending' },
+      user_metadata: { name: 'Bea' },
+      email_confirmed_at: /^2/
+    })
+    t.equal(
+      (
+        await app.inject({
+          url: '/api/v1/prenotazioni',
+          headers: { authorization: `Bearer ${fragment.get('access_token')}` }
+        })
+      ).statusCode,
+      403
+    )
 
     const sent = smtp.mails.length
-    t.equal((await client().auth.signInWithOtp({ email: 'carla@ospiti.example', options: { shouldCreateUser: false } })).error, null)
+    t.equal(
+      (await client().auth.signInWithOtp({ email: 'carla@ospiti.example', options: { shouldCreateUser: false } }))
+        .error,
+      null
+    )
     t.same([...await app.sql`select id from users where email = 'carla@ospiti.example'`], [])
     t.equal(smtp.mails.length, sent)
   })
@@ -44,20 +75,32 @@ t.test('signing in by mail', async (t) => {
     t.equal((await client().auth.resend({ type: 'sms', phone: '+391234567' })).error?.code, 'validation_failed')
   })
 
-  t.test('a second mail of a kind within a minute is refused with the time to wait, for known and unknown addresses', async (t) => {
-    await person('elena@ospiti.example')
-    for (const email of ['elena@ospiti.example', 'nessuno@ospiti.example']) {
-      const post = (path: string, spelled = email) => app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload: { email: spelled, type: 'signup', create_user: false } })
-      for (const path of ['recover', 'otp', 'resend']) {
-        t.equal((await post(path)).statusCode, 200, `${path} ${email}`)
-        const again = await post(path, ` ${email.toUpperCase()}`)
-        t.match(again, { statusCode: 429, headers: { 'x-sb-error-code': 'over_email_send_rate_limit' } }, `${path} ${email}, however it is spelled`)
-        t.ok(Number(again.headers['retry-after']) > 0 && Number(again.headers['retry-after']) <= 60)
+  t.test(
+    'a second mail of a kind within a minute is refused with the time to wait, for known and unknown addresses',
+    async (t) => {
+      await person('elena@ospiti.example')
+      for (const email of ['elena@ospiti.example', 'nessuno@ospiti.example']) {
+        const post = (path: string, spelled = email) =>
+          app.inject({
+            method: 'POST',
+            url: `/auth/v1/${path}`,
+            payload: { email: spelled, type: 'signup', create_user: false }
+          })
+        for (const path of ['recover', 'otp', 'resend']) {
+          t.equal((await post(path)).statusCode, 200, `${path} ${email}`)
+          const again = await post(path, ` ${email.toUpperCase()}`)
+          t.match(
+            again,
+            { statusCode: 429, headers: { 'x-sb-error-code': 'over_email_send_rate_limit' } },
+            `${path} ${email}, however it is spelled`
+          )
+          t.ok(Number(again.headers['retry-after']) > 0 && Number(again.headers['retry-after']) <= 60)
+        }
       }
+      await letter()
+      await letter()
     }
-    await letter()
-    await letter()
-  })
+  )
 })
 
 t.test('a session of more than a day ago', async (t) => {
@@ -74,11 +117,25 @@ t.test('a session of more than a day ago', async (t) => {
     const { to, code, link } = await letter()
     t.equal(to, 'ada@ospiti.example')
     t.equal(link, '', 'there is no link to be led by')
-    t.equal((await auth.updateUser({ password: 'corta', nonce: code })).error?.code, 'weak_password', 'which costs no code')
-    t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: '12' })).error?.code, 'reauthentication_not_valid')
+    t.equal(
+      (await auth.updateUser({ password: 'corta', nonce: code })).error?.code,
+      'weak_password',
+      'which costs no code'
+    )
+    t.equal(
+      (await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: '12' })).error?.code,
+      'reauthentication_not_valid'
+    )
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: code })).error, null)
-    t.equal((await auth.updateUser({ password: 'un-altra-frase-ancora', nonce: code })).error?.code, 'reauthentication_not_valid')
-    t.equal((await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: 'una-frase-del-tutto-nuova' })).error, null)
+    t.equal(
+      (await auth.updateUser({ password: 'un-altra-frase-ancora', nonce: code })).error?.code,
+      'reauthentication_not_valid'
+    )
+    t.equal(
+      (await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: 'una-frase-del-tutto-nuova' }))
+        .error,
+      null
+    )
   })
 
   t.test('cannot turn that code into another session', async (t) => {
@@ -88,7 +145,11 @@ t.test('a session of more than a day ago', async (t) => {
     await other.reauthenticate()
     const { code } = await letter()
     for (const type of ['email', 'recovery', 'magiclink', 'signup', 'invite', 'email_change'] as const) {
-      t.equal((await client().auth.verifyOtp({ email: 'bea@ospiti.example', token: code, type })).error?.code, 'otp_expired', type)
+      t.equal(
+        (await client().auth.verifyOtp({ email: 'bea@ospiti.example', token: code, type })).error?.code,
+        'otp_expired',
+        type
+      )
     }
   })
 

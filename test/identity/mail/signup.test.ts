@@ -5,31 +5,51 @@ t.test('signing up', async (t) => {
   const place = await site(t)
   const { app, client, letter, follow, smtp } = place
 
-  t.test('the code of the mail confirms the address and signs in; the account waits for a role, and the API is closed to it', async (t) => {
-    const auth = client().auth
-    const { data, error } = await auth.signUp({ email: ' Ada@Ospiti.example', password: PASSWORD, options: { data: { name: 'Ada' }, emailRedirectTo: `${HOME}/benvenuta` } })
-    t.equal(error, null)
-    t.equal(data.session, null)
-    t.match(data.user, {
-      email: 'ada@ospiti.example', user_metadata: { name: 'Ada' }, app_metadata: { provider: 'email', providers: ['email'], role: 'pending' }, email_confirmed_at: undefined
-    })
-    t.equal((await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code, 'email_not_confirmed')
+  t.test(
+    'the code of the mail confirms the address and signs in; the account waits for a role, and the API is closed to it',
+    async (t) => {
+      const auth = client().auth
+      const { data, error } = await auth.signUp({
+        email: ' Ada@Ospiti.example',
+        password: PASSWORD,
+        options: { data: { name: 'Ada' }, emailRedirectTo: `${HOME}/benvenuta` }
+      })
+      t.equal(error, null)
+      t.equal(data.session, null)
+      t.match(data.user, {
+        email: 'ada@ospiti.example',
+        user_metadata: { name: 'Ada' },
+        app_metadata: { provider: 'email', providers: ['email'], role: 'pending' },
+        email_confirmed_at: undefined
+      })
+      t.equal(
+        (await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
+        'email_not_confirmed'
+      )
 
-    const { to, code, link } = await letter()
-    t.equal(to, 'ada@ospiti.example')
-    t.match(new URL(link), { pathname: '/auth/v1/verify' })
-    t.equal(new URL(link).searchParams.get('redirect_to'), `${HOME}/benvenuta`)
-    const verified = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
-    t.equal(verified.error, null)
-    t.equal(verified.data.user?.id, data.user?.id, 'the account is the one that was answered')
-    t.match((await auth.getUser()).data.user, { email_confirmed_at: /^2/, identities: [{ identity_id: data.user?.identities?.[0]?.identity_id, identity_data: { email_verified: true } }] })
+      const { to, code, link } = await letter()
+      t.equal(to, 'ada@ospiti.example')
+      t.match(new URL(link), { pathname: '/auth/v1/verify' })
+      t.equal(new URL(link).searchParams.get('redirect_to'), `${HOME}/benvenuta`)
+      const verified = await auth.verifyOtp({ email: 'ada@ospiti.example', token: code, type: 'email' })
+      t.equal(verified.error, null)
+      t.equal(verified.data.user?.id, data.user?.id, 'the account is the one that was answered')
+      t.match((await auth.getUser()).data.user, {
+        email_confirmed_at: /^2/,
+        identities: [{ identity_id: data.user?.identities?.[0]?.identity_id, identity_data: { email_verified: true } }]
+      })
 
-    const headers = { authorization: `Bearer ${verified.data.session?.access_token}` }
-    const refused = await app.inject({ url: '/api/v1/prenotazioni', headers })
-    t.match(refused, { statusCode: 403 })
-    t.equal(refused.json().codice, 'ACCOUNT_IN_ATTESA')
-    t.equal((await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error, null, 'the password is theirs')
-  })
+      const headers = { authorization: `Bearer ${verified.data.session?.access_token}` }
+      const refused = await app.inject({ url: '/api/v1/prenotazioni', headers })
+      t.match(refused, { statusCode: 403 })
+      t.equal(refused.json().codice, 'ACCOUNT_IN_ATTESA')
+      t.equal(
+        (await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })).error,
+        null,
+        'the password is theirs'
+      )
+    }
+  )
 
   t.test('the link does the same', async (t) => {
     await client().auth.signUp({ email: 'bea@ospiti.example', password: PASSWORD })
@@ -37,7 +57,10 @@ t.test('signing up', async (t) => {
     t.equal(status, 303)
     t.equal(target.origin, HOME)
     const auth = client().auth
-    const { data } = await auth.setSession({ access_token: fragment.get('access_token')!, refresh_token: fragment.get('refresh_token')! })
+    const { data } = await auth.setSession({
+      access_token: fragment.get('access_token')!,
+      refresh_token: fragment.get('refresh_token')!
+    })
     t.equal(data.user?.email, 'bea@ospiti.example')
     t.match(Object.fromEntries(fragment), { token_type: 'bearer', expires_in: '3600', type: 'signup' })
   })
@@ -55,11 +78,25 @@ t.test('signing up', async (t) => {
   })
 
   t.test('nothing that somebody says of themselves gives them rights, at whatever depth', async (t) => {
-    const roles = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin' }, is_super_admin: true, aud: 'service_role' }
+    const roles = {
+      role: 'admin',
+      roles: ['admin'],
+      is_admin: true,
+      app_metadata: { role: 'admin' },
+      is_super_admin: true,
+      aud: 'service_role'
+    }
     const answer = await app.inject({
       method: 'POST',
       url: '/auth/v1/signup',
-      payload: { email: 'dora@ospiti.example', password: PASSWORD, ...roles, email_confirm: true, id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', data: { ...roles, data: roles, user: { ...roles } } }
+      payload: {
+        email: 'dora@ospiti.example',
+        password: PASSWORD,
+        ...roles,
+        email_confirm: true,
+        id: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11',
+        data: { ...roles, data: roles, user: { ...roles } }
+      }
     })
     t.equal(answer.statusCode, 200)
     const user = answer.json()
@@ -71,7 +108,9 @@ t.test('signing up', async (t) => {
     await auth.updateUser({ data: roles })
     const { data: { session } } = await auth.refreshSession()
     const headers = { authorization: `Bearer ${session?.access_token}` }
-    for (const url of ['/api/v1/prenotazioni', '/api/users', '/auth/v1/admin/users']) t.equal((await app.inject({ url, headers })).statusCode, 403, url)
+    for (const url of ['/api/v1/prenotazioni', '/api/users', '/auth/v1/admin/users']) {
+      t.equal((await app.inject({ url, headers })).statusCode, 403, url)
+    }
     t.equal((await auth.updateUser({ data: {}, ...{ app_metadata: { role: 'admin' } } })).error?.code, 'not_admin')
   })
 
@@ -79,36 +118,51 @@ t.test('signing up', async (t) => {
     await place.person('elena@ospiti.example', { user_metadata: { name: 'Elena' } })
     const sent = smtp.mails.length
     const data = { name: 'Qualcuno' }
-    const fresh = await app.inject({ method: 'POST', url: '/auth/v1/signup', payload: { email: 'fina@ospiti.example', password: PASSWORD, data } })
+    const fresh = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/signup',
+      payload: { email: 'fina@ospiti.example', password: PASSWORD, data }
+    })
     await letter()
-    const taken = await app.inject({ method: 'POST', url: '/auth/v1/signup', payload: { email: 'Elena@ospiti.example', password: 'tutta-un-altra-frase', data } })
+    const taken = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/signup',
+      payload: { email: 'Elena@ospiti.example', password: 'tutta-un-altra-frase', data }
+    })
     t.equal(taken.statusCode, fresh.statusCode)
     t.same(shape(taken.json()), shape(fresh.json()), 'all but ids, instants and the address is the same')
     t.same(Object.keys(taken.json()), Object.keys(fresh.json()))
     t.equal(taken.json().email, 'elena@ospiti.example')
     t.equal(taken.json().identities.length, 1)
     t.equal(smtp.mails.length, sent + 1)
-    t.equal((await client().auth.signInWithPassword({ email: 'elena@ospiti.example', password: PASSWORD })).error, null, 'nothing has changed')
+    t.equal(
+      (await client().auth.signInWithPassword({ email: 'elena@ospiti.example', password: PASSWORD })).error,
+      null,
+      'nothing has changed'
+    )
     const headers = (answer: typeof fresh) => Object.keys(answer.headers).sort()
     t.same(headers(taken), headers(fresh))
   })
 
-  t.test('of two who sign up with one address before it is confirmed neither has the password: who opens the mail sets it', async (t) => {
-    const email = 'gilda@ospiti.example'
-    await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
-    await letter()
-    // Another process has counters of its own.
-    const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
-    const { data } = await other.client().auth.signUp({ email, password: PASSWORD })
-    t.match(data.user?.identities, [{ provider: 'email' }])
-    const auth = client().auth
-    t.equal((await auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })).error, null)
-    for (const password of ['la-frase-di-un-estraneo', PASSWORD]) {
-      t.equal((await client().auth.signInWithPassword({ email, password })).error?.code, 'invalid_credentials')
+  t.test(
+    'of two who sign up with one address before it is confirmed neither has the password: who opens the mail sets it',
+    async (t) => {
+      const email = 'gilda@ospiti.example'
+      await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
+      await letter()
+      // Another process has counters of its own.
+      const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
+      const { data } = await other.client().auth.signUp({ email, password: PASSWORD })
+      t.match(data.user?.identities, [{ provider: 'email' }])
+      const auth = client().auth
+      t.equal((await auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })).error, null)
+      for (const password of ['la-frase-di-un-estraneo', PASSWORD]) {
+        t.equal((await client().auth.signInWithPassword({ email, password })).error?.code, 'invalid_credentials')
+      }
+      t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
+      t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
     }
-    t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
-    t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
-  })
+  )
 
   t.test('who signs up again with the same password has it still', async (t) => {
     const email = 'ilda@ospiti.example'
@@ -118,7 +172,11 @@ t.test('signing up', async (t) => {
     await other.client().auth.signUp({ email, password: PASSWORD })
     const second = await letter()
     const auth = client().auth
-    t.equal((await auth.verifyOtp({ email, token: first.code, type: 'signup' })).error?.code, 'otp_expired', 'the first mail is void')
+    t.equal(
+      (await auth.verifyOtp({ email, token: first.code, type: 'signup' })).error?.code,
+      'otp_expired',
+      'the first mail is void'
+    )
     t.equal((await auth.verifyOtp({ email, token: second.code, type: 'signup' })).error, null)
     t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
   })
@@ -130,42 +188,63 @@ t.test('signing up', async (t) => {
     await client().auth.signInWithOtp({ email })
     const { data } = await client().auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })
     t.ok(data.session)
-    t.equal((await client().auth.signInWithPassword({ email, password: 'la-frase-di-un-estraneo' })).error?.code, 'invalid_credentials')
+    t.equal(
+      (await client().auth.signInWithPassword({ email, password: 'la-frase-di-un-estraneo' })).error?.code,
+      'invalid_credentials'
+    )
   })
 
-  t.test('a weak password, a malformed address, half a challenge and unbearable data are refused before anything is looked up', async (t) => {
-    const sent = smtp.mails.length
-    const refused: [object, string][] = [
-      [{ password: 'corta' }, 'weak_password'],
-      [{ password: '' }, 'validation_failed'],
-      [{ email: 'nessun indirizzo' }, 'validation_failed'],
-      [{ email: 'a@b' }, 'validation_failed'],
-      [{ phone: '+391234567' }, 'validation_failed'],
-      [{ code_challenge: 'x'.repeat(43) }, 'validation_failed'],
-      [{ data: { name: '\0' } }, 'validation_failed'],
-      [{ data: { '\ud800': 1 } }, 'validation_failed'],
-      [{ data: { name: 'x'.repeat(9000) } }, 'validation_failed']
-    ]
-    for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {
-      for (const [change, code] of refused) {
-        const answer = await app.inject({ method: 'POST', url: '/auth/v1/signup', payload: { email, password: PASSWORD, ...change } })
-        t.equal(answer.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
+  t.test(
+    'a weak password, a malformed address, half a challenge and unbearable data are refused before anything is looked up',
+    async (t) => {
+      const sent = smtp.mails.length
+      const refused: [object, string][] = [
+        [{ password: 'corta' }, 'weak_password'],
+        [{ password: '' }, 'validation_failed'],
+        [{ email: 'nessun indirizzo' }, 'validation_failed'],
+        [{ email: 'a@b' }, 'validation_failed'],
+        [{ phone: '+391234567' }, 'validation_failed'],
+        [{ code_challenge: 'x'.repeat(43) }, 'validation_failed'],
+        [{ data: { name: '\0' } }, 'validation_failed'],
+        [{ data: { '\ud800': 1 } }, 'validation_failed'],
+        [{ data: { name: 'x'.repeat(9000) } }, 'validation_failed']
+      ]
+      for (const email of ['mara@ospiti.example', 'elena@ospiti.example']) {
+        for (const [change, code] of refused) {
+          const answer = await app.inject({
+            method: 'POST',
+            url: '/auth/v1/signup',
+            payload: { email, password: PASSWORD, ...change }
+          })
+          t.equal(answer.headers['x-sb-error-code'], code, `${email} ${JSON.stringify(change).slice(0, 60)}`)
+        }
       }
+      for (const [depth, code] of [
+        [200_000, 'validation_failed'],
+        [1000, undefined]
+      ] as const) {
+        const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+        const answer = await app.inject({
+          method: 'POST',
+          url: '/auth/v1/signup',
+          headers: { 'content-type': 'application/json' },
+          payload
+        })
+        t.equal(answer.headers['x-sb-error-code'], code, `nested ${depth} times`)
+      }
+      await letter()
+      t.equal((await client().auth.signInAnonymously()).error?.code, 'anonymous_provider_disabled')
+      t.equal(smtp.mails.length, sent + 1)
     }
-    for (const [depth, code] of [[200_000, 'validation_failed'], [1000, undefined]] as const) {
-      const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
-      const answer = await app.inject({ method: 'POST', url: '/auth/v1/signup', headers: { 'content-type': 'application/json' }, payload })
-      t.equal(answer.headers['x-sb-error-code'], code, `nested ${depth} times`)
-    }
-    await letter()
-    t.equal((await client().auth.signInAnonymously()).error?.code, 'anonymous_provider_disabled')
-    t.equal(smtp.mails.length, sent + 1)
-  })
+  )
 })
 
 t.test('where nobody may sign up, nobody can, and a magic link makes no account', async (t) => {
   const { client, app, smtp } = await site(t, { SIGNUP_ENABLED: 'false' })
-  t.equal((await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code, 'signup_disabled')
+  t.equal(
+    (await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
+    'signup_disabled'
+  )
   t.equal((await client().auth.signInWithOtp({ email: 'ada@ospiti.example' })).error, null)
   t.same(await app.sql`select id from users`, [])
   t.same(smtp.mails, [])
@@ -174,7 +253,9 @@ t.test('where nobody may sign up, nobody can, and a magic link makes no account'
 /** An answer without what differs from one account to the next. */
 function shape (user: unknown): unknown {
   return JSON.parse(JSON.stringify(user, (key, value: unknown) => {
-    if (key === 'id' || key === 'user_id' || key === 'identity_id' || key === 'sub' || key === 'email') return typeof value
+    if (key === 'id' || key === 'user_id' || key === 'identity_id' || key === 'sub' || key === 'email') {
+      return typeof value
+    }
     return key.endsWith('_at') ? 'an instant' : value
   }))
 }

@@ -19,7 +19,15 @@ const CLIENT = { ip: '127.0.0.1', user_agent: null }
 
 /** Somebody who comes from the provider, with a proven address when nothing else is said. */
 function newcomer (facts: Partial<Facts> = {}, provider = 'google'): Newcomer {
-  const usual = { issuer: 'https://id.example', subject: 'rosa-1', email: EMAIL, emailVerified: true, name: 'Rosa Verdi', userName: 'rosa', picture: undefined }
+  const usual = {
+    issuer: 'https://id.example',
+    subject: 'rosa-1',
+    email: EMAIL,
+    emailVerified: true,
+    name: 'Rosa Verdi',
+    userName: 'rosa',
+    picture: undefined
+  }
   return { provider, profile: profileOf({ ...usual, ...facts }) }
 }
 
@@ -30,8 +38,10 @@ async function house (t: Test) {
   return {
     db,
     arrive: async (who: Newcomer, signupEnabled = true) => await within((tx) => arrive(tx, who, signupEnabled)),
-    link: async (who: Newcomer, userId: string, sessionId?: string) => await within((tx) => link(tx, who, userId, sessionId)),
-    account: async (some: Partial<NewUser> = {}) => await within((tx) => createUser(tx, { email: EMAIL, confirmed: true, ...some })),
+    link: async (who: Newcomer, userId: string, sessionId?: string) =>
+      await within((tx) => link(tx, who, userId, sessionId)),
+    account: async (some: Partial<NewUser> = {}) =>
+      await within((tx) => createUser(tx, { email: EMAIL, confirmed: true, ...some })),
     begin: async (user: User) => await within((tx) => beginSession(tx, user, 'password', CLIENT))
   }
 }
@@ -39,7 +49,10 @@ async function house (t: Test) {
 const providersOf = ({ identities }: User) => identities.map(({ provider }) => provider)
 
 async function code (work: Promise<unknown>): Promise<string | undefined> {
-  return await work.then(() => 'nothing', (err: unknown) => err instanceof AuthError || err instanceof OAuthProblem ? err.code : String(err))
+  return await work.then(
+    () => 'nothing',
+    (err: unknown) => (err instanceof AuthError || err instanceof OAuthProblem ? err.code : String(err))
+  )
 }
 
 t.test('without an account', async (t) => {
@@ -58,8 +71,19 @@ t.test('without an account', async (t) => {
   t.test('none is made where it is not, nor for an address that is missing, malformed or not proven', async (t) => {
     const { db, arrive } = await house(t)
     t.equal(await code(arrive(newcomer(), false)), 'signup_disabled')
-    for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) t.equal(await code(arrive(newcomer({ emailVerified }))), 'provider_email_needs_verification')
-    for (const email of [undefined, null, '', 'rosa', 'a@b c', `${'x'.repeat(250)}@example.org`, 7, ['rosa@example.org']]) t.equal(await code(arrive(newcomer({ email }))), 'unexpected_failure')
+    for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
+      t.equal(await code(arrive(newcomer({ emailVerified }))), 'provider_email_needs_verification')
+    }
+    for (const email of [
+      undefined,
+      null,
+      '',
+      'rosa',
+      'a@b c',
+      `${'x'.repeat(250)}@example.org`,
+      7,
+      ['rosa@example.org']
+    ]) { t.equal(await code(arrive(newcomer({ email }))), 'unexpected_failure') }
     t.equal(await db.$count(users), 0)
   })
 
@@ -68,7 +92,9 @@ t.test('without an account', async (t) => {
     const all = await Promise.all([1, 2, 3, 4].map(async () => await arrive(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
     t.strictSame(all.map(({ how }) => how).sort(), ['created', 'known', 'known', 'known'])
-    const others = await Promise.all([1, 2].map(async (n) => await arrive(newcomer({ subject: `altra-${n}` }, `provider-${n}`))))
+    const others = await Promise.all(
+      [1, 2].map(async (n) => await arrive(newcomer({ subject: `altra-${n}` }, `provider-${n}`)))
+    )
     t.strictSame(others.map(({ how }) => how), ['linked', 'linked'])
     t.equal(await db.$count(users), 1)
     t.equal(await db.$count(identities), 3)
@@ -77,46 +103,81 @@ t.test('without an account', async (t) => {
 
 t.test('a proven address leads into the confirmed account that has it', async (t) => {
   const { arrive, account } = await house(t)
-  const before = await account({ password_hash: 'una-impronta', app_metadata: { role: 'operator' }, user_metadata: { name: 'Rosa', surname: 'Verdi', colore: 'blu' } })
+  const before = await account({
+    password_hash: 'una-impronta',
+    app_metadata: { role: 'operator' },
+    user_metadata: { name: 'Rosa', surname: 'Verdi', colore: 'blu' }
+  })
   const { user, how, tookAway } = await arrive(newcomer({ email: 'ROSA@example.org' }), false)
   t.strictSame([user.id, how, tookAway], [before.id, 'linked', false])
   t.strictSame(providersOf(user), ['email', 'google'])
   t.equal(user.password_hash, 'una-impronta')
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'email', providers: ['email', 'google'] })
   t.match(user.user_metadata, { name: 'Rosa', surname: 'Verdi', colore: 'blu', full_name: 'Rosa Verdi' })
-  t.equal((await arrive(newcomer({ email: undefined }), false)).user.id, before.id, 'afterwards the identity alone does')
-  const { user: later } = await arrive(newcomer({ email: 'altra@example.org', emailVerified: false, name: 'Rosa Blu' }), false)
+  t.equal(
+    (await arrive(newcomer({ email: undefined }), false)).user.id,
+    before.id,
+    'afterwards the identity alone does'
+  )
+  const { user: later } = await arrive(
+    newcomer({ email: 'altra@example.org', emailVerified: false, name: 'Rosa Blu' }),
+    false
+  )
   t.equal(later.id, before.id)
   t.equal(later.email, EMAIL, 'a new address at the provider changes nothing here')
   t.equal(later.identities[1]!.identity_data.email, 'altra@example.org')
   t.equal(later.user_metadata.full_name, 'Rosa Blu')
 })
 
-t.test('an address that is not proven leads into nobody’s account, and does not tell whether there is one', async (t) => {
-  const { db, arrive, account } = await house(t)
-  const tell = async (email: string) => (
-    await arrive(newcomer({ email, emailVerified: false })).then(() => undefined, ({ message, code }: OAuthProblem) => ({ message, code })))
-  await account()
-  await account({ email: 'bruno@example.org', confirmed: false })
-  const told = await tell('nessuno@example.org')
-  t.equal(told?.code, 'provider_email_needs_verification')
-  t.strictSame(await tell(EMAIL), told)
-  t.strictSame(await tell('bruno@example.org'), told)
-  t.equal(await db.$count(identities), 2)
-})
+t.test(
+  'an address that is not proven leads into nobody’s account, and does not tell whether there is one',
+  async (t) => {
+    const { db, arrive, account } = await house(t)
+    const tell = async (email: string) =>
+      await arrive(newcomer({ email, emailVerified: false })).then(
+        () => undefined,
+        ({ message, code }: OAuthProblem) => ({ message, code })
+      )
+    await account()
+    await account({ email: 'bruno@example.org', confirmed: false })
+    const told = await tell('nessuno@example.org')
+    t.equal(told?.code, 'provider_email_needs_verification')
+    t.strictSame(await tell(EMAIL), told)
+    t.strictSame(await tell('bruno@example.org'), told)
+    t.equal(await db.$count(identities), 2)
+  }
+)
 
 t.test('who was in an unconfirmed account before its owner came is out', async (t) => {
   const { db, arrive, account, begin } = await house(t)
-  const planted = await account({ confirmed: false, password_hash: 'del-ladro', user_metadata: { name: 'Ladro', is_admin: true }, app_metadata: { role: 'pending' } })
+  const planted = await account({
+    confirmed: false,
+    password_hash: 'del-ladro',
+    user_metadata: { name: 'Ladro', is_admin: true },
+    app_metadata: { role: 'pending' }
+  })
   await begin(planted)
-  await db.insert(identities).values({ user_id: planted.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
+  await db
+    .insert(identities)
+    .values({ user_id: planted.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
   await db.transaction(async (tx) => await updateUser(tx, planted.id, { new_email: 'ladro@example.org' }))
   await mintKey(db, apiKeyFormat(createKeys(randomBytes(32))), planted.id, {})
   const flow = { provider: 'google', redirect_to: 'https://app.example', authentication_method: 'oauth' }
-  await db.insert(flow_states).values([{ ...flow, linking_user_id: planted.id }, { ...flow, user_id: planted.id, auth_code: Buffer.from('x') }, flow])
+  await db
+    .insert(flow_states)
+    .values([
+      { ...flow, linking_user_id: planted.id },
+      { ...flow, user_id: planted.id, auth_code: Buffer.from('x') },
+      flow
+    ])
   const fingerprint = Buffer.from('x')
   await db.insert(one_time_tokens).values({
-    user_id: planted.id, kind: 'email_change', sent_to: 'ladro@example.org', otp_fingerprint: fingerprint, link_fingerprint: fingerprint, expires_at: new Date(Date.now() + 60_000)
+    user_id: planted.id,
+    kind: 'email_change',
+    sent_to: 'ladro@example.org',
+    otp_fingerprint: fingerprint,
+    link_fingerprint: fingerprint,
+    expires_at: new Date(Date.now() + 60_000)
   })
 
   const { user, how, tookAway } = await arrive(newcomer(), false)
@@ -136,7 +197,12 @@ t.test('who was in an unconfirmed account before its owner came is out', async (
 
 t.test('of an invited person it is kept what the administrator has said', async (t) => {
   const { arrive, account } = await house(t)
-  await account({ confirmed: false, invited: true, app_metadata: { role: 'operator' }, user_metadata: { name: 'Rosa', surname: 'Verdi' } })
+  await account({
+    confirmed: false,
+    invited: true,
+    app_metadata: { role: 'operator' },
+    user_metadata: { name: 'Rosa', surname: 'Verdi' }
+  })
   const { user } = await arrive(newcomer(), false)
   t.match(user.user_metadata, { name: 'Rosa', surname: 'Verdi', full_name: 'Rosa Verdi' })
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'google', providers: ['google'] })
@@ -145,11 +211,17 @@ t.test('of an invited person it is kept what the administrator has said', async 
 t.test('a known identity of an account that is not confirmed any more has to prove its address', async (t) => {
   const { db, arrive, begin } = await house(t)
   const { user } = await arrive(newcomer())
-  await db.insert(identities).values({ user_id: user.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
+  await db
+    .insert(identities)
+    .values({ user_id: user.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
   await begin(user)
   await db.transaction(async (tx) => await updateUser(tx, user.id, { email_confirmed_at: null }))
   t.equal(await code(arrive(newcomer({ emailVerified: false }))), 'provider_email_needs_verification')
-  t.equal(await code(arrive(newcomer({ email: 'altra@example.org' }))), 'provider_email_needs_verification', 'that of the account')
+  t.equal(
+    await code(arrive(newcomer({ email: 'altra@example.org' }))),
+    'provider_email_needs_verification',
+    'that of the account'
+  )
   const back = await arrive(newcomer())
   t.strictSame([back.user.id, back.how, back.tookAway], [user.id, 'known', true])
   t.strictSame(providersOf(back.user), ['google'])
@@ -161,7 +233,8 @@ t.test('who is banned stays out, by identity as by address', async (t) => {
   const { db, arrive, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
-  const ban = async (until: Date | null) => await db.update(users).set({ banned_until: until }).where(eq(users.id, owner.id))
+  const ban = async (until: Date | null) =>
+    await db.update(users).set({ banned_until: until }).where(eq(users.id, owner.id))
   await ban(new Date(Date.now() + 60_000))
   t.equal(await code(arrive(newcomer())), 'user_banned')
   t.equal(await code(link(newcomer(), owner.id, session.id)), 'user_banned')
@@ -181,10 +254,17 @@ t.test('linking: only for who is still signed in, and only what is nobody’s', 
   t.equal(await code(link(newcomer(), owner.id, undefined)), 'session_not_found')
   t.equal(await code(link(newcomer(), owner.id, randomUUID())), 'session_not_found')
   t.equal(await code(link(newcomer(), owner.id, others.id)), 'session_not_found', 'somebody else’s')
-  t.strictSame(providersOf(await link(newcomer({ email: 'a@example.org', emailVerified: false }), owner.id, session.id)), ['email', 'google'])
+  t.strictSame(
+    providersOf(await link(newcomer({ email: 'a@example.org', emailVerified: false }), owner.id, session.id)),
+    ['email', 'google']
+  )
   t.equal(await code(link(newcomer(), owner.id, session.id)), 'identity_already_exists')
   t.equal(await code(link(newcomer(), other.id, others.id)), 'identity_already_exists')
-  t.strictSame(providersOf(await link(newcomer({ subject: 'rosa-2' }), owner.id, session.id)), ['email', 'google', 'google'], 'two of one provider')
+  t.strictSame(
+    providersOf(await link(newcomer({ subject: 'rosa-2' }), owner.id, session.id)),
+    ['email', 'google', 'google'],
+    'two of one provider'
+  )
   const user = await findUser(db, { id: owner.id })
   t.strictSame(user?.app_metadata.providers, ['email', 'google'])
   t.equal(user?.email, EMAIL)
@@ -196,23 +276,49 @@ t.test('linking: only for who is still signed in, and only what is nobody’s', 
 
 t.test('of two who link the same identity at once one does', async (t) => {
   const { db, link, begin, account } = await house(t)
-  const people = await Promise.all(['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` })))
-  const all = await Promise.all(people.map(async (user) => await code(link(newcomer(), user.id, (await begin(user)).id))))
+  const people = await Promise.all(
+    ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
+  )
+  const all = await Promise.all(
+    people.map(async (user) => await code(link(newcomer(), user.id, (await begin(user)).id)))
+  )
   t.strictSame(all.sort(), ['identity_already_exists', 'identity_already_exists', 'nothing'])
   t.equal(await db.$count(identities), 4)
 })
 
 t.test('a profile gives words and nothing else', (t) => {
   const { metadata } = profileOf({
-    issuer: 'https://id.example', subject: 'x', email: 'x@example.org', emailVerified: 'true', name: 'A\u0000B', userName: '\ud800', picture: 'javascript:alert(1)'
+    issuer: 'https://id.example',
+    subject: 'x',
+    email: 'x@example.org',
+    emailVerified: 'true',
+    name: 'A\u0000B',
+    userName: '\ud800',
+    picture: 'javascript:alert(1)'
   })
-  t.strictSame(metadata, { iss: 'https://id.example', sub: 'x', provider_id: 'x', email_verified: true, phone_verified: false, email: 'x@example.org' })
+  t.strictSame(metadata, {
+    iss: 'https://id.example',
+    sub: 'x',
+    provider_id: 'x',
+    email_verified: true,
+    phone_verified: false,
+    email: 'x@example.org'
+  })
   const { metadata: long } = profileOf({
-    issuer: 'https://id.example', subject: 'x', email: null, emailVerified: true, name: 'x'.repeat(101), userName: { role: 'admin' }, picture: `https://img.example/${'x'.repeat(500)}`
+    issuer: 'https://id.example',
+    subject: 'x',
+    email: null,
+    emailVerified: true,
+    name: 'x'.repeat(101),
+    userName: { role: 'admin' },
+    picture: `https://img.example/${'x'.repeat(500)}`
   })
   t.strictSame(long, { iss: 'https://id.example', sub: 'x', provider_id: 'x', phone_verified: false })
   for (const subject of ['', ' ', null, 7, 'a\nb', 'x'.repeat(256), '\udfff']) {
-    t.throws(() => profileOf({ issuer: '', subject, email: '', emailVerified: true, name: '', userName: '', picture: '' }), OAuthProblem)
+    t.throws(
+      () => profileOf({ issuer: '', subject, email: '', emailVerified: true, name: '', userName: '', picture: '' }),
+      OAuthProblem
+    )
   }
   t.end()
 })

@@ -26,7 +26,11 @@ export function browser (frontEnd: string): Browser {
 
   async function fetchPage (url: URL, init: RequestInit): Promise<Response> {
     const cookie = [...cookies.get(url.host) ?? []].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(url, { ...init, redirect: 'manual', headers: { ...init.headers, ...(cookie && { cookie }) } })
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...init.headers, ...(cookie && { cookie }) }
+    })
     remember(url.host, response)
     return response
   }
@@ -63,6 +67,8 @@ function formIn (html: string): { action: string, fields: URLSearchParams } | un
   const action = /<form[^>]* action="([^"]*)"/.exec(html)?.[1]
   if (action === undefined) return undefined
   const fields = new URLSearchParams()
-  for (const [, name = '', value = ''] of html.matchAll(/<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"/g)) fields.append(name, value)
+  for (const [, name = '', value = ''] of html.matchAll(/<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"/g)) {
+    fields.append(name, value)
+  }
   return { action, fields }
 }

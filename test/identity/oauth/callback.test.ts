@@ -17,12 +17,15 @@ interface Crooked extends Setting {
 async function crookedSetting (t: Test): Promise<Crooked> {
   const crooked = await startCrookedProvider(t)
   const all = await setting(t, SIGNUP, { providers: [{ name: 'torto', issuer: crooked.issuer, ...CLIENT }] })
-  const leave = async (path: string) => new URL((await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual' })).headers.get('location')!)
+  const leave = async (path: string) =>
+    new URL((await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual' })).headers.get('location')!)
   return {
     ...all,
     crooked,
     async depart (more = {}) {
-      const { searchParams } = await leave(`/authorize?${new URLSearchParams({ provider: 'torto', redirect_to: LANDING, ...more }).toString()}`)
+      const { searchParams } = await leave(
+        `/authorize?${new URLSearchParams({ provider: 'torto', redirect_to: LANDING, ...more }).toString()}`
+      )
       crooked.nonce = searchParams.get('nonce') ?? ''
       return searchParams
     },
@@ -41,15 +44,33 @@ function problemAt (t: Test, url: URL): Record<string, string> {
   return told
 }
 
-const UNUSABLE = { error: 'server_error', error_code: 'unexpected_failure', error_description: 'Unable to exchange external code' }
-const UNREACHABLE = { error: 'temporarily_unavailable', error_code: 'unexpected_failure', error_description: 'The external provider cannot be reached' }
-const NO_STATE = { error: 'invalid_request', error_code: 'bad_oauth_state', error_description: 'OAuth callback with invalid state' }
+const UNUSABLE = {
+  error: 'server_error',
+  error_code: 'unexpected_failure',
+  error_description: 'Unable to exchange external code'
+}
+const UNREACHABLE = {
+  error: 'temporarily_unavailable',
+  error_code: 'unexpected_failure',
+  error_description: 'The external provider cannot be reached'
+}
+const NO_STATE = {
+  error: 'invalid_request',
+  error_code: 'bad_oauth_state',
+  error_description: 'OAuth callback with invalid state'
+}
 
 t.test('a state is good once, for five minutes, and only for its own code', async (t) => {
   const { app, base, crooked, depart, comeBack } = await crookedSetting(t)
 
   t.test('the request carries state, nonce and PKCE, and the secret of none of them', async (t) => {
-    const foreign = { state: 'mio', redirect_uri: 'https://evil.example', client_id: 'x', nonce: 'n', response_type: 'token' }
+    const foreign = {
+      state: 'mio',
+      redirect_uri: 'https://evil.example',
+      client_id: 'x',
+      nonce: 'n',
+      response_type: 'token'
+    }
     const asked = await depart({ scopes: 'calendar openid', prompt: 'consent', ...foreign })
     t.match(Object.fromEntries(asked), {
       client_id: CLIENT.client_id,
@@ -61,7 +82,10 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     })
     t.match(asked.get('state'), /^[0-9a-f-]{36}$/)
     t.not(asked.get('nonce'), 'n')
-    t.strictSame(asked.getAll('state').length + asked.getAll('redirect_uri').length + asked.getAll('client_id').length, 3)
+    t.strictSame(
+      asked.getAll('state').length + asked.getAll('redirect_uri').length + asked.getAll('client_id').length,
+      3
+    )
     const [flow] = await app.db.select().from(flow_states).where(eq(flow_states.id, asked.get('state')!))
     t.notOk(flow!.provider_secrets!.toString('latin1').includes(asked.get('nonce')!), 'sealed')
     await comeBack({ state: asked.get('state')!, code: 'abc' })
@@ -93,11 +117,18 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
 
   t.test('too late', async (t) => {
     const state = (await depart()).get('state')!
-    await app.db.update(flow_states).set({ created_at: new Date(Date.now() - 300_000) }).where(eq(flow_states.id, state))
+    await app.db
+      .update(flow_states)
+      .set({ created_at: new Date(Date.now() - 300_000) })
+      .where(eq(flow_states.id, state))
     const asked = crooked.asked.length
     const url = await comeBack({ state, code: 'abc' })
     t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
-    t.strictSame(problemAt(t, url), { error: 'server_error', error_code: 'flow_state_expired', error_description: 'Flow state has expired' })
+    t.strictSame(problemAt(t, url), {
+      error: 'server_error',
+      error_code: 'flow_state_expired',
+      error_description: 'Flow state has expired'
+    })
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
     t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
   })
@@ -115,9 +146,12 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     const url = await comeBack({ state, code: 'abc' })
     t.ok(url.searchParams.get('code'))
     t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
-    const exchange = async (verifier: string) => await app.inject({
-      method: 'POST', url: '/auth/v1/token?grant_type=pkce', payload: { auth_code: url.searchParams.get('code'), code_verifier: verifier }
-    })
+    const exchange = async (verifier: string) =>
+      await app.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=pkce',
+        payload: { auth_code: url.searchParams.get('code'), code_verifier: verifier }
+      })
     const wrong = await exchange('b'.repeat(43))
     t.equal(wrong.statusCode, 400)
     t.equal(wrong.json().error_code, 'bad_code_verifier')
@@ -150,7 +184,10 @@ t.test('an ID token that is not for us, not now, or not from the provider lets n
     'no ID token': { tokens: { id_token: undefined } },
     'no access token': { tokens: { access_token: undefined } },
     'not a token': { tokens: { id_token: 'x.y.z' } },
-    'userinfo of somebody else': { claims: { email: undefined }, userinfo: { sub: 'un-altro', email: 'rosa@example.org', email_verified: true } }
+    'userinfo of somebody else': {
+      claims: { email: undefined },
+      userinfo: { sub: 'un-altro', email: 'rosa@example.org', email_verified: true }
+    }
   }
   const good = { claims: {}, header: {}, foreignKey: false, tokens: {}, userinfo: {} }
   for (const [name, change] of Object.entries(cases)) {
@@ -164,7 +201,9 @@ t.test('an ID token that is not for us, not now, or not from the provider lets n
   t.strictSame(await acts(app), [])
   const written = logs.filter(({ msg }) => msg === 'a sign-in through a provider failed')
   t.equal(written.length, Object.keys(cases).length)
-  t.ok(written.every(({ provider, reason, level }) => provider === 'torto' && typeof reason === 'string' && level === 40))
+  t.ok(
+    written.every(({ provider, reason, level }) => provider === 'torto' && typeof reason === 'string' && level === 40)
+  )
 
   Object.assign(crooked, good)
   const state = (await depart()).get('state')!
@@ -174,18 +213,33 @@ t.test('an ID token that is not for us, not now, or not from the provider lets n
 t.test('the provider’s own refusal is passed on', async (t) => {
   const { crooked, depart, comeBack, browser, provider, base } = await crookedSetting(t)
   const state = (await depart()).get('state')!
-  t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })), { error: 'login_required', error_description: 'Chi è?' })
+  t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })), {
+    error: 'login_required',
+    error_description: 'Chi è?'
+  })
   t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and ends the way')
   const empty = (await depart()).get('state')!
   t.match(problemAt(t, await comeBack({ state: empty })), { error_code: 'bad_oauth_callback' })
   const denied = (await depart()).get('state')!
   crooked.replies['/token'] = (_request, response) => {
-    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: 'invalid_grant', error_description: 'codice sbagliato' }))
+    response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ error: 'invalid_grant', error_description: 'codice sbagliato' }))
   }
-  t.strictSame(problemAt(t, await comeBack({ state: denied, code: 'inventato' })), UNUSABLE, 'a code that is not the provider’s')
+  t.strictSame(
+    problemAt(t, await comeBack({ state: denied, code: 'inventato' })),
+    UNUSABLE,
+    'a code that is not the provider’s'
+  )
   provider.refuses = true
-  const { url } = await browser().go(`${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`)
-  t.strictSame(problemAt(t, url), { error: 'access_denied', error_description: 'La persona non vuole' }, 'a real provider’s')
+  const { url } = await browser().go(
+    `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
+  )
+  t.strictSame(
+    problemAt(t, url),
+    { error: 'access_denied', error_description: 'La persona non vuole' },
+    'a real provider’s'
+  )
 })
 
 t.test('a provider that cannot be asked leads to an answer, and never to a 500', async (t) => {
@@ -195,7 +249,9 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
     'a 503': (_request, response) => { response.writeHead(503).end() },
     'a hang-up': (request) => { request.socket.destroy() },
     'half an answer': (request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"access_token":', () => request.socket.destroy())
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+        .write('{"access_token":', () => request.socket.destroy())
     },
     'an endless answer': (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -220,13 +276,18 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
     const session = await token({ name: 'piero' })
     for (const [name, reply, told] of all) {
       crooked.replies = { '/.well-known/openid-configuration': reply }
-      const response = await fetch(`${base}/auth/v1/authorize?provider=torto&redirect_to=${encodeURIComponent(LANDING)}`, { redirect: 'manual' })
+      const response = await fetch(
+        `${base}/auth/v1/authorize?provider=torto&redirect_to=${encodeURIComponent(LANDING)}`,
+        { redirect: 'manual' }
+      )
       t.equal(response.status, 302, name)
       const url = new URL(response.headers.get('location')!)
       t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
       t.strictSame(problemAt(t, url), told)
       const headers = { authorization: `Bearer ${session}` }
-      const linking = await fetch(`${base}/auth/v1/user/identities/authorize?provider=torto&skip_http_redirect=true`, { headers })
+      const linking = await fetch(`${base}/auth/v1/user/identities/authorize?provider=torto&skip_http_redirect=true`, {
+        headers
+      })
       t.equal(linking.status, 503)
       t.match(await linking.json(), { error_code: 'unexpected_failure', msg: told.error_description })
     }
@@ -236,8 +297,18 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
 
   t.test('when its metadata lead elsewhere', async (t) => {
     crooked.replies = {}
-    const elsewhere = ['http://evil.example/auth', 'javascript:alert(1)', 'ftp://127.0.0.1/', 'https://a:b@evil.example/', '', 7, undefined]
-    const all = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].flatMap((name) => elsewhere.map((address) => ({ [name]: address })))
+    const elsewhere = [
+      'http://evil.example/auth',
+      'javascript:alert(1)',
+      'ftp://127.0.0.1/',
+      'https://a:b@evil.example/',
+      '',
+      7,
+      undefined
+    ]
+    const all = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].flatMap((name) =>
+      elsewhere.map((address) => ({ [name]: address }))
+    )
     for (const metadata of [{ issuer: 'https://evil.example' }, ...all]) {
       crooked.metadata = metadata
       const response = await fetch(`${base}/auth/v1/authorize?provider=torto`, { redirect: 'manual' })
@@ -264,8 +335,13 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
 
 t.test('a form that the provider posts is a callback like another', async (t) => {
   const { app, base, depart } = await crookedSetting(t)
-  const post = async (body: string, type = 'application/x-www-form-urlencoded') => (
-    await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual', body, headers: { 'content-type': type } }))
+  const post = async (body: string, type = 'application/x-www-form-urlencoded') =>
+    await fetch(`${base}/auth/v1/callback`, {
+      method: 'POST',
+      redirect: 'manual',
+      body,
+      headers: { 'content-type': type }
+    })
   const state = (await depart()).get('state')!
   t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'twice the same field')
   t.equal((await post(JSON.stringify({ state, code: 'abc' }), 'application/json')).status, 415, 'only a form is a form')
@@ -274,8 +350,20 @@ t.test('a form that the provider posts is a callback like another', async (t) =>
   const done = await post(`state=${state}&code=abc&__proto__=x&user=%7B%7D`)
   t.equal(done.status, 302, 'nothing of this has used the state up')
   t.ok(fragment(new URL(done.headers.get('location')!)).get('access_token'))
-  t.equal((await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status, 302, 'an empty one leads home')
+  t.equal(
+    (await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status,
+    302,
+    'an empty one leads home'
+  )
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  t.equal((await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode, 415, 'nowhere else')
-  t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode, 405, 'whoever only looks uses nothing up')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode,
+    415,
+    'nowhere else'
+  )
+  t.equal(
+    (await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode,
+    405,
+    'whoever only looks uses nothing up'
+  )
 })

@@ -13,7 +13,10 @@ const WAY = { state: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', nonce: 'n', verifie
 const MEBI = 1024 * 1024
 
 async function reason (work: Promise<unknown>): Promise<string> {
-  return await work.then(() => 'nothing', (err: unknown) => err instanceof Error && 'reason' in err ? String(err.reason) : String(err))
+  return await work.then(
+    () => 'nothing',
+    (err: unknown) => (err instanceof Error && 'reason' in err ? String(err.reason) : String(err))
+  )
 }
 
 async function server (t: Test, handler: RequestListener): Promise<string> {
@@ -22,14 +25,21 @@ async function server (t: Test, handler: RequestListener): Promise<string> {
 
 t.test('an answer is read whole, and bounded after decompression', async (t) => {
   const url = await server(t, (request, response) => {
-    if (request.url === '/small') return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
-    if (request.url === '/bomb') return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(8 * MEBI)))
+    if (request.url === '/small') {
+      return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
+    }
+    if (request.url === '/bomb') {
+      return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(8 * MEBI)))
+    }
     if (request.url === '/empty') return response.writeHead(204).end()
     if (request.url === '/away') return response.writeHead(302, { location: 'https://evil.example/' }).end()
     response.writeHead(404).end('no')
   })
   const small = await contact(`${url}/small`, GET)
-  t.strictSame([await small.json(), small.headers.get('x-a'), small.headers.get('content-encoding')], [{ a: 1 }, 'b', null])
+  t.strictSame(
+    [await small.json(), small.headers.get('x-a'), small.headers.get('content-encoding')],
+    [{ a: 1 }, 'b', null]
+  )
   t.equal(await reason(contact(`${url}/bomb`, GET)), 'too large')
   t.equal((await contact(`${url}/empty`, GET)).status, 204)
   t.equal((await contact(`${url}/away`, GET)).status, 302, 'a redirect is an answer, and not followed')
@@ -37,7 +47,13 @@ t.test('an answer is read whole, and bounded after decompression', async (t) => 
 })
 
 t.test('nobody is asked where nobody may be asked', async (t) => {
-  for (const address of ['http://example.org/', 'ftp://127.0.0.1/', 'https://a:b@127.0.0.1/', 'file:///etc/passwd', 'x']) {
+  for (const address of [
+    'http://example.org/',
+    'ftp://127.0.0.1/',
+    'https://a:b@127.0.0.1/',
+    'file:///etc/passwd',
+    'x'
+  ]) {
     t.equal(await reason(contact(address, GET)), 'address')
     await t.rejects(contact(address, GET), Unreachable)
   }
@@ -48,8 +64,15 @@ t.test('a provider that does not answer is given up, wherever it stops', async (
   const silent = await server(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'
-  t.match(await reason(openidClient(settings, redirectUri, 0.05).authorizationUrl(WAY, { parameters: {} })), 'TimeoutError')
-  const endpoints = { authorization_endpoint: `${silent}/a`, token_endpoint: `${silent}/t`, userinfo_endpoint: `${silent}/u` }
+  t.match(
+    await reason(openidClient(settings, redirectUri, 0.05).authorizationUrl(WAY, { parameters: {} })),
+    'TimeoutError'
+  )
+  const endpoints = {
+    authorization_endpoint: `${silent}/a`,
+    token_endpoint: `${silent}/t`,
+    userinfo_endpoint: `${silent}/u`
+  }
   const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
   t.equal(await reason(github.complete(WAY, { state: WAY.state, code: 'abc' })), 'TimeoutError')
   // Headers, and then a drop now and then.
@@ -58,7 +81,12 @@ t.test('a provider that does not answer is given up, wherever it stops', async (
     const drip = setInterval(() => response.write(' '), 10)
     response.on('close', () => clearInterval(drip))
   })
-  t.equal(await reason(openidClient({ ...settings, issuer: slow }, redirectUri, 0.05).authorizationUrl(WAY, { parameters: {} })), 'TimeoutError')
+  t.equal(
+    await reason(
+      openidClient({ ...settings, issuer: slow }, redirectUri, 0.05).authorizationUrl(WAY, { parameters: {} })
+    ),
+    'TimeoutError'
+  )
 })
 
 t.test('metadata are fetched once for all who wait, kept, and kept on when they cannot be had anew', async (t) => {

@@ -7,7 +7,10 @@ import { CLIENT } from './openid-provider.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
-/** An OpenID provider that answers whatever the test wants. Nobody signs in at it: the test comes back in the browser's place. */
+/**
+ * An OpenID provider that answers whatever the test wants. Nobody signs in at it: the test comes back in the browser's
+ * place.
+ */
 export interface CrookedProvider {
   issuer: string
   /** Laid over the claims of the next ID tokens; undefined takes one away. */
@@ -34,20 +37,41 @@ const SUBJECT = 'persona-1'
 
 export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
   const state: CrookedProvider = {
-    issuer: '', claims: {}, header: {}, foreignKey: false, tokens: {}, userinfo: {}, metadata: {}, replies: {}, forms: [], asked: [], nonce: ''
+    issuer: '',
+    claims: {},
+    header: {},
+    foreignKey: false,
+    tokens: {},
+    userinfo: {},
+    metadata: {},
+    replies: {},
+    forms: [],
+    asked: [],
+    nonce: ''
   }
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
   function idToken (): string {
     const now = Math.floor(Date.now() / 1000)
-    const usual = { iss: state.issuer, aud: CLIENT.client_id, sub: SUBJECT, iat: now, exp: now + 60, nonce: state.nonce, email: 'rosa@example.org', email_verified: true }
+    const usual = {
+      iss: state.issuer,
+      aud: CLIENT.client_id,
+      sub: SUBJECT,
+      iat: now,
+      exp: now + 60,
+      nonce: state.nonce,
+      email: 'rosa@example.org',
+      email_verified: true
+    }
     const claims = { ...usual, ...state.claims }
     const { alg = 'ES256', kid = 'uno' } = state.header
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
     if (alg === 'none') return `${encode({ alg })}.${encode(claims)}.`
     const { privateKey } = state.foreignKey ? foreign : own
-    return createSigner({ key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), algorithm: alg, kid })(claims)
+    return createSigner({ key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), algorithm: alg, kid })(
+      claims
+    )
   }
 
   const usual: Record<string, (request: IncomingMessage) => Promise<object> | object> = {
@@ -65,7 +89,13 @@ export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
     '/jwks': () => ({ keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'uno', alg: 'ES256', use: 'sig' }] }),
     '/token': async (request) => {
       state.forms.push(await readForm(request))
-      return { access_token: `at-${randomUUID()}`, token_type: 'Bearer', expires_in: 60, id_token: idToken(), ...state.tokens }
+      return {
+        access_token: `at-${randomUUID()}`,
+        token_type: 'Bearer',
+        expires_in: 60,
+        id_token: idToken(),
+        ...state.tokens
+      }
     },
     '/userinfo': () => ({ sub: SUBJECT, ...state.userinfo })
   }
@@ -76,7 +106,9 @@ export async function startCrookedProvider (t: Test): Promise<CrookedProvider> {
     const reply = state.replies[pathname]
     if (reply) return reply(request, response)
     Promise.resolve(usual[pathname]?.(request)).then((body) => {
-      response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body ?? {}))
+      response
+        .writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(body ?? {}))
     }, (err: unknown) => t.fail('the provider failed', { err }))
   })
   state.issuer = url

@@ -14,7 +14,10 @@ t.test('GitHub: the person and their primary, proven address are asked of its AP
     { email: 'rosa@users.noreply.example', primary: false, verified: true }
   ]
   const supabase = client('pkce')
-  const { data } = await supabase.auth.signInWithOAuth({ provider: 'github', options: { redirectTo: LANDING, scopes: 'repo', skipBrowserRedirect: true } })
+  const { data } = await supabase.auth.signInWithOAuth({
+    provider: 'github',
+    options: { redirectTo: LANDING, scopes: 'repo', skipBrowserRedirect: true }
+  })
   const visitor = browser()
   const { url } = await visitor.go(data.url!)
   const asked = new URL(visitor.visited[1]!).searchParams
@@ -26,7 +29,13 @@ t.test('GitHub: the person and their primary, proven address are asked of its AP
   t.equal(user?.email, 'rosa@example.org')
   t.strictSame(user?.app_metadata, { role: 'pending', provider: 'github', providers: ['github'] })
   t.match(user?.user_metadata, {
-    user_name: 'rosa', preferred_username: 'rosa', full_name: 'Rosa Verdi', avatar_url: 'https://avatars.example/u/583231', sub: '583231', provider_id: '583231', email_verified: true
+    user_name: 'rosa',
+    preferred_username: 'rosa',
+    full_name: 'Rosa Verdi',
+    avatar_url: 'https://avatars.example/u/583231',
+    sub: '583231',
+    provider_id: '583231',
+    email_verified: true
   })
   t.strictSame(github.asked, ['/user', '/user/emails'])
 
@@ -34,18 +43,27 @@ t.test('GitHub: the person and their primary, proven address are asked of its AP
   const again = fragment((await visit(WAY)).url)
   t.ok(again.get('access_token'), 'a person who is known needs no address')
   t.match(again.get('provider_token'), /^gho_/)
-  t.strictSame((await findUser(app.db, { email: 'rosa@example.org' }))?.identities.map(({ provider_id }) => provider_id), ['583231'])
+  t.strictSame(
+    (await findUser(app.db, { email: 'rosa@example.org' }))?.identities.map(({ provider_id }) => provider_id),
+    ['583231']
+  )
 })
 
 t.test('GitHub: without a proven primary address nobody new comes in', async (t) => {
   const github = await startGitHub(t)
   const { visit } = await setting(t, SIGNUP, { providers: [github.settings] })
   const told = async () => Object.fromEntries(fragment((await visit(WAY)).url))
-  github.emails = [{ email: 'rosa@example.org', primary: true, verified: false }, { email: 'b@example.org', primary: false, verified: true }]
+  github.emails = [
+    { email: 'rosa@example.org', primary: true, verified: false },
+    { email: 'b@example.org', primary: false, verified: true }
+  ]
   t.match(await told(), { error: 'access_denied', error_code: 'provider_email_needs_verification' })
   for (const emails of [[], undefined, [{ email: 'b@example.org', primary: false, verified: true }], [{}]]) {
     github.emails = emails
-    t.match(await told(), { error: 'server_error', error_description: 'Error getting user email from external provider' })
+    t.match(await told(), {
+      error: 'server_error',
+      error_description: 'Error getting user email from external provider'
+    })
   }
   github.emails = [{ email: 'rosa@example.org', primary: true, verified: true }]
   for (const user of [{}, { id: '583231' }, { id: null, login: 'rosa' }]) {
@@ -57,7 +75,11 @@ t.test('GitHub: without a proven primary address nobody new comes in', async (t)
 t.test('GitHub: a wrong code is an error although its status is 200', async (t) => {
   const github = await startGitHub(t)
   const { base } = await setting(t, SIGNUP, { providers: [github.settings] })
-  const leave = async (path: string) => new URL((await fetch(`${base}${path}`, { redirect: 'manual' })).headers.get('location')!)
+  const leave = async (path: string) =>
+    new URL((await fetch(`${base}${path}`, { redirect: 'manual' })).headers.get('location')!)
   const state = (await leave(WAY)).searchParams.get('state')!
-  t.match(Object.fromEntries((await leave(`/auth/v1/callback?state=${state}&code=inventato`)).searchParams), { error: 'server_error', error_code: 'unexpected_failure' })
+  t.match(Object.fromEntries((await leave(`/auth/v1/callback?state=${state}&code=inventato`)).searchParams), {
+    error: 'server_error',
+    error_code: 'unexpected_failure'
+  })
 })

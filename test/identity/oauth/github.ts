@@ -15,13 +15,18 @@ export interface GitHub {
 }
 
 /**
- * A server that speaks GitHub's wire format: errors with status 200, comma-separated scopes, no ID token, and an API that wants a
- * `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
+ * A server that speaks GitHub's wire format: errors with status 200, comma-separated scopes, no ID token, and an API
+ * that wants a `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
  */
 export async function startGitHub (t: Test): Promise<GitHub> {
   const codes = new Map<string, { challenge: string | null, redirectUri: string | null }>()
   const tokens = new Set<string>()
-  const state: GitHub = { settings: {}, user: { id: 583231, login: 'rosa', name: 'Rosa Verdi', avatar_url: 'https://avatars.example/u/583231' }, emails: [], asked: [] }
+  const state: GitHub = {
+    settings: {},
+    user: { id: 583231, login: 'rosa', name: 'Rosa Verdi', avatar_url: 'https://avatars.example/u/583231' },
+    emails: [],
+    asked: []
+  }
 
   const { url } = await listen(t, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
@@ -39,13 +44,26 @@ export async function startGitHub (t: Test): Promise<GitHub> {
     }
 
     async function exchange (): Promise<void> {
-      const { code = '', code_verifier: verifier = '', redirect_uri: redirectUri, client_id, client_secret } = Object.fromEntries(await readForm(request))
+      const {
+        code = '',
+        code_verifier: verifier = '',
+        redirect_uri: redirectUri,
+        client_id,
+        client_secret
+      } = Object.fromEntries(await readForm(request))
       const begun = codes.get(code)
       codes.delete(code)
-      const isProven = begun?.challenge === createHash('sha256').update(verifier).digest('base64url') && begun.redirectUri === redirectUri
+      const isProven =
+        begun?.challenge === createHash('sha256').update(verifier).digest('base64url') &&
+        begun.redirectUri === redirectUri
       const isClient = client_id === GITHUB_CLIENT.client_id && client_secret === GITHUB_CLIENT.client_secret
       if (request.headers.accept !== 'application/json') return json(200, {})
-      if (!isProven || !isClient) return json(200, { error: 'bad_verification_code', error_description: 'The code passed is incorrect or expired.' })
+      if (!isProven || !isClient) {
+        return json(200, {
+          error: 'bad_verification_code',
+          error_description: 'The code passed is incorrect or expired.'
+        })
+      }
       const token = `gho_${randomUUID()}`
       tokens.add(token)
       json(200, { access_token: token, token_type: 'bearer', scope: 'read:user,user:email' })
@@ -53,16 +71,19 @@ export async function startGitHub (t: Test): Promise<GitHub> {
 
     function api (): void {
       state.asked.push(pathname)
-      if (request.headers['user-agent'] === undefined) return json(403, { message: 'Request forbidden by administrative rules.' })
-      if (!tokens.has((request.headers.authorization ?? '').replace(/^Bearer /i, ''))) return json(401, { message: 'Bad credentials' })
+      if (request.headers['user-agent'] === undefined) {
+        return json(403, { message: 'Request forbidden by administrative rules.' })
+      }
+      if (!tokens.has((request.headers.authorization ?? '').replace(/^Bearer /i, ''))) {
+        return json(401, { message: 'Bad credentials' })
+      }
       if (pathname === '/user') return json(200, state.user)
       if (pathname === '/user/emails' && state.emails) return json(200, state.emails)
       json(404, { message: 'Not Found' })
     }
 
     if (pathname === '/login/oauth/authorize') authorize()
-    else if (pathname === '/login/oauth/access_token') exchange().catch((err: unknown) => t.fail('the stand-in failed', { err }))
-    else api()
+    else if (pathname === '/login/oauth/access_token') { exchange().catch((err: unknown) => t.fail('the stand-in failed', { err })) } else api()
   })
   return Object.assign(state, {
     settings: {

@@ -3,17 +3,24 @@ import { arrive } from '#src/identity/oauth/accounts.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { testDatabase } from '#test/database.ts'
 
-t.test('what a provider says that does not fit beside a person\'s own words is left out, what fits is kept', async (t) => {
-  const { db } = await testDatabase(t)
-  const metadata = { full_name: 'Anna Prova', picture: `https://immagini.example/${'a'.repeat(900)}` }
-  for (const [email, own, expected] of [
-    ['piena@example.org', { note: 'x'.repeat(8000) }, { note: 'x'.repeat(8000) }],
-    ['vuota@example.org', { note: 'x' }, { note: 'x', ...metadata }]
-  ] as const) {
-    const { user } = await db.transaction(async (tx) => {
-      await createUser(tx, { email, confirmed: true, user_metadata: own })
-      return await arrive(tx, { provider: 'google', profile: { subject: email, email, emailVerified: true, metadata } }, false)
-    })
-    t.same(user.user_metadata, expected, email)
+t.test(
+  "what a provider says that does not fit beside a person's own words is left out, what fits is kept",
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const metadata = { full_name: 'Anna Prova', picture: `https://immagini.example/${'a'.repeat(900)}` }
+    for (const [email, own, expected] of [
+      ['piena@example.org', { note: 'x'.repeat(8000) }, { note: 'x'.repeat(8000) }],
+      ['vuota@example.org', { note: 'x' }, { note: 'x', ...metadata }]
+    ] as const) {
+      const { user } = await db.transaction(async (tx) => {
+        await createUser(tx, { email, confirmed: true, user_metadata: own })
+        return await arrive(
+          tx,
+          { provider: 'google', profile: { subject: email, email, emailVerified: true, metadata } },
+          false
+        )
+      })
+      t.same(user.user_metadata, expected, email)
+    }
   }
-})
+)

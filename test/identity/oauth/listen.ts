@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
 /** A server on loopback that stops when the test ends. */
-export async function listen (t: Pick<Test, 'teardown'>, handler?: RequestListener): Promise<{ url: string, server: Server }> {
+export async function listen (
+  t: Pick<Test, 'teardown'>,
+  handler?: RequestListener
+): Promise<{ url: string; server: Server }> {
   const server = createServer(handler)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

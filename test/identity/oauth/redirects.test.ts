@@ -55,7 +55,9 @@ t.test('whatever is not one of our front ends leads home', async (t) => {
   const { base, browser, provider } = await setting(t, SIGNUP)
   provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
   for (const trap of TRAPS.slice(0, 24)) {
-    const { url } = await browser().go(`${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`)
+    const { url } = await browser().go(
+      `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`
+    )
     t.equal(url.origin + url.pathname, `${FRONT_END}/`, trap)
     t.ok(url.hash.includes('access_token='), 'with the session')
   }
@@ -79,7 +81,32 @@ t.test('one of our front ends is led to as it was asked for', (t) => {
 
 t.test('no spelling leads to an origin that is not ours', (t) => {
   const origins = [...CONFIG.CORS_ORIGINS, CONFIG.PUBLIC_URL]
-  const part = fc.constantFrom('https:', 'http:', 'javascript:', 'blob:', '//', '/', '\\', '@', '#', '?', ':', '.', '%2f', '%40', '\t', '\n', ' ', 'app.example', 'evil.example', 'locanda.example', '\u3002', '\uff0f', 'auth', 'v1')
+  const part = fc.constantFrom(
+    'https:',
+    'http:',
+    'javascript:',
+    'blob:',
+    '//',
+    '/',
+    '\\',
+    '@',
+    '#',
+    '?',
+    ':',
+    '.',
+    '%2f',
+    '%40',
+    '\t',
+    '\n',
+    ' ',
+    'app.example',
+    'evil.example',
+    'locanda.example',
+    '\u3002',
+    '\uff0f',
+    'auth',
+    'v1'
+  )
   fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
     const led = safeRedirect(CONFIG, address)
     // Read anew, as a browser reads the header.

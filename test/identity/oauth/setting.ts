@@ -22,7 +22,11 @@ export interface Setting extends TestApp {
 }
 
 /** For `SIGNUP_ENABLED`, which wants to be able to write; nobody is written to. */
-export const SIGNUP = { SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>' }
+export const SIGNUP = {
+  SIGNUP_ENABLED: 'true',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  MAIL_FROM: 'Locanda <noreply@example.org>'
+}
 
 export interface SettingOptions {
   /** Further providers, or other fields of `google` by its name. */
@@ -31,7 +35,11 @@ export interface SettingOptions {
   prepare?: (app: FastifyInstance) => void
 }
 
-export async function setting (t: Test, environ: Record<string, string> = {}, options: SettingOptions = {}): Promise<Setting> {
+export async function setting (
+  t: Test,
+  environ: Record<string, string> = {},
+  options: SettingOptions = {}
+): Promise<Setting> {
   const { providers: more = [], openid, prepare } = options
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
@@ -42,10 +50,25 @@ export async function setting (t: Test, environ: Record<string, string> = {}, op
   const built = await build(t, whole, prepare)
   await built.app.listen({ port })
   const { backendKey } = (await built.app.inject('/api/config')).json<{ backendKey: string }>()
-  const client: Setting['client'] = (flowType = 'pkce', more = {}) => createClient(base, backendKey, {
-    auth: { flowType, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false, storage: memory(), ...more }
-  })
-  return { ...built, base, provider, client, browser: () => browser(FRONT_END), visit: async (path) => await browser(FRONT_END).go(`${base}${path}`) }
+  const client: Setting['client'] = (flowType = 'pkce', more = {}) =>
+    createClient(base, backendKey, {
+      auth: {
+        flowType,
+        persistSession: true,
+        autoRefreshToken: false,
+        detectSessionInUrl: false,
+        storage: memory(),
+        ...more
+      }
+    })
+  return {
+    ...built,
+    base,
+    provider,
+    client,
+    browser: () => browser(FRONT_END),
+    visit: async (path) => await browser(FRONT_END).go(`${base}${path}`)
+  }
 }
 
 /** Parameters of a fragment. */
@@ -55,7 +78,10 @@ export function fragment ({ hash }: URL): URLSearchParams {
 
 /** The actions that were written down, oldest first. */
 export async function acts (app: FastifyInstance): Promise<{ action: string, actor: string, details: unknown }[]> {
-  return await app.db.query.audit_log.findMany({ columns: { action: true, actor: true, details: true }, orderBy: ({ id }, { asc }) => asc(id) })
+  return await app.db.query.audit_log.findMany({
+    columns: { action: true, actor: true, details: true },
+    orderBy: ({ id }, { asc }) => asc(id)
+  })
 }
 
 function memory () {

@@ -15,21 +15,43 @@ t.test('what a client asks amiss is told at once', async (t) => {
   const authorization = `Bearer ${await token()}`
   const verifier = 'a'.repeat(43)
   for (const path of ['/authorize', '/user/identities/authorize']) {
-    const ask = async (query: string) => await fetch(`${base}/auth/v1${path}?${query}`, { redirect: 'manual', headers: { authorization } })
-    for (const provider of ['', 'provider=', 'provider=github', 'provider=Google', 'provider=__proto__', 'provider=constructor', 'provider=email']) {
+    const ask = async (query: string) =>
+      await fetch(`${base}/auth/v1${path}?${query}`, { redirect: 'manual', headers: { authorization } })
+    for (const provider of [
+      '',
+      'provider=',
+      'provider=github',
+      'provider=Google',
+      'provider=__proto__',
+      'provider=constructor',
+      'provider=email'
+    ]) {
       const response = await ask(provider)
       t.equal(response.status, 400, provider)
-      const { error_code: code, msg } = await response.json() as { error_code: string, msg: string }
+      const { error_code: code, msg } = (await response.json()) as { error_code: string; msg: string }
       t.equal(code, 'validation_failed')
       t.match(msg, /^Unsupported provider: /)
     }
-    for (const pkce of [`code_challenge=${verifier}`, 'code_challenge_method=s256', `code_challenge=${verifier}&code_challenge_method=md5`, 'code_challenge=corto&code_challenge_method=s256']) {
+    for (const pkce of [
+      `code_challenge=${verifier}`,
+      'code_challenge_method=s256',
+      `code_challenge=${verifier}&code_challenge_method=md5`,
+      'code_challenge=corto&code_challenge_method=s256'
+    ]) {
       t.equal((await ask(`provider=google&${pkce}`)).status, 400, pkce)
     }
-    for (const twice of ['provider=google&provider=github', 'provider=google&redirect_to=a&redirect_to=b', `provider=google&redirect_to=${'x'.repeat(2001)}`]) {
+    for (const twice of [
+      'provider=google&provider=github',
+      'provider=google&redirect_to=a&redirect_to=b',
+      `provider=google&redirect_to=${'x'.repeat(2001)}`
+    ]) {
       t.equal((await ask(twice)).status, 400)
     }
-    t.equal((await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status, 302, 'what is not understood is left out')
+    t.equal(
+      (await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status,
+      302,
+      'what is not understood is left out'
+    )
   }
   t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a look begins nothing')
   t.equal(await app.db.$count(flow_states), 2)
@@ -39,15 +61,25 @@ t.test('with sign-up off only who has an account comes in', async (t) => {
   const { app, provider, visit } = await setting(t)
   provider.person = ANNA
   const refused = fragment((await visit(WAY)).url)
-  t.strictSame(Object.fromEntries(refused), { error: 'access_denied', error_code: 'signup_disabled', error_description: 'Signups not allowed for this instance' })
+  t.strictSame(Object.fromEntries(refused), {
+    error: 'access_denied',
+    error_code: 'signup_disabled',
+    error_description: 'Signups not allowed for this instance'
+  })
   t.equal(await app.db.$count(users), 0)
-  await app.db.transaction(async (tx) => await createUser(tx, { email: ANNA.email, confirmed: true, app_metadata: { role: 'operator' } }))
+  await app.db.transaction(
+    async (tx) => await createUser(tx, { email: ANNA.email, confirmed: true, app_metadata: { role: 'operator' } })
+  )
   t.ok(fragment((await visit(WAY)).url).get('access_token'))
   await app.db.update(users).set({ banned_until: new Date(Date.now() + 60_000) })
   t.match(Object.fromEntries(fragment((await visit(WAY)).url)), { error: 'access_denied', error_code: 'user_banned' })
-  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
-    ['identita_collegata', { provider: 'google', automatic: true }], ['accesso', { method: 'oauth', provider: 'google' }]
-  ])
+  t.strictSame(
+    (await acts(app)).map(({ action, details }) => [action, details]),
+    [
+      ['identita_collegata', { provider: 'google', automatic: true }],
+      ['accesso', { method: 'oauth', provider: 'google' }]
+    ]
+  )
 })
 
 t.test('nothing that the provider says of somebody gives them rights', async (t) => {
@@ -83,7 +115,9 @@ t.test('who was in an unconfirmed account is out when the answer is there', asyn
   t.equal(waits, 1, 'no process is behind')
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer })).statusCode, 403)
   t.equal((await app.inject({ url: '/api/sessions', headers: bearer })).statusCode, 401)
-  const mine = (await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })).json()
+  const mine = (
+    await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })
+  ).json()
   t.equal(mine.id, user.id)
   t.strictSame(mine.identities.map(({ provider }: { provider: string }) => provider), ['google'])
   t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
@@ -97,13 +131,20 @@ t.test('linking ends where the login that began it has ended, and at what is som
   const { app, base, provider, browser } = await setting(t, SIGNUP)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
   const headers = { authorization: `Bearer ${token}` }
-  const begin = async (flags = 'skip_http_redirect=true') => await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}&${flags}`, { headers, redirect: 'manual' })
+  const begin = async (flags = 'skip_http_redirect=true') =>
+    await fetch(
+      `${base}/auth/v1/user/identities/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}&${flags}`,
+      { headers, redirect: 'manual' }
+    )
   const address = async () => (await (await begin()).json() as { url: string }).url
 
   provider.person = ANNA
   await browser().go(`${base}${WAY}`)
   const taken = fragment((await browser().go(await address())).url)
-  t.match(Object.fromEntries(taken), { error_code: 'identity_already_exists', error_description: 'Identity is already linked to another user' })
+  t.match(Object.fromEntries(taken), {
+    error_code: 'identity_already_exists',
+    error_description: 'Identity is already linked to another user'
+  })
 
   provider.person = { ...ANNA, sub: 'piero-1', email: 'piero@example.org' }
   const redirect = await begin('')
@@ -121,14 +162,20 @@ t.test('linking ends where the login that began it has ended, and at what is som
 t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
   const { app, base, provider, browser } = await setting(t)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
-  const response = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, { headers: { authorization: `Bearer ${token}` } })
+  const response = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
+    headers: { authorization: `Bearer ${token}` }
+  })
   provider.person = ANNA
   const tokens = fragment((await browser().go((await response.json() as { url: string }).url)).url)
   const mine = (await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })).json()
   t.equal(mine.id, user.id)
-  t.strictSame((await acts(app)).map(({ action, details }) => [action, details]), [
-    ['identita_collegata', { provider: 'google', automatic: false }], ['accesso', { method: 'oauth', provider: 'google' }]
-  ])
+  t.strictSame(
+    (await acts(app)).map(({ action, details }) => [action, details]),
+    [
+      ['identita_collegata', { provider: 'google', automatic: false }],
+      ['accesso', { method: 'oauth', provider: 'google' }]
+    ]
+  )
 })
 
 t.test('a provider may come back with a form, and want the secret in the body', async (t) => {
@@ -155,8 +202,15 @@ t.test('a provider’s refresh token is handed on, and no token, code or address
   provider.refuses = true
   await visitor.go(`${base}${WAY}`)
   await visitor.go(`${base}/auth/v1/callback?state=inventato-123456&code=codice-123456`)
-  const values = visitor.visited.flatMap((address) => [...new URL(address).searchParams]).filter(([name]) => ['state', 'code', 'nonce', 'code_challenge'].includes(name))
-  const secrets = [...values.map(([, value]) => value), ...[...tokens].filter(([name]) => name.endsWith('token')).map(([, value]) => value), 'anna@example.org', 'app.example/arrivo']
+  const values = visitor.visited
+    .flatMap((address) => [...new URL(address).searchParams])
+    .filter(([name]) => ['state', 'code', 'nonce', 'code_challenge'].includes(name))
+  const secrets = [
+    ...values.map(([, value]) => value),
+    ...[...tokens].filter(([name]) => name.endsWith('token')).map(([, value]) => value),
+    'anna@example.org',
+    'app.example/arrivo'
+  ]
   t.ok(secrets.length >= 10)
   const written = JSON.stringify(logs)
   t.ok(written.includes('/auth/v1/callback'))
@@ -192,5 +246,9 @@ t.test('ways that nobody ends are forgotten, and those of mails live as long as 
     { ...flow, provider: 'old mail', created_at: before(49 * 60) }
   ])
   await forgetOldFlows(db)
-  t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), ['begun', 'granted', 'mail'])
+  t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), [
+    'begun',
+    'granted',
+    'mail'
+  ])
 })

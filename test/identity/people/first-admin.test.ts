@@ -12,29 +12,55 @@ const PASSWORD = 'una-frase-lunga-e-mia'
 async function installation (t: Test) {
   const { app, dataDir } = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
   const config = (environ: Record<string, string> = {}) => readConfig({ DATA_DIR: dataDir, ...environ })
-  return { app, config, chosen: (password = PASSWORD, email = EMAIL) => config({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password }) }
+  return {
+    app,
+    config,
+    chosen: (password = PASSWORD, email = EMAIL) => config({ ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
+  }
 }
 
 /** The status of signing in with a password, and who that is. */
 async function enter (app: FastifyInstance, email: string, password: string) {
-  const answer = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password } })
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    payload: { email, password }
+  })
   const { access_token: token = '', user } = answer.json()
-  const admin = answer.statusCode === 200 ? (await app.inject({ url: '/api/users', headers: bearer(token) })).statusCode === 200 : false
+  const admin =
+    answer.statusCode === 200
+      ? (await app.inject({ url: '/api/users', headers: bearer(token) })).statusCode === 200
+      : false
   return { status: answer.statusCode, admin, user }
 }
 
-const people = async (app: FastifyInstance) => (await app.sql`select email, app_metadata ->> 'role' as role from users where deleted_at is null order by email`).map((row) => ({ ...row }))
-const acts = async (app: FastifyInstance) => (await app.sql`select actor, action, object, details, ip from audit_log order by id`).map((row) => ({ ...row }))
-const idOf = async (app: FastifyInstance, email: string) => String((await app.sql`select id from users where email = ${email} and deleted_at is null`)[0]?.id)
+const people = async (app: FastifyInstance) =>
+  (await app.sql`select email, app_metadata ->> 'role' as role from users where deleted_at is null order by email`).map(
+    (row) => ({ ...row })
+  )
+const acts = async (app: FastifyInstance) =>
+  (await app.sql`select actor, action, object, details, ip from audit_log order by id`).map((row) => ({ ...row }))
+const idOf = async (app: FastifyInstance, email: string) =>
+  String((await app.sql`select id from users where email = ${email} and deleted_at is null`)[0]?.id)
 
 t.test('the administrator of the settings can sign in, and administer', async (t) => {
   const { app, chosen } = await installation(t)
-  t.equal(await firstAdministrator(app, chosen(PASSWORD, ' Direzione@Example.org'.trim())), undefined, 'there is nothing to tell')
+  t.equal(
+    await firstAdministrator(app, chosen(PASSWORD, ' Direzione@Example.org'.trim())),
+    undefined,
+    'there is nothing to tell'
+  )
   const { status, admin, user } = await enter(app, EMAIL, PASSWORD)
   t.same([status, admin], [200, true])
   t.match(user, { email: EMAIL, email_confirmed_at: String, app_metadata: { role: 'admin', provider: 'email' } })
   t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
-  t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_creato', object: `user:${user.id}`, details: { role: 'admin' }, ip: null })
+  t.match((await acts(app))[0], {
+    actor: 'sistema',
+    action: 'utente_creato',
+    object: `user:${user.id}`,
+    details: { role: 'admin' },
+    ip: null
+  })
 })
 
 t.test('without settings one is made, with a password of chance that works', async (t) => {
@@ -53,7 +79,13 @@ t.test('it is made once, whatever the settings say later', async (t) => {
   const { app, config, chosen } = await installation(t)
   await firstAdministrator(app, chosen())
   const before = await acts(app)
-  for (const later of [chosen(), chosen('un-altra-frase-lunga'), chosen(PASSWORD, 'altra@example.org'), chosen('password'), config()]) {
+  for (const later of [
+    chosen(),
+    chosen('un-altra-frase-lunga'),
+    chosen(PASSWORD, 'altra@example.org'),
+    chosen('password'),
+    config()
+  ]) {
     t.equal(await firstAdministrator(app, later), undefined)
   }
   t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
@@ -66,7 +98,9 @@ t.test('it is made once, whatever the settings say later', async (t) => {
 t.test('where there is an administrator already, none is made', async (t) => {
   for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
     const { app, config, chosen } = await installation(t)
-    await app.db.transaction(async (tx) => await createUser(tx, { email: 'anna@example.org', confirmed: true, app_metadata }))
+    await app.db.transaction(
+      async (tx) => await createUser(tx, { email: 'anna@example.org', confirmed: true, app_metadata })
+    )
     t.equal(await firstAdministrator(app, config()), undefined)
     t.equal(await firstAdministrator(app, chosen()), undefined)
     t.same((await people(app)).map(({ email }) => email), ['anna@example.org'])
@@ -76,28 +110,45 @@ t.test('where there is an administrator already, none is made', async (t) => {
 
 t.test('claims of being an administrator where everybody can write them do not count', async (t) => {
   const { app, chosen } = await installation(t)
-  await app.db.transaction(async (tx) => await createUser(tx, { email: 'anna@example.org', confirmed: true, app_metadata: { role: 'operator', roles: 'admin' }, user_metadata: { role: 'admin' } }))
+  await app.db.transaction(
+    async (tx) =>
+      await createUser(tx, {
+        email: 'anna@example.org',
+        confirmed: true,
+        app_metadata: { role: 'operator', roles: 'admin' },
+        user_metadata: { role: 'admin' }
+      })
+  )
   await firstAdministrator(app, chosen())
   t.same((await people(app)).map(({ email }) => email), ['anna@example.org', EMAIL])
 })
 
-t.test('a password that is too weak, or no address, stops the start with the name of the variable, and nobody is made', async (t) => {
-  const { app, chosen } = await installation(t)
-  const refused = async (config: Config, message: RegExp) => {
-    await t.rejects(firstAdministrator(app, config), { name: 'ConfigError', message })
+t.test(
+  'a password that is too weak, or no address, stops the start with the name of the variable, and nobody is made',
+  async (t) => {
+    const { app, chosen } = await installation(t)
+    const refused = async (config: Config, message: RegExp) => {
+      await t.rejects(firstAdministrator(app, config), { name: 'ConfigError', message })
+    }
+    await refused(chosen('password'), /^ADMIN_PASSWORD: è troppo facile da indovinare$/)
+    await refused(chosen(EMAIL), /^ADMIN_PASSWORD: /)
+    await refused(chosen('con\u0007campana'), /^ADMIN_PASSWORD: /)
+    await refused(chosen(PASSWORD, '(direzione)@example.org'), /^ADMIN_EMAIL: non è un indirizzo e-mail$/)
+    t.same(await people(app), [])
+    t.same(await acts(app), [])
   }
-  await refused(chosen('password'), /^ADMIN_PASSWORD: è troppo facile da indovinare$/)
-  await refused(chosen(EMAIL), /^ADMIN_PASSWORD: /)
-  await refused(chosen('con\u0007campana'), /^ADMIN_PASSWORD: /)
-  await refused(chosen(PASSWORD, '(direzione)@example.org'), /^ADMIN_EMAIL: non è un indirizzo e-mail$/)
-  t.same(await people(app), [])
-  t.same(await acts(app), [])
-})
+)
 
 t.test('an account with that address becomes the administrator and keeps its password', async (t) => {
   const { app, chosen } = await installation(t)
   const password_hash = await app.identity.passwords.hash('la-mia-di-sempre')
-  const account = { email: EMAIL, password_hash, confirmed: true, app_metadata: { role: 'operator', piano: 'terra' }, user_metadata: { name: 'Ada' } }
+  const account = {
+    email: EMAIL,
+    password_hash,
+    confirmed: true,
+    app_metadata: { role: 'operator', piano: 'terra' },
+    user_metadata: { name: 'Ada' }
+  }
   const { id } = await app.db.transaction(async (tx) => await createUser(tx, account))
   await app.sql`update users set banned_until = now() + interval '1 hour'`
   // Weak, but nobody's.
@@ -106,13 +157,21 @@ t.test('an account with that address becomes the administrator and keeps its pas
   t.same([status, admin, user.id], [200, true, id])
   t.match(user, { app_metadata: { role: 'admin', piano: 'terra' }, user_metadata: { name: 'Ada' } })
   t.equal((await enter(app, EMAIL, 'password')).status, 400)
-  t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_modificato', object: `user:${id}`, details: { role: 'admin' } })
+  t.match((await acts(app))[0], {
+    actor: 'sistema',
+    action: 'utente_modificato',
+    object: `user:${id}`,
+    details: { role: 'admin' }
+  })
 })
 
 t.test('whoever signed up with that address and never proved it does not become the administrator', async (t) => {
   const { app, chosen } = await installation(t)
   const password_hash = await app.identity.passwords.hash('di-chi-si-spaccia')
-  const { id } = await app.db.transaction(async (tx) => await createUser(tx, { email: EMAIL, password_hash, confirmed: false, app_metadata: { role: 'pending' } }))
+  const { id } = await app.db.transaction(
+    async (tx) =>
+      await createUser(tx, { email: EMAIL, password_hash, confirmed: false, app_metadata: { role: 'pending' } })
+  )
   const { access_token: theirs } = await signIn(app, 'direzione', 'pending')
   await firstAdministrator(app, chosen())
   t.match(await enter(app, EMAIL, PASSWORD), { status: 200, admin: true })

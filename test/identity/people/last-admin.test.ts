@@ -6,17 +6,26 @@ import { as, twins } from '#test/identity/twins.ts'
 const ROUNDS = 10
 
 /** What takes an administrator's rights away. */
-const REMOVALS: Record<string, (app: FastifyInstance, token: string, id: string) => Promise<{ statusCode: number, json: () => unknown }>> = {
-  demoted: (app, token, id) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
-  'left without a role': (app, token, id) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: null } }),
+const REMOVALS: Record<
+  string,
+  (app: FastifyInstance, token: string, id: string) => Promise<{ statusCode: number; json: () => unknown }>
+> = {
+  demoted: (app, token, id) =>
+    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: 'operator' } }),
+  'left without a role': (app, token, id) =>
+    as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role: null } }),
   banned: (app, token, id) => as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '24h' }),
   deleted: (app, token, id) => as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`),
-  'softly deleted': (app, token, id) => as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
+  'softly deleted': (app, token, id) =>
+    as(app, token, 'DELETE', `/auth/v1/admin/users/${id}`, { should_soft_delete: true })
 }
 
 /** Those who can come in as administrators. */
-const admins = async (app: FastifyInstance) => (await app.sql`
-  select id from users where deleted_at is null and (banned_until is null or banned_until <= now()) and app_metadata ->> 'role' = 'admin'`).map(({ id }) => String(id))
+const admins = async (app: FastifyInstance) =>
+  (
+    await app.sql`
+  select id from users where deleted_at is null and (banned_until is null or banned_until <= now()) and app_metadata ->> 'role' = 'admin'`
+  ).map(({ id }) => String(id))
 
 t.test('the last administrator', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
@@ -43,7 +52,9 @@ t.test('the last administrator', async (t) => {
     t.equal((await REMOVALS.banned!(app, service, banned.id)).statusCode, 200)
     t.equal((await REMOVALS['softly deleted']!(app, service, deleted.id)).statusCode, 200)
     await app.sql`update users set user_metadata = '{"role":"admin"}' where id = ${pretender.id}`
-    for (const [name, remove] of Object.entries(REMOVALS)) t.equal((await remove(app, service, id)).statusCode, 422, name)
+    for (const [name, remove] of Object.entries(REMOVALS)) {
+      t.equal((await remove(app, service, id)).statusCode, 422, name)
+    }
     await app.sql`update users set banned_until = now() where id = ${banned.id}`
     t.equal((await REMOVALS.demoted!(app, service, id)).statusCode, 200, 'when the ban is over there is another')
     t.same(await admins(app), [banned.id])
@@ -51,11 +62,16 @@ t.test('the last administrator', async (t) => {
 
   t.test('can be changed in everything else', async (t) => {
     const [last] = await admins(app)
-    const change = async (body: object) => (await as(app, service, 'PUT', `/auth/v1/admin/users/${last}`, body)).statusCode
+    const change = async (body: object) =>
+      (await as(app, service, 'PUT', `/auth/v1/admin/users/${last}`, body)).statusCode
     t.equal(await change({ user_metadata: { name: 'Anna' } }), 200)
     t.equal(await change({ app_metadata: { piano: 'primo' } }), 200)
     t.equal(await change({ app_metadata: { role: 'admin' }, ban_duration: 'none' }), 200)
-    t.equal(await change({ app_metadata: { role: 'operator', roles: ['admin'] } }), 200, 'an administrator by a list of roles')
+    t.equal(
+      await change({ app_metadata: { role: 'operator', roles: ['admin'] } }),
+      200,
+      'an administrator by a list of roles'
+    )
     t.equal(await change({ app_metadata: { roles: [] } }), 422)
     t.equal(await change({ app_metadata: { role: 'admin', roles: null } }), 200)
   })
@@ -105,7 +121,10 @@ t.test('of two administrators who are removed at the same moment, on two servers
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
       const demote = REMOVALS.demoted!
-      const answers = await Promise.all([demote(app, a.access_token, a.user.id), demote(other, b.access_token, b.user.id)])
+      const answers = await Promise.all([
+        demote(app, a.access_token, a.user.id),
+        demote(other, b.access_token, b.user.id)
+      ])
       t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 422])
       t.equal((await admins(app)).length, 1)
     }
@@ -119,7 +138,11 @@ t.test('a demotion is not undone by another change of the same account at the sa
   for (let round = 0; round < ROUNDS; round++) {
     const { user: { id } } = await signIn(app, `a${round}`, 'admin')
     const change = (on: FastifyInstance, body: object) => as(on, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
-    const answers = await Promise.all([change(app, { app_metadata: { role: 'operator' } }), change(other, { app_metadata: { piano: 'primo' } }), change(app, { user_metadata: { name: 'Anna' } })])
+    const answers = await Promise.all([
+      change(app, { app_metadata: { role: 'operator' } }),
+      change(other, { app_metadata: { piano: 'primo' } }),
+      change(app, { user_metadata: { name: 'Anna' } })
+    ])
     t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
     const [user] = await app.sql`select app_metadata, user_metadata from users where id = ${id}`
     t.match({ ...user }, { app_metadata: { role: 'operator', piano: 'primo' }, user_metadata: { name: 'Anna' } })

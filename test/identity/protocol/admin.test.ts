@@ -10,29 +10,51 @@ const service = open({ key: await server.token({ service: true }) })
 const { auth: { admin } } = service
 
 t.test('an account that is created can sign in once its address is vouched for', async (t) => {
-  const attributes = { email: 'Piero@Example.org', password: PASSWORD, user_metadata: { name: 'Piero' }, app_metadata: { role: 'operator' } }
+  const attributes = {
+    email: 'Piero@Example.org',
+    password: PASSWORD,
+    user_metadata: { name: 'Piero' },
+    app_metadata: { role: 'operator' }
+  }
   const { data: { user }, error } = await admin.createUser(attributes)
   t.equal(error, null)
-  t.match(user, { email: 'piero@example.org', user_metadata: { name: 'Piero' }, app_metadata: { role: 'operator', provider: 'email', providers: ['email'] } })
+  t.match(user, {
+    email: 'piero@example.org',
+    user_metadata: { name: 'Piero' },
+    app_metadata: { role: 'operator', provider: 'email', providers: ['email'] }
+  })
   t.equal(user?.email_confirmed_at, undefined)
   t.match((await open().auth.signInWithPassword(attributes)).error, { code: 'email_not_confirmed' })
   t.match((await admin.updateUserById(user!.id, { email_confirm: true })).data.user, { email_confirmed_at: String })
   t.equal((await open().auth.signInWithPassword(attributes)).error, null)
-  t.match((await admin.createUser({ ...attributes, email: 'PIERO@example.ORG' })).error, { status: 422, code: 'email_exists' })
-  t.match((await admin.createUser({ ...attributes, email: 'altro@example.org', password: 'corta' })).error, { name: 'AuthWeakPasswordError', reasons: ['length'] })
-  t.match((await admin.createUser({ ...attributes, email: 'nessun indirizzo' })).error, { status: 400, code: 'validation_failed' })
+  t.match((await admin.createUser({ ...attributes, email: 'PIERO@example.ORG' })).error, {
+    status: 422,
+    code: 'email_exists'
+  })
+  t.match((await admin.createUser({ ...attributes, email: 'altro@example.org', password: 'corta' })).error, {
+    name: 'AuthWeakPasswordError',
+    reasons: ['length']
+  })
+  t.match((await admin.createUser({ ...attributes, email: 'nessun indirizzo' })).error, {
+    status: 400,
+    code: 'validation_failed'
+  })
 })
 
 t.test('an account that is created without a password has one that nobody knows', async (t) => {
   const { data: { user } } = await admin.createUser({ email: 'senza@example.org', email_confirm: true })
   const [row] = await app.db.select().from(users).where(eq(users.id, user!.id))
   t.match(row?.password_hash, /^\$argon2id\$/)
-  t.match((await open().auth.signInWithPassword({ email: 'senza@example.org', password: '' })).error, { code: 'invalid_credentials' })
+  t.match((await open().auth.signInWithPassword({ email: 'senza@example.org', password: '' })).error, {
+    code: 'invalid_credentials'
+  })
 })
 
 t.test('a password that was hashed elsewhere is taken over', async (t) => {
   const password_hash = '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
-  const { data: { user } } = await admin.createUser({ email: 'portata@example.org', password_hash, email_confirm: true })
+  const {
+    data: { user }
+  } = await admin.createUser({ email: 'portata@example.org', password_hash, email_confirm: true })
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
   const [row] = await app.db.select().from(users).where(eq(users.id, user!.id))
   t.match(row?.password_hash, /^\$argon2id\$/, 'and hashed as ours are, when it is known')
@@ -62,9 +84,17 @@ t.test('everybody is listed, newest first, in pages with their number and the wa
 
 t.test('an account is found by its id; one that is not there is not found', async (t) => {
   const anna = await person()
-  t.match((await admin.getUserById(anna.id)).data.user, { id: anna.id, email: anna.email, identities: [{ provider: 'email' }] })
+  t.match((await admin.getUserById(anna.id)).data.user, {
+    id: anna.id,
+    email: anna.email,
+    identities: [{ provider: 'email' }]
+  })
   const nobody = '00000000-0000-4000-8000-000000000000'
-  const results = [await admin.getUserById(nobody), await admin.updateUserById(nobody, { password: PASSWORD }), await admin.deleteUser(nobody)]
+  const results = [
+    await admin.getUserById(nobody),
+    await admin.updateUserById(nobody, { password: PASSWORD }),
+    await admin.deleteUser(nobody)
+  ]
   for (const result of results) {
     t.match(result.error, { status: 404, code: 'user_not_found' })
   }
@@ -73,14 +103,21 @@ t.test('an account is found by its id; one that is not there is not found', asyn
 t.test('a role that is given counts at once, and so does one that is taken', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
-  const mayList = async () => (await app.inject({ url: '/api/users', headers: { authorization: `Bearer ${access}` } })).statusCode
+  const mayList = async () =>
+    (await app.inject({ url: '/api/users', headers: { authorization: `Bearer ${access}` } })).statusCode
   t.equal(await mayList(), 403)
-  t.match((await admin.updateUserById(anna.id, { app_metadata: { role: 'admin' } })).data.user?.app_metadata, { role: 'admin', providers: ['email'] })
+  t.match((await admin.updateUserById(anna.id, { app_metadata: { role: 'admin' } })).data.user?.app_metadata, {
+    role: 'admin',
+    providers: ['email']
+  })
   t.equal(await mayList(), 200, 'by the token that was given before')
   await person({ app_metadata: { role: 'admin' } })
   t.equal((await admin.updateUserById(anna.id, { app_metadata: { role: 'operator' } })).error, null)
   t.equal(await mayList(), 403)
-  t.equal((await admin.updateUserById(anna.id, { app_metadata: { role: null } })).data.user?.app_metadata.role, undefined)
+  t.equal(
+    (await admin.updateUserById(anna.id, { app_metadata: { role: null } })).data.user?.app_metadata.role,
+    undefined
+  )
 })
 
 t.test('a ban shuts a person out at once until it ends', async (t) => {
@@ -93,11 +130,17 @@ t.test('a ban shuts a person out at once until it ends', async (t) => {
   t.match((await client.auth.getUser()).error, { status: 403, code: 'user_banned' })
   t.equal(await isLetIn(app, { authorization: `Bearer ${access}` }), 401)
   t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, { status: 400, code: 'user_banned' })
-  t.match((await open().auth.signInWithPassword({ ...anna, password: PASSWORD })).error, { status: 400, code: 'user_banned' })
+  t.match((await open().auth.signInWithPassword({ ...anna, password: PASSWORD })).error, {
+    status: 400,
+    code: 'user_banned'
+  })
   t.equal((await admin.updateUserById(anna.id, { ban_duration: 'none' })).data.user?.banned_until, undefined)
   t.equal((await client.auth.getUser()).error, null)
   t.equal((await open().auth.refreshSession({ refresh_token: refresh })).error, null)
-  t.match((await admin.updateUserById(anna.id, { ban_duration: 'un giorno' })).error, { status: 400, code: 'validation_failed' })
+  t.match((await admin.updateUserById(anna.id, { ban_duration: 'un giorno' })).error, {
+    status: 400,
+    code: 'validation_failed'
+  })
 })
 
 t.test('an administrator\'s change of password ends every session; one of address is believed', async (t) => {
@@ -109,9 +152,15 @@ t.test('an administrator\'s change of password ends every session; one of addres
   t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, { code: 'refresh_token_not_found' })
   const { data: { user } } = await admin.updateUserById(anna.id, { email: 'Nuova@example.org' })
   t.match(user, { email: 'nuova@example.org', identities: [{ provider: 'email', email: 'nuova@example.org' }] })
-  t.equal((await open().auth.signInWithPassword({ email: 'nuova@example.org', password: 'un’altra frase lunga' })).error, null)
+  t.equal(
+    (await open().auth.signInWithPassword({ email: 'nuova@example.org', password: 'un’altra frase lunga' })).error,
+    null
+  )
   t.match((await admin.updateUserById(anna.id, { email: piero.email })).error, { status: 422, code: 'email_exists' })
-  t.match((await admin.updateUserById(anna.id, { password: 'password' })).error, { name: 'AuthWeakPasswordError', reasons: ['pwned'] })
+  t.match((await admin.updateUserById(anna.id, { password: 'password' })).error, {
+    name: 'AuthWeakPasswordError',
+    reasons: ['pwned']
+  })
 })
 
 t.test('an account that is deleted is gone with its sessions, and its address is free', async (t) => {
@@ -126,7 +175,9 @@ t.test('an account that is deleted is gone with its sessions, and its address is
   ])
   t.match((await client.auth.getUser()).error, { name: 'AuthSessionMissingError' })
   t.same(await app.db.select().from(users).where(eq(users.id, anna.id)), [])
-  t.match((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, { code: 'invalid_credentials' })
+  t.match((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, {
+    code: 'invalid_credentials'
+  })
   t.match((await admin.createUser({ email: anna.email, password: PASSWORD })).data.user, { email: anna.email })
 })
 
@@ -159,15 +210,20 @@ t.test('the last administrator stays', async (t) => {
   const { auth: { admin } } = own.open({ key: await own.token({ service: true }) })
   const ada = await own.person({ app_metadata: { role: 'admin' } })
   for (const result of [
-    await admin.deleteUser(ada.id), await admin.deleteUser(ada.id, true),
-    await admin.updateUserById(ada.id, { app_metadata: { role: 'operator' } }), await admin.updateUserById(ada.id, { ban_duration: '1h' })
-  ]) t.match(result.error, { status: 422, code: 'last_admin' })
+    await admin.deleteUser(ada.id),
+    await admin.deleteUser(ada.id, true),
+    await admin.updateUserById(ada.id, { app_metadata: { role: 'operator' } }),
+    await admin.updateUserById(ada.id, { ban_duration: '1h' })
+  ]) { t.match(result.error, { status: 422, code: 'last_admin' }) }
   t.match((await admin.getUserById(ada.id)).data.user, { app_metadata: { role: 'admin' } })
 })
 
 t.test('administration is for the service key and administrators', async (t) => {
   const [anna, ada] = [await person(), await person({ app_metadata: { role: 'admin' } })]
-  const [operator, administrator] = [(await tokensOf(await signedIn(anna))).access, (await tokensOf(await signedIn(ada))).access]
+  const [operator, administrator] = [
+    (await tokensOf(await signedIn(anna))).access,
+    (await tokensOf(await signedIn(ada))).access
+  ]
   const refused = [
     [open(), { status: 401, code: 'no_authorization' }],
     [open({ key: 'sb_publishable_sbagliata' }), { status: 403, code: 'bad_jwt' }],

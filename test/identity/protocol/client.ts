@@ -46,7 +46,11 @@ export interface Provider extends TestApp {
 }
 
 /** A client of whoever answers at an address. */
-export function openClient (t: Test, { backendUrl, backendKey }: Entrance, { key = backendKey, authorization }: ClientOptions = {}): Client {
+export function openClient (
+  t: Test,
+  { backendUrl, backendKey }: Entrance,
+  { key = backendKey, authorization }: ClientOptions = {}
+): Client {
   const exchanges: Exchange[] = []
   const events: AuthChangeEvent[] = []
   const storage = new Map<string, string>()
@@ -56,8 +60,12 @@ export function openClient (t: Test, { backendUrl, backendKey }: Entrance, { key
       storageKey: 'session',
       storage: {
         getItem: (name) => storage.get(name) ?? null,
-        setItem: (name, value) => { storage.set(name, value) },
-        removeItem: (name) => { storage.delete(name) }
+        setItem: (name, value) => {
+          storage.set(name, value)
+        },
+        removeItem: (name) => {
+          storage.delete(name)
+        }
       }
     },
     global: {
@@ -67,14 +75,26 @@ export function openClient (t: Test, { backendUrl, backendKey }: Entrance, { key
         const response = await fetch(input, init)
         const answer = await response.clone().text()
         const request = `${init?.method ?? 'GET'} ${url.replace(`${backendUrl}/auth/v1`, '')}`
-        exchanges.push({ request, headers: new Headers(init?.headers), sent: typeof init?.body === 'string' ? init.body : '', status: response.status, answer })
+        exchanges.push({
+          request,
+          headers: new Headers(init?.headers),
+          sent: typeof init?.body === 'string' ? init.body : '',
+          status: response.status,
+          answer
+        })
         // To this client anything else is a failure of the network; of a logout it reads nothing.
-        if (response.ok && !request.startsWith('POST /logout') && !isJson(answer)) t.fail(`${request} ${response.status}: not JSON`, { answer })
+        if (response.ok && !request.startsWith('POST /logout') && !isJson(answer)) {
+          t.fail(`${request} ${response.status}: not JSON`, { answer })
+        }
         return response
       }
     }
   })
-  const { data: { subscription } } = auth.onAuthStateChange((event) => { events.push(event) })
+  const {
+    data: { subscription }
+  } = auth.onAuthStateChange((event) => {
+    events.push(event)
+  })
   t.teardown(() => subscription.unsubscribe())
   return { auth, exchanges, events, storage }
 }

@@ -10,9 +10,16 @@ t.test('data is merged into what is known of a person, and null takes a key away
   t.equal(error, null)
   t.same(data.user?.user_metadata, { name: 'Nina', surname: 'Bianchi', tags: ['mare'] })
   t.same((await client.auth.getUser()).data.user?.user_metadata, data.user?.user_metadata)
-  t.match(client.exchanges[0], { request: 'PUT /user', sent: '{"data":{"city":null,"name":"Nina","tags":["mare"]},"code_challenge":null,"code_challenge_method":null}' })
+  t.match(client.exchanges[0], {
+    request: 'PUT /user',
+    sent: '{"data":{"city":null,"name":"Nina","tags":["mare"]},"code_challenge":null,"code_challenge_method":null}'
+  })
   t.same((await client.auth.refreshSession()).data.user?.user_metadata, data.user?.user_metadata)
-  t.same((await client.auth.getClaims()).data?.claims.user_metadata, data.user?.user_metadata, 'and the next token says so')
+  t.same(
+    (await client.auth.getClaims()).data?.claims.user_metadata,
+    data.user?.user_metadata,
+    'and the next token says so'
+  )
 })
 
 t.test('a new password is the one that is good from then on, and ends every other session', async (t) => {
@@ -23,15 +30,23 @@ t.test('a new password is the one that is good from then on, and ends every othe
   t.equal((await here.auth.getUser()).error, null)
   t.equal((await here.auth.refreshSession()).error, null)
   t.match((await there.auth.getUser()).error, { name: 'AuthSessionMissingError' })
-  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, { status: 400, code: 'refresh_token_not_found' })
-  t.match((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, { code: 'invalid_credentials' })
+  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, {
+    status: 400,
+    code: 'refresh_token_not_found'
+  })
+  t.match((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, {
+    code: 'invalid_credentials'
+  })
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
 })
 
 t.test('the same password again is refused, and changes nothing', async (t) => {
   const anna = await person()
   const [here, there] = [await signedIn(anna), await signedIn(anna)]
-  t.match((await here.auth.updateUser({ password: PASSWORD, data: { name: 'Nina' } })).error, { status: 422, code: 'same_password' })
+  t.match((await here.auth.updateUser({ password: PASSWORD, data: { name: 'Nina' } })).error, {
+    status: 422,
+    code: 'same_password'
+  })
   t.same((await here.auth.getUser()).data.user?.user_metadata, {})
   t.equal((await there.auth.getUser()).error, null)
 })
@@ -40,7 +55,12 @@ t.test('a weak password is refused with the reasons', async (t) => {
   const anna = await person()
   const { auth } = await signedIn(anna)
   for (const [password, reasons] of [
-    ['corta', ['length']], ['x'.repeat(129), ['length']], ['password', ['pwned']], [anna.email, ['pwned']], ['con\tun tabulatore', ['characters']], ['', ['length']]
+    ['corta', ['length']],
+    ['x'.repeat(129), ['length']],
+    ['password', ['pwned']],
+    [anna.email, ['pwned']],
+    ['con\tun tabulatore', ['characters']],
+    ['', ['length']]
   ] as const) {
     const { error } = await auth.updateUser({ password })
     t.match(error, { name: 'AuthWeakPasswordError', status: 422, code: 'weak_password' }, password)
@@ -54,27 +74,50 @@ t.test('nobody gives themselves rights', async (t) => {
   t.match((await auth.updateUser(promotion)).error, { status: 403, code: 'not_admin' })
   const { data: { user } } = await auth.getUser()
   t.match(user, { app_metadata: { role: 'operator' }, user_metadata: {} })
-  const claim = { data: { role: 'admin', app_metadata: { role: 'admin' } }, role: 'service_role', aud: 'admin', id: '00000000-0000-4000-8000-000000000000' }
+  const claim = {
+    data: { role: 'admin', app_metadata: { role: 'admin' } },
+    role: 'service_role',
+    aud: 'admin',
+    id: '00000000-0000-4000-8000-000000000000'
+  }
   t.equal((await auth.updateUser(claim)).error, null, 'what a person says of themselves is theirs to say')
-  t.match((await auth.refreshSession()).data.user, { id: user!.id, role: 'authenticated', aud: 'authenticated', app_metadata: { role: 'operator' } })
+  t.match((await auth.refreshSession()).data.user, {
+    id: user!.id,
+    role: 'authenticated',
+    aud: 'authenticated',
+    app_metadata: { role: 'operator' }
+  })
   t.match((await auth.getClaims()).data?.claims, { role: 'authenticated', app_metadata: { role: 'operator' } })
 })
 
 t.test('of several ways to sign in one can be taken away, the last one cannot', async (t) => {
   const anna = await person()
   await app.db.transaction(async (tx) => {
-    await addIdentity(tx, anna.id, { provider: 'google', provider_id: '1234', identity_data: { sub: '1234', email: anna.email, email_verified: true } })
+    await addIdentity(tx, anna.id, {
+      provider: 'google',
+      provider_id: '1234',
+      identity_data: { sub: '1234', email: anna.email, email_verified: true }
+    })
     await recountProviders(tx, anna.id)
   })
   const client = await signedIn(anna)
   const { data } = await client.auth.getUserIdentities()
-  t.match(data?.identities, [{ provider: 'email', id: anna.id, user_id: anna.id }, { provider: 'google', id: '1234', user_id: anna.id }])
+  t.match(data?.identities, [
+    { provider: 'email', id: anna.id, user_id: anna.id },
+    { provider: 'google', id: '1234', user_id: anna.id }
+  ])
   const [email, google] = data!.identities
   t.match((await client.auth.getUser()).data.user?.app_metadata, { provider: 'email', providers: ['email', 'google'] })
   client.exchanges.length = 0
   t.same(await client.auth.unlinkIdentity(google!), { data: {}, error: null })
-  t.match(client.exchanges, [{ request: `DELETE /user/identities/${google!.identity_id}`, sent: '', status: 200, answer: '{}' }])
-  t.match((await client.auth.getUser()).data.user?.app_metadata, { provider: 'email', providers: ['email'], role: 'operator' })
+  t.match(client.exchanges, [
+    { request: `DELETE /user/identities/${google!.identity_id}`, sent: '', status: 200, answer: '{}' }
+  ])
+  t.match((await client.auth.getUser()).data.user?.app_metadata, {
+    provider: 'email',
+    providers: ['email'],
+    role: 'operator'
+  })
   t.match((await client.auth.unlinkIdentity(email!)).error, { status: 422, code: 'single_identity_not_deletable' })
   t.same((await client.auth.getUserIdentities()).data?.identities.map(({ provider }) => provider), ['email'])
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, null)

@@ -18,7 +18,12 @@ t.test('whoever knows the password gets a session and themselves, and nothing th
   const { auth, exchanges } = open()
   const { data, error } = await auth.signInWithPassword({ email: anna.email, password: PASSWORD })
   t.equal(error, null)
-  t.match(data.session, { access_token: /^ey[^.]+\.[^.]+\.[^.]+$/, refresh_token: /^[A-Za-z0-9_-]{51,56}$/, expires_in: 3600, token_type: 'bearer' })
+  t.match(data.session, {
+    access_token: /^ey[^.]+\.[^.]+\.[^.]+$/,
+    refresh_token: /^[A-Za-z0-9_-]{51,56}$/,
+    expires_in: 3600,
+    token_type: 'bearer'
+  })
   const { claims } = claimsOf(data.session!.access_token)
   t.equal(claims.exp, data.session!.expires_at)
   t.match(claims, {
@@ -52,31 +57,55 @@ t.test('whoever knows the password gets a session and themselves, and nothing th
   t.notMatch(exchanges[0]!.answer, /password|hash|argon2/)
 })
 
-t.test('a wrong password, an unknown address and an account without a password are one and the same to a client', async (t) => {
-  const without = await person({ password: undefined })
-  const gone = await person()
-  const service = open({ key: await server.token({ service: true }) })
-  t.equal((await service.auth.admin.deleteUser(gone.id, true)).error, null)
-  const answers = new Set<string>()
-  for (const [email, password] of [[anna.email, `${PASSWORD}x`], ['nessuno@example.org', PASSWORD], [without.email, ''], [gone.email, PASSWORD], [anna.email, '']] as const) {
-    const { auth, exchanges } = open()
-    const { data, error } = await auth.signInWithPassword({ email, password })
-    t.same(data, { user: null, session: null })
-    t.match(error, { name: 'AuthApiError', status: 400, code: 'invalid_credentials', message: 'Invalid login credentials' })
-    answers.add(exchanges[0]!.answer)
+t.test(
+  'a wrong password, an unknown address and an account without a password are one and the same to a client',
+  async (t) => {
+    const without = await person({ password: undefined })
+    const gone = await person()
+    const service = open({ key: await server.token({ service: true }) })
+    t.equal((await service.auth.admin.deleteUser(gone.id, true)).error, null)
+    const answers = new Set<string>()
+    for (const [email, password] of [
+      [anna.email, `${PASSWORD}x`],
+      ['nessuno@example.org', PASSWORD],
+      [without.email, ''],
+      [gone.email, PASSWORD],
+      [anna.email, '']
+    ] as const) {
+      const { auth, exchanges } = open()
+      const { data, error } = await auth.signInWithPassword({ email, password })
+      t.same(data, { user: null, session: null })
+      t.match(error, {
+        name: 'AuthApiError',
+        status: 400,
+        code: 'invalid_credentials',
+        message: 'Invalid login credentials'
+      })
+      answers.add(exchanges[0]!.answer)
+    }
+    t.equal(answers.size, 1)
   }
-  t.equal(answers.size, 1)
-})
+)
 
-t.test('an address is the same however it is written, and an unconfirmed or banned account says so to whoever knows its password', async (t) => {
-  for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
-  const unconfirmed = await person({ email_confirm: false })
-  const banned = await person({ ban_duration: '24h' })
-  for (const [{ email }, code] of [[unconfirmed, 'email_not_confirmed'], [banned, 'user_banned']] as const) {
-    t.match((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, { status: 400, code })
-    t.match((await open().auth.signInWithPassword({ email, password: 'sbagliata' })).error, { code: 'invalid_credentials' })
+t.test(
+  'an address is the same however it is written, and an unconfirmed or banned account says so to whoever knows its password',
+  async (t) => {
+    for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
+      t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
+    }
+    const unconfirmed = await person({ email_confirm: false })
+    const banned = await person({ ban_duration: '24h' })
+    for (const [{ email }, code] of [
+      [unconfirmed, 'email_not_confirmed'],
+      [banned, 'user_banned']
+    ] as const) {
+      t.match((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, { status: 400, code })
+      t.match((await open().auth.signInWithPassword({ email, password: 'sbagliata' })).error, {
+        code: 'invalid_credentials'
+      })
+    }
   }
-})
+)
 
 t.test('getUser tells who is signed in, by the client\'s own token or by one that it is given', async (t) => {
   const client = await signedIn(anna)
@@ -98,15 +127,23 @@ t.test('setSession carries a session over to another client', async (t) => {
   t.equal(data.user?.id, anna.id)
   t.same(requests(other), ['GET /user'])
   t.equal((await other.auth.getUser()).data.user?.id, anna.id)
-  t.match((await open().auth.setSession({ access_token: `${access}x`, refresh_token: refresh })).error, { status: 403, code: 'bad_jwt' })
+  t.match((await open().auth.setSession({ access_token: `${access}x`, refresh_token: refresh })).error, {
+    status: 403,
+    code: 'bad_jwt'
+  })
 })
 
 t.test('setSession with a token that has run out refreshes it', async (t) => {
   const { access, refresh } = await tokensOf(await signedIn(anna))
   const [header, claims, signature] = access.split('.')
-  const past = Buffer.from(JSON.stringify({ ...JSON.parse(Buffer.from(claims!, 'base64url').toString()) as object, exp: 1 })).toString('base64url')
+  const past = Buffer.from(
+    JSON.stringify({ ...(JSON.parse(Buffer.from(claims!, 'base64url').toString()) as object), exp: 1 })
+  ).toString('base64url')
   const client = open()
-  const { data, error } = await client.auth.setSession({ access_token: [header, past, signature].join('.'), refresh_token: refresh })
+  const { data, error } = await client.auth.setSession({
+    access_token: [header, past, signature].join('.'),
+    refresh_token: refresh
+  })
   t.equal(error, null)
   t.same(requests(client), ['POST /token?grant_type=refresh_token'])
   t.not(data.session?.refresh_token, refresh)
@@ -125,14 +162,22 @@ t.test('refreshSession goes on with the same session under new tokens', async (t
   t.equal(asked?.headers.get('authorization'), `Bearer ${backendKey}`)
   t.same(JSON.parse(asked!.sent), { refresh_token: before.refresh })
   t.equal((await client.auth.getUser()).error, null)
-  t.equal((await open().auth.getUser(before.access)).error, null, 'the access token before it is good until it runs out')
+  t.equal(
+    (await open().auth.getUser(before.access)).error,
+    null,
+    'the access token before it is good until it runs out'
+  )
 })
 
 t.test('a session that is about to run out is refreshed by itself, once for all who ask', async (t) => {
   const client = await signedIn(anna)
   const before = await tokensOf(client)
   hasten(client, 60)
-  const sessions = await Promise.all([client.auth.getSession(), client.auth.getSession(), client.auth.getUser().then(() => client.auth.getSession())])
+  const sessions = await Promise.all([
+    client.auth.getSession(),
+    client.auth.getSession(),
+    client.auth.getUser().then(() => client.auth.getSession())
+  ])
   t.same(requests(client), ['POST /token?grant_type=refresh_token', 'GET /user'])
   t.equal(new Set(sessions.map(({ data }) => data.session?.refresh_token)).size, 1)
   t.not(sessions[0]?.data.session?.refresh_token, before.refresh)
@@ -159,7 +204,9 @@ t.test('getClaims verifies by the published keys alone, and asks for those once'
   t.same(requests(client), ['GET /.well-known/jwks.json'])
 
   const [header, claims, signature] = access.split('.')
-  const promoted = Buffer.from(JSON.stringify({ ...data?.claims, app_metadata: { role: 'admin' } })).toString('base64url')
+  const promoted = Buffer.from(JSON.stringify({ ...data?.claims, app_metadata: { role: 'admin' } })).toString(
+    'base64url'
+  )
   t.not(promoted, claims)
   t.match((await client.auth.getClaims([header, promoted, signature].join('.'))).error, { name: 'AuthInvalidJwtError' })
   t.equal(client.exchanges.length, 1)

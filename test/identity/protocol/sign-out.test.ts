@@ -29,7 +29,10 @@ t.test('signing out locally ends this session alone, and its tokens at once', as
   t.equal((await here.auth.getSession()).data.session, null)
   t.equal(await letIn(access), 401)
   t.match((await open().auth.getUser(access)).error, { name: 'AuthSessionMissingError' })
-  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, { status: 400, code: 'refresh_token_not_found' })
+  t.match((await open().auth.refreshSession({ refresh_token: refresh })).error, {
+    status: 400,
+    code: 'refresh_token_not_found'
+  })
   t.same([await isIn(there), await isIn(somebody)], [true, true])
 })
 

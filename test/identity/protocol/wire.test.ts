@@ -18,31 +18,71 @@ async function accessOf (changes?: object): Promise<string> {
 t.test('the minimum that a client takes for a session is there: both tokens, the seconds and the user', async (t) => {
   const { email } = await person()
   const answer = await app.inject({
-    method: 'POST', url: '/auth/v1/token?grant_type=password', headers: JSON_TYPE, payload: JSON.stringify({ email, password: PASSWORD, gotrue_meta_security: {} })
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    headers: JSON_TYPE,
+    payload: JSON.stringify({ email, password: PASSWORD, gotrue_meta_security: {} })
   })
   t.equal(answer.statusCode, 200)
-  t.match(answer.json(), { access_token: String, refresh_token: String, expires_in: 3600, expires_at: Number, token_type: 'bearer', user: { id: String } })
+  t.match(answer.json(), {
+    access_token: String,
+    refresh_token: String,
+    expires_in: 3600,
+    expires_at: Number,
+    token_type: 'bearer',
+    user: { id: String }
+  })
   t.equal(answer.headers['cache-control'], 'no-store')
 })
 
 t.test('a user has text where there is nothing to say, no nulls, and nothing of the password', async (t) => {
   const user = (await app.inject({ url: '/auth/v1/user', headers: bearer(await accessOf()) })).json<AuthUser>()
   t.strictSame(Object.keys(user).sort(), [
-    'app_metadata', 'aud', 'confirmed_at', 'created_at', 'email', 'email_confirmed_at', 'id', 'identities', 'is_anonymous', 'last_sign_in_at', 'phone', 'role', 'updated_at', 'user_metadata'
+    'app_metadata',
+    'aud',
+    'confirmed_at',
+    'created_at',
+    'email',
+    'email_confirmed_at',
+    'id',
+    'identities',
+    'is_anonymous',
+    'last_sign_in_at',
+    'phone',
+    'role',
+    'updated_at',
+    'user_metadata'
   ])
   t.notMatch(JSON.stringify(user), /null|argon2/)
-  t.strictSame(user.identities[0]?.identity_data, { sub: user.id, email: user.email, email_verified: true, phone_verified: false })
+  t.strictSame(user.identities[0]?.identity_data, {
+    sub: user.id,
+    email: user.email,
+    email_verified: true,
+    phone_verified: false
+  })
 })
 
 t.test('a logout comes with the type of a body, and without one', async (t) => {
-  const logout = await app.inject({ method: 'POST', url: '/auth/v1/logout?scope=local', headers: { ...bearer(await accessOf()), ...JSON_TYPE, 'content-length': '0' } })
+  const logout = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/logout?scope=local',
+    headers: { ...bearer(await accessOf()), ...JSON_TYPE, 'content-length': '0' }
+  })
   t.match(logout, { statusCode: 204, body: '' })
   const length = { 'content-length': '0' }
   for (const headers of [{ ...JSON_TYPE, ...length }, length, JSON_TYPE] satisfies Record<string, string>[]) {
-    const raw = await exchange(port, target('POST', '/auth/v1/logout', { authorization: `Bearer ${await accessOf()}`, ...headers }))
+    const raw = await exchange(
+      port,
+      target('POST', '/auth/v1/logout', { authorization: `Bearer ${await accessOf()}`, ...headers })
+    )
     t.match(raw, { status: 204, body: '' })
   }
-  const withBody = await app.inject({ method: 'POST', url: '/auth/v1/logout', headers: bearer(await accessOf()), payload: {} })
+  const withBody = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/logout',
+    headers: bearer(await accessOf()),
+    payload: {}
+  })
   t.equal(withBody.statusCode, 204)
 })
 
@@ -50,36 +90,65 @@ t.test('an identity is taken away by a request with the type of a body, without 
   const access = await accessOf()
   const { id } = (await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>()
   const google = await addIdentity(app.db, id, { provider: 'google', provider_id: id, identity_data: {} })
-  const raw = await exchange(port, target('DELETE', `/auth/v1/user/identities/${google.id}`, { authorization: `Bearer ${access}`, ...JSON_TYPE }))
+  const raw = await exchange(
+    port,
+    target('DELETE', `/auth/v1/user/identities/${google.id}`, { authorization: `Bearer ${access}`, ...JSON_TYPE })
+  )
   t.match(raw, { status: 200, body: '{}' })
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>().identities.length, 1)
 })
 
 t.test('pages are asked for with empty parameters, with some and with none', async (t) => {
   for (let n = 0; n < 5; n++) await person({ password: undefined })
-  const list = async (query: string) => await app.inject({ url: `/auth/v1/admin/users${query}`, headers: bearer(service) })
+  const list = async (query: string) =>
+    await app.inject({ url: `/auth/v1/admin/users${query}`, headers: bearer(service) })
   const total = String((await list('')).json<{ users: [] }>().users.length)
   for (const query of ['', '?page=&per_page=', '?page=1&per_page=50', '?page=0&per_page=0']) {
     const answer = await list(query)
     t.equal(answer.statusCode, 200, query)
-    t.match(answer.headers, { 'x-total-count': total, link: `<${url}/auth/v1/admin/users?page=1&per_page=50>; rel="last"` }, query)
+    t.match(
+      answer.headers,
+      { 'x-total-count': total, link: `<${url}/auth/v1/admin/users?page=1&per_page=50>; rel="last"` },
+      query
+    )
   }
   const second = await list('?page=2&per_page=2')
   t.equal(second.json<{ users: [] }>().users.length, 2)
   const last = Math.ceil(Number(total) / 2)
-  t.equal(second.headers.link, `<${url}/auth/v1/admin/users?page=3&per_page=2>; rel="next", <${url}/auth/v1/admin/users?page=${last}&per_page=2>; rel="last"`)
+  t.equal(
+    second.headers.link,
+    `<${url}/auth/v1/admin/users?page=3&per_page=2>; rel="next", <${url}/auth/v1/admin/users?page=${last}&per_page=2>; rel="last"`
+  )
 })
 
-t.test('the keys that verify tokens are public and may be kept ten minutes; nothing private is among them', async (t) => {
-  const answer = await app.inject('/auth/v1/.well-known/jwks.json')
-  t.equal(answer.headers['cache-control'], 'public, max-age=600')
-  const { keys } = answer.json<{ keys: Record<string, unknown>[] }>()
-  t.ok(keys.length > 0)
-  for (const key of keys) t.match(key, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: String, x: /^[\w-]{43}$/, y: /^[\w-]{43}$/, d: undefined })
-})
+t.test(
+  'the keys that verify tokens are public and may be kept ten minutes; nothing private is among them',
+  async (t) => {
+    const answer = await app.inject('/auth/v1/.well-known/jwks.json')
+    t.equal(answer.headers['cache-control'], 'public, max-age=600')
+    const { keys } = answer.json<{ keys: Record<string, unknown>[] }>()
+    t.ok(keys.length > 0)
+    for (const key of keys) {
+      t.match(key, {
+        kty: 'EC',
+        crv: 'P-256',
+        alg: 'ES256',
+        use: 'sig',
+        kid: String,
+        x: /^[\w-]{43}$/,
+        y: /^[\w-]{43}$/,
+        d: undefined
+      })
+    }
+  }
+)
 
 t.test('what the provider offers is said before anybody signs in', async (t) => {
-  t.match((await app.inject('/auth/v1/settings')).json(), { external: { email: true, phone: false }, disable_signup: true, mailer_autoconfirm: false })
+  t.match((await app.inject('/auth/v1/settings')).json(), {
+    external: { email: true, phone: false },
+    disable_signup: true,
+    mailer_autoconfirm: false
+  })
   t.match((await app.inject('/auth/v1/health')).json(), { name: String, version: /^\d/, description: String })
 })
 
@@ -90,42 +159,92 @@ t.test('metadata that no token or database could hold are refused, of oneself an
     method: 'PUT', url: `/auth/v1${path}`, headers: { ...bearer(by), ...JSON_TYPE }, payload: `{"${field}":${json}}`
   })
   const deep = '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000)
-  for (const json of [`{"text":"${'x'.repeat(8193)}"}`, '{"text":"a\\u0000b"}', '{"text":"\\ud800"}', '{"\\u0000":1}', '"testo"', '[]', '7', deep]) {
-    t.match((await put('/user', access, 'data', json)).json(), { code: 400, error_code: 'validation_failed' }, json.slice(0, 30))
+  for (const json of [
+    `{"text":"${'x'.repeat(8193)}"}`,
+    '{"text":"a\\u0000b"}',
+    '{"text":"\\ud800"}',
+    '{"\\u0000":1}',
+    '"testo"',
+    '[]',
+    '7',
+    deep
+  ]) {
+    t.match(
+      (await put('/user', access, 'data', json)).json(),
+      { code: 400, error_code: 'validation_failed' },
+      json.slice(0, 30)
+    )
     for (const field of ['user_metadata', 'app_metadata']) {
-      t.match((await put(`/admin/users/${id}`, service, field, json)).json(), { code: 400, error_code: 'validation_failed' }, `${field} ${json.slice(0, 30)}`)
+      t.match(
+        (await put(`/admin/users/${id}`, service, field, json)).json(),
+        { code: 400, error_code: 'validation_failed' },
+        `${field} ${json.slice(0, 30)}`
+      )
       const created = await app.inject({
-        method: 'POST', url: '/auth/v1/admin/users', headers: { ...bearer(service), ...JSON_TYPE }, payload: `{"email":"nuova@example.org","${field}":${json}}`
+        method: 'POST',
+        url: '/auth/v1/admin/users',
+        headers: { ...bearer(service), ...JSON_TYPE },
+        payload: `{"email":"nuova@example.org","${field}":${json}}`
       })
       t.match(created.json(), { code: 400, error_code: 'validation_failed' }, `${field} ${json.slice(0, 30)}`)
     }
   }
-  for (const [path, by, field] of [['/user', access, 'data'], [`/admin/users/${id}`, service, 'user_metadata']] as const) {
+  for (const [path, by, field] of [
+    ['/user', access, 'data'],
+    [`/admin/users/${id}`, service, 'user_metadata']
+  ] as const) {
     t.equal((await put(path, by, field, `{"one":"${'x'.repeat(5000)}","two":null}`)).statusCode, 200)
-    t.equal((await put(path, by, field, `{"two":"${'x'.repeat(5000)}"}`)).statusCode, 400, `${path}: not little by little either`)
+    t.equal(
+      (await put(path, by, field, `{"two":"${'x'.repeat(5000)}"}`)).statusCode,
+      400,
+      `${path}: not little by little either`
+    )
   }
   t.equal((await put(`/admin/users/${id}`, service, 'app_metadata', `{"text":"${'x'.repeat(900)}"}`)).statusCode, 200)
   t.equal((await put('/user', access, 'data', `{"one":null,"text":"${'è'.repeat(4000)}"}`)).statusCode, 200)
   const { access: longest } = await tokensOf(await signedIn({ id, email }))
   t.ok(longest.length > 12_000)
-  t.equal((await fetch(`${url}/auth/v1/user`, { headers: bearer(longest) })).status, 200, 'who has written all that may be written can still come in')
+  t.equal(
+    (await fetch(`${url}/auth/v1/user`, { headers: bearer(longest) })).status,
+    200,
+    'who has written all that may be written can still come in'
+  )
 })
 
 t.test('a front end of another origin may send the client\'s headers and read what it reads', async (t) => {
   const wanted = 'apikey,authorization,content-type,x-client-info,x-supabase-api-version'
-  const asked = [['POST', '/token?grant_type=password'], ['GET', '/user'], ['PUT', '/user'], ['DELETE', '/user/identities/x'], ['POST', '/logout?scope=global']] as const
+  const asked = [
+    ['POST', '/token?grant_type=password'],
+    ['GET', '/user'],
+    ['PUT', '/user'],
+    ['DELETE', '/user/identities/x'],
+    ['POST', '/logout?scope=global']
+  ] as const
   for (const [method, path] of asked) {
-    const preflight = { origin: ORIGIN, 'access-control-request-method': method, 'access-control-request-headers': wanted }
+    const preflight = {
+      origin: ORIGIN,
+      'access-control-request-method': method,
+      'access-control-request-headers': wanted
+    }
     const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: `/auth/v1${path}`, headers: preflight })
     t.equal(statusCode, 204, path)
     t.match(headers, { 'access-control-allow-origin': ORIGIN, 'access-control-allow-headers': wanted }, path)
     t.ok(String(headers['access-control-allow-methods']).split(', ').includes(method), path)
-    const foreign = await app.inject({ method: 'OPTIONS', url: `/auth/v1${path}`, headers: { ...preflight, origin: 'https://altrove.example' } })
+    const foreign = await app.inject({
+      method: 'OPTIONS',
+      url: `/auth/v1${path}`,
+      headers: { ...preflight, origin: 'https://altrove.example' }
+    })
     t.equal(foreign.headers['access-control-allow-origin'], undefined, path)
   }
-  const { headers } = await app.inject({ url: '/auth/v1/user', headers: { origin: ORIGIN, 'x-supabase-api-version': '2024-01-01' } })
+  const { headers } = await app.inject({
+    url: '/auth/v1/user',
+    headers: { origin: ORIGIN, 'x-supabase-api-version': '2024-01-01' }
+  })
   t.equal(headers['access-control-allow-origin'], ORIGIN)
   const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
   // Without the version the client does not find the code of an error.
-  for (const name of ['x-supabase-api-version', 'x-total-count', 'link', 'retry-after']) t.ok(exposed.includes(name), name)
+  for (const name of ['x-supabase-api-version', 'x-total-count', 'link', 'retry-after']) {
+    t.ok(exposed.includes(name), name)
+  }
 })

@@ -34,7 +34,11 @@ t.test('ConcurrentReuse: two servers on one database give one child, too', async
   const [child, ...others] = tokens(outcomes)
   t.same(others, [])
   t.equal(await turns(two.app, anna), 1)
-  for (const { app } of [one, two]) for (const outcome of outcomes.slice(0, 2)) t.same(await standing(app, 'access' in outcome ? outcome.access : ''), [200, 200])
+  for (const { app } of [one, two]) {
+    for (const outcome of outcomes.slice(0, 2)) {
+      t.same(await standing(app, 'access' in outcome ? outcome.access : ''), [200, 200])
+    }
+  }
   t.not((await refreshed(two.app, child!)).refresh, child)
 })
 
@@ -50,21 +54,25 @@ t.test('ConcurrentReuse: the present token and its parent at once end nobody\'s 
   }
 })
 
-t.test('ConcurrentReuse: a refresh that had to wait for others sees what they have done, and turns nothing back', async (t) => {
-  const { app } = await build(t)
-  const anna = await holder(app)
-  const waited = await app.sql.begin(async (sql) => {
-    await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
-    const outcome = refresh(app, anna.first)
-    const blocked = () => sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    for (let rows = await blocked(); rows.length === 0;) rows = await blocked()
-    return { outcome }
-  })
-  const outcome = await waited.outcome
-  t.notOk('code' in outcome)
-  t.equal(await turns(app, anna), 5)
-  t.equal('refresh' in outcome && outcome.refresh, (await refreshed(app, anna.first)).refresh)
-})
+t.test(
+  'ConcurrentReuse: a refresh that had to wait for others sees what they have done, and turns nothing back',
+  async (t) => {
+    const { app } = await build(t)
+    const anna = await holder(app)
+    const waited = await app.sql.begin(async (sql) => {
+      await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
+      const outcome = refresh(app, anna.first)
+      const blocked = () =>
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      for (let rows = await blocked(); rows.length === 0;) rows = await blocked()
+      return { outcome }
+    })
+    const outcome = await waited.outcome
+    t.notOk('code' in outcome)
+    t.equal(await turns(app, anna), 5)
+    t.equal('refresh' in outcome && outcome.refresh, (await refreshed(app, anna.first)).refresh)
+  }
+)
 
 t.test('MaliciousReuse: a reuse at one server ends the session at every other', async (t) => {
   const [one, two] = await twins(t)
@@ -84,7 +92,10 @@ t.test('a refresh and a logout at once leave no session behind', async (t) => {
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const headers = { authorization: `Bearer ${anna.access}` }
-    const [outcome, out] = await Promise.all([refresh(app, anna.first), app.inject({ method: 'POST', url: '/auth/v1/logout', headers })])
+    const [outcome, out] = await Promise.all([
+      refresh(app, anna.first),
+      app.inject({ method: 'POST', url: '/auth/v1/logout', headers })
+    ])
     t.equal(out.statusCode, 204)
     if ('access' in outcome) t.same(await standing(app, outcome.access), [401, 403])
     t.equal(await turns(app, anna), undefined)

@@ -19,7 +19,9 @@ async function shown (access: string): Promise<string[]> {
 
 t.test('SessionTimebox: after ninety days a session has ended, however often it was refreshed', async (t) => {
   const anna = await holder(app)
-  const [row] = await app.sql<{ days: number }[]>`select extract(epoch from not_after - created_at)::float / 86400 as days from sessions where id = ${anna.sessionId}`
+  const [row] = await app.sql<
+    { days: number }[]
+  >`select extract(epoch from not_after - created_at)::float / 86400 as days from sessions where id = ${anna.sessionId}`
   t.equal(Math.round(row!.days), 90)
   let token = anna.first
   for (let day = 0; day < 89; day += 10) {
@@ -34,18 +36,21 @@ t.test('SessionTimebox: after ninety days a session has ended, however often it 
   t.same(await standing(app, access), [401, 403], 'and so has its access token')
 })
 
-t.test('InactivityTimeout: after fourteen days without a refresh a session has ended, and is shown no more', async (t) => {
-  const anna = await holder(app, 'anna')
-  await age(app, anna, 14 * DAY - 60)
-  const { refresh: token } = await refreshed(app, anna.first)
-  await age(app, anna, 14 * DAY - 60)
-  const { refresh: next } = await refreshed(app, token)
-  const { sessionId, access } = await holder(app, 'anna')
-  t.same(await shown(access), [sessionId, anna.sessionId])
-  await age(app, anna, 14 * DAY)
-  t.same(await refresh(app, next), EXPIRED)
-  t.same(await shown(access), [sessionId])
-})
+t.test(
+  'InactivityTimeout: after fourteen days without a refresh a session has ended, and is shown no more',
+  async (t) => {
+    const anna = await holder(app, 'anna')
+    await age(app, anna, 14 * DAY - 60)
+    const { refresh: token } = await refreshed(app, anna.first)
+    await age(app, anna, 14 * DAY - 60)
+    const { refresh: next } = await refreshed(app, token)
+    const { sessionId, access } = await holder(app, 'anna')
+    t.same(await shown(access), [sessionId, anna.sessionId])
+    await age(app, anna, 14 * DAY)
+    t.same(await refresh(app, next), EXPIRED)
+    t.same(await shown(access), [sessionId])
+  }
+)
 
 t.test('InactivityTimeout: a session that was never refreshed counts from its beginning', async (t) => {
   const anna = await holder(app)
@@ -82,7 +87,11 @@ t.test('a person who was deleted refreshes nothing', async (t) => {
 t.test('who signed out refreshes nothing, with any of their tokens', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 3)
-  const out = await app.inject({ method: 'POST', url: '/auth/v1/logout?scope=local', headers: { authorization: `Bearer ${anna.access}` } })
+  const out = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/logout?scope=local',
+    headers: { authorization: `Bearer ${anna.access}` }
+  })
   t.equal(out.statusCode, 204)
   for (const token of tokens) t.same(await refresh(app, token), NOT_FOUND)
 })
@@ -111,11 +120,18 @@ t.test('RateLimitTokenRefresh: refreshes count against the general limit, which 
   const strict = await build(t, { RATE_LIMIT_MAX: '6', RATE_LIMIT_WINDOW: '3600' })
   const anna = await holder(strict.app)
   const tokens = await chain(strict.app, anna.first, 7)
-  const ask = async (remoteAddress?: string) => await strict.app.inject({
-    method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token: tokens.at(-1)! }, ...(remoteAddress ? { remoteAddress } : {})
-  })
+  const ask = async (remoteAddress?: string) =>
+    await strict.app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=refresh_token',
+      payload: { refresh_token: tokens.at(-1)! },
+      ...(remoteAddress ? { remoteAddress } : {})
+    })
   const limited = await ask()
-  t.match(limited, { statusCode: 429, headers: { 'retry-after': /^\d+$/, 'x-sb-error-code': 'over_request_rate_limit' } })
+  t.match(limited, {
+    statusCode: 429,
+    headers: { 'retry-after': /^\d+$/, 'x-sb-error-code': 'over_request_rate_limit' }
+  })
   t.match(limited.json(), { code: 429, error_code: 'over_request_rate_limit' })
   t.equal(await turns(strict.app, anna), 6)
   t.equal((await ask('192.0.2.9')).statusCode, 200)

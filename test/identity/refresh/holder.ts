@@ -26,7 +26,13 @@ export async function holder (app: FastifyInstance, name = `titolare${++people}`
 
 /** A refresh as clients ask for it. */
 export async function refresh (app: FastifyInstance, token: string): Promise<Outcome> {
-  return outcomeOf(await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token: token } }))
+  return outcomeOf(
+    await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=refresh_token',
+      payload: { refresh_token: token }
+    })
+  )
 }
 
 /** The tokens of a refresh that must succeed. */

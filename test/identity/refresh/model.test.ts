@@ -11,7 +11,9 @@ class Rules {
   refreshedAt = 0
   isThere = true
 
-  refresh (behind: number): 'rotate' | 'repeat' | 'refresh_token_already_used' | 'refresh_token_not_found' | 'session_expired' {
+  refresh (
+    behind: number
+  ): 'rotate' | 'repeat' | 'refresh_token_already_used' | 'refresh_token_not_found' | 'session_expired' {
     if (!this.isThere) return 'refresh_token_not_found'
     if (this.hasExpired) return 'session_expired'
     if (behind === 0) {
@@ -40,7 +42,10 @@ const waits = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(13 * DAY, 14 * DAY) }
 )
 const steps: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 30, arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 3).map((behind) => ({ do: 'refresh' as const, behind })) },
+  {
+    weight: 30,
+    arbitrary: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 3).map((behind) => ({ do: 'refresh' as const, behind }))
+  },
   { weight: 10, arbitrary: waits.map((seconds) => ({ do: 'wait' as const, seconds })) },
   { weight: 1, arbitrary: fc.constant({ do: 'logout' as const }) }
 )
@@ -66,7 +71,11 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     }
     await setClock(rules, anna)
     if (step.do === 'logout') {
-      const out = await app.inject({ method: 'POST', url: '/auth/v1/logout?scope=local', headers: { authorization: `Bearer ${access}` } })
+      const out = await app.inject({
+        method: 'POST',
+        url: '/auth/v1/logout?scope=local',
+        headers: { authorization: `Bearer ${access}` }
+      })
       assert.equal(out.statusCode, rules.isThere && rules.now < 90 * DAY ? 204 : 403)
       if (out.statusCode === 204) rules.isThere = false
     } else {
@@ -90,7 +99,12 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
 
 t.test('whatever comes in whatever order, refreshes follow the rules', async (t) => {
   const tally = new Map<string, number>()
-  await t.resolves(fc.assert(fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 25, size: 'max' }), (list) => behaves(list, tally)), { numRuns: 40 }))
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 25, size: 'max' }), (list) => behaves(list, tally)),
+      { numRuns: 40 }
+    )
+  )
   t.comment(JSON.stringify(Object.fromEntries(tally)))
 })
 

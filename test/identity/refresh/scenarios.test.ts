@@ -33,11 +33,18 @@ t.test('NormalUse: the session keeps where it was refreshed from, and when', asy
   const anna = await holder(app)
   const before = Date.now()
   await app.inject({
-    method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', headers: { 'user-agent': 'un altro' }, remoteAddress: '192.0.2.7', payload: { refresh_token: anna.first }
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=refresh_token',
+    headers: { 'user-agent': 'un altro' },
+    remoteAddress: '192.0.2.7',
+    payload: { refresh_token: anna.first }
   })
-  const [row] = await app.sql`select ip, user_agent, refreshed_at, updated_at from sessions where id = ${anna.sessionId}`
+  const [row] =
+    await app.sql`select ip, user_agent, refreshed_at, updated_at from sessions where id = ${anna.sessionId}`
   t.match(row, { ip: '192.0.2.7', user_agent: 'un altro' })
-  for (const moment of [row?.refreshed_at, row?.updated_at].map(Date.parse)) t.ok(moment >= before && moment <= Date.now())
+  for (const moment of [row?.refreshed_at, row?.updated_at].map(Date.parse)) {
+    t.ok(moment >= before && moment <= Date.now())
+  }
 })
 
 t.test('NormalUse: no token is in the database, in whatever form', async (t) => {
@@ -48,7 +55,9 @@ t.test('NormalUse: no token is in the database, in whatever form', async (t) => 
   const all = rows.map(({ row }) => row).join('\n') + JSON.stringify(logs)
   for (const token of tokens) {
     const bytes = Buffer.from(token, 'base64url')
-    for (const form of [token, bytes.toString('hex'), bytes.subarray(-20, -4).toString('hex')]) t.notOk(all.includes(form))
+    for (const form of [token, bytes.toString('hex'), bytes.subarray(-20, -4).toString('hex')]) {
+      t.notOk(all.includes(form))
+    }
   }
 })
 
@@ -84,21 +93,24 @@ t.test('within the interval older tokens give the present one, and do no harm', 
   t.same(await standing(app, anna.access), [200, 200])
 })
 
-t.test('MaliciousReuse: an older token after the interval ends the session, for the thief and for the owner', async (t) => {
-  const anna = await holder(app)
-  const other = await holder(app)
-  const tokens = await chain(app, anna.first, 3)
-  const { access } = await refreshed(app, tokens[2]!)
-  t.same(await standing(app, access), [200, 200])
-  await age(app, anna, INTERVAL)
-  t.same(await refresh(app, tokens[0]!), USED)
-  t.same(await standing(app, access), [401, 403], 'the access token is refused at once')
-  t.same(await standing(app, anna.access), [401, 403])
-  for (const token of [...tokens, tokens[0]!]) t.same(await refresh(app, token), NOT_FOUND)
-  t.equal(await turns(app, anna), undefined)
-  t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
-  t.same(await standing(app, other.access), [200, 200], 'nobody else is touched')
-})
+t.test(
+  'MaliciousReuse: an older token after the interval ends the session, for the thief and for the owner',
+  async (t) => {
+    const anna = await holder(app)
+    const other = await holder(app)
+    const tokens = await chain(app, anna.first, 3)
+    const { access } = await refreshed(app, tokens[2]!)
+    t.same(await standing(app, access), [200, 200])
+    await age(app, anna, INTERVAL)
+    t.same(await refresh(app, tokens[0]!), USED)
+    t.same(await standing(app, access), [401, 403], 'the access token is refused at once')
+    t.same(await standing(app, anna.access), [401, 403])
+    for (const token of [...tokens, tokens[0]!]) t.same(await refresh(app, token), NOT_FOUND)
+    t.equal(await turns(app, anna), undefined)
+    t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
+    t.same(await standing(app, other.access), [200, 200], 'nobody else is touched')
+  }
+)
 
 t.test('MaliciousReuse: the interval counts from the last refresh, not from the reuse', async (t) => {
   const anna = await holder(app)

@@ -9,11 +9,20 @@ import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 const MINT = '/api/cli/auth/key'
 const KEYS = '/api/v1/keys'
 const DAY_MS = 86_400_000
-const BOOKING = { nome_cognome: 'Anna Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 2, numero_ospiti: 1 }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 1
+}
 
 const withKey = (apiKey: string) => ({ 'x-api-key': apiKey })
-const mint = async (app: FastifyInstance, token: string, query = ''): Promise<MintedKey> => (await as(app, token, 'GET', MINT + query)).json()
-const list = async (app: FastifyInstance, headers: Record<string, string>, query = ''): Promise<ApiKey[]> => (await app.inject({ url: KEYS + query, headers })).json().data
+const mint = async (app: FastifyInstance, token: string, query = ''): Promise<MintedKey> =>
+  (await as(app, token, 'GET', MINT + query)).json()
+const list = async (app: FastifyInstance, headers: Record<string, string>, query = ''): Promise<ApiKey[]> =>
+  (await app.inject({ url: KEYS + query, headers })).json().data
 
 t.test('making a key', async (t) => {
   const { app, token, logs } = await build(t)
@@ -57,7 +66,8 @@ t.test('making a key', async (t) => {
     await app.inject(`/nulla?api_key=${apiKey}`)
     const [row] = await app.sql`select encode(secret_hash, 'hex') as hash from api_keys where id = ${id}`
     t.equal(row!.hash, hash('sha256', apiKey, 'hex'))
-    const everything = await app.sql`select (select json_agg(k)::text from api_keys k) || (select json_agg(a)::text from audit_log a) as dump`
+    const everything =
+      await app.sql`select (select json_agg(k)::text from api_keys k) || (select json_agg(a)::text from audit_log a) as dump`
     const secret = apiKey.split('_')[2]!
     t.ok(String(everything[0]!.dump).includes(id))
     t.notOk(String(everything[0]!.dump).includes(secret))
@@ -68,10 +78,29 @@ t.test('making a key', async (t) => {
   })
 
   t.test('takes a name, days and scopes, and nothing else', async (t) => {
-    const { id, created_at, expires_at } = await mint(app, anna, '?name=Portatile%20di%20Anna&days=365&scopes=invio,lettura')
+    const { id, created_at, expires_at } = await mint(
+      app,
+      anna,
+      '?name=Portatile%20di%20Anna&days=365&scopes=invio,lettura'
+    )
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 365 * DAY_MS)
-    t.match((await list(app, bearer(anna))).find((key) => key.id === id), { name: 'Portatile di Anna', scopes: ['invio', 'lettura'], expires_at })
-    for (const query of ['days=0', 'days=366', 'days=molti', 'scopes=', 'scopes=tutto', 'scopes=lettura,', 'scopes=lettura;invio', 'name=', `name=${'x'.repeat(101)}`, 'name=a%00b', 'user_id=1']) {
+    t.match(
+      (await list(app, bearer(anna))).find((key) => key.id === id),
+      { name: 'Portatile di Anna', scopes: ['invio', 'lettura'], expires_at }
+    )
+    for (const query of [
+      'days=0',
+      'days=366',
+      'days=molti',
+      'scopes=',
+      'scopes=tutto',
+      'scopes=lettura,',
+      'scopes=lettura;invio',
+      'name=',
+      `name=${'x'.repeat(101)}`,
+      'name=a%00b',
+      'user_id=1'
+    ]) {
       t.equal((await as(app, anna, 'GET', `${MINT}?${query}`)).statusCode, 400, query)
     }
   })
@@ -82,8 +111,16 @@ t.test('making a key', async (t) => {
     const turned = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1)
     const { apiKey: other } = await mint(app, anna)
     const wrong = [
-      [prefix, turned(id), secret, mac], [prefix, id, turned(secret), mac], [prefix, id, secret, turned(mac)], [prefix, id, other.split('_')[2], mac],
-      [prefix, other.split('_')[1], secret, mac], ['sk', id, secret, mac], [prefix, id, secret], [prefix, id, secret, mac, ''], [prefix, id, secret.toUpperCase(), mac], [prefix, id, '', mac]
+      [prefix, turned(id), secret, mac],
+      [prefix, id, turned(secret), mac],
+      [prefix, id, secret, turned(mac)],
+      [prefix, id, other.split('_')[2], mac],
+      [prefix, other.split('_')[1], secret, mac],
+      ['sk', id, secret, mac],
+      [prefix, id, secret],
+      [prefix, id, secret, mac, ''],
+      [prefix, id, secret.toUpperCase(), mac],
+      [prefix, id, '', mac]
     ]
     for (const parts of wrong) t.equal(await isLetIn(app, withKey(parts.join('_'))), 401)
     t.equal(await isLetIn(app, bearer(apiKey)), 401, 'it is no bearer token')
@@ -94,15 +131,36 @@ t.test('making a key', async (t) => {
 
 t.test('a list of keys', async (t) => {
   const { app, token } = await build(t)
-  const [anna, piero, admin] = await Promise.all([token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })])
+  const [anna, piero, admin] = await Promise.all([
+    token({ name: 'anna' }),
+    token({ name: 'piero' }),
+    token({ name: 'ada', role: 'admin' })
+  ])
   const mine = [await mint(app, anna, '?name=prima'), await mint(app, anna, '?name=seconda&scopes=lettura')]
   const his = await mint(app, piero, '?name=sua')
 
   t.test('holds one\'s own, the latest first, without what would let anybody in', async (t) => {
     const keys = await list(app, bearer(anna))
     t.same(keys.map(({ id }) => id), mine.map(({ id }) => id).reverse())
-    for (const key of keys) t.same(Object.keys(key).sort(), ['created_at', 'expires_at', 'id', 'last_used_at', 'name', 'revoked_at', 'scopes', 'user_id'])
-    t.match(keys[0], { name: 'seconda', scopes: ['lettura'], user_id: claimsOf(anna).claims.sub, last_used_at: null, revoked_at: null })
+    for (const key of keys) {
+      t.same(Object.keys(key).sort(), [
+        'created_at',
+        'expires_at',
+        'id',
+        'last_used_at',
+        'name',
+        'revoked_at',
+        'scopes',
+        'user_id'
+      ])
+    }
+    t.match(keys[0], {
+      name: 'seconda',
+      scopes: ['lettura'],
+      user_id: claimsOf(anna).claims.sub,
+      last_used_at: null,
+      revoked_at: null
+    })
     t.match(keys[1], { scopes: ['lettura', 'scrittura', 'invio', 'amministrazione'] })
   })
 
@@ -119,7 +177,9 @@ t.test('a list of keys', async (t) => {
 
   t.test('tells when a key was last used', async (t) => {
     t.equal(await isLetIn(app, withKey(his.apiKey)), 200)
-    for (let used: string | null = null; used === null;) used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
+    for (let used: string | null = null; used === null;) {
+      used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
+    }
     t.pass('it is noted, a little later')
   })
 })
@@ -128,7 +188,8 @@ t.test('revoking a key', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
   const [anna, piero, admin] = await Promise.all([token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })])
   const both = (apiKey: string) => Promise.all([app, other].map((each) => isLetIn(each, withKey(apiKey))))
-  const revoke = async (headers: Record<string, string>, id: string, on = app) => await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
+  const revoke = async (headers: Record<string, string>, id: string, on = app) =>
+    await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
 
   t.test('ends it before it is answered, on every server, and no other', async (t) => {
     for (let round = 0; round < 10; round++) {
@@ -139,14 +200,24 @@ t.test('revoking a key', async (t) => {
       t.same(await both(gone.apiKey), [401, 401])
       t.same(await both(stays.apiKey), [200, 200])
     }
-    const [entry] = await app.sql`select actor, object from audit_log where action = 'chiave_revocata' order by id desc limit 1`
+    const [entry] =
+      await app.sql`select actor, object from audit_log where action = 'chiave_revocata' order by id desc limit 1`
     t.match({ ...entry }, { actor: `user:${claimsOf(anna).claims.sub}`, object: /^key:[0-9a-f]{16}$/ })
   })
 
   t.test('of somebody else is answered like one that is not there, except to administrators', async (t) => {
     const { id, apiKey } = await mint(app, anna)
-    const answers = [await revoke(bearer(piero), id), await revoke(bearer(piero), '0000000000000000'), await revoke(withKey(API_KEY), id)]
-    for (const answer of answers) t.match([answer.statusCode, { ...answer.json(), requestId: '' }], [404, { error: 'Chiave API non trovata', status: 404, codice: 'CHIAVE_NON_TROVATA', requestId: '' }])
+    const answers = [
+      await revoke(bearer(piero), id),
+      await revoke(bearer(piero), '0000000000000000'),
+      await revoke(withKey(API_KEY), id)
+    ]
+    for (const answer of answers) {
+      t.match(
+        [answer.statusCode, { ...answer.json(), requestId: '' }],
+        [404, { error: 'Chiave API non trovata', status: 404, codice: 'CHIAVE_NON_TROVATA', requestId: '' }]
+      )
+    }
     t.same(await both(apiKey), [200, 200])
     t.equal((await revoke(bearer(admin), id)).statusCode, 200)
     t.same(await both(apiKey), [401, 401])
@@ -155,12 +226,18 @@ t.test('revoking a key', async (t) => {
   })
 
   t.test('that is none, or has no credentials, comes to nothing', async (t) => {
-    for (const id of ['x', 'ABCDEF0123456789', '0'.repeat(17), "0' or true --"]) t.equal((await revoke(bearer(anna), encodeURIComponent(id))).statusCode, 400, id)
+    for (const id of ['x', 'ABCDEF0123456789', '0'.repeat(17), "0' or true --"]) {
+      t.equal((await revoke(bearer(anna), encodeURIComponent(id))).statusCode, 400, id)
+    }
     t.equal((await revoke({}, '0000000000000000')).statusCode, 401)
   })
 
   t.test('a key revokes itself whatever it is good for, and others only if it may write', async (t) => {
-    const [reader, writer, victim] = [await mint(app, anna, '?scopes=lettura'), await mint(app, anna, '?scopes=lettura,scrittura'), await mint(app, anna)]
+    const [reader, writer, victim] = [
+      await mint(app, anna, '?scopes=lettura'),
+      await mint(app, anna, '?scopes=lettura,scrittura'),
+      await mint(app, anna)
+    ]
     t.match((await revoke(withKey(reader.apiKey), victim.id)).json(), { status: 403, codice: 'AMBITO_INSUFFICIENTE' })
     t.equal((await revoke(withKey(writer.apiKey), victim.id)).statusCode, 200)
     t.equal((await revoke(withKey(reader.apiKey), reader.id)).statusCode, 200)
@@ -192,7 +269,11 @@ t.test('a key that has expired opens nothing, remembered or not', async (t) => {
 
 t.test('a key is good for what it was made for', async (t) => {
   const { app, token } = await build(t, {}, extraRoutes((app) => {
-    app.post('/prova/invio', { config: { access: 'auth', scope: 'invio' }, schema: { body: Closed({}), response: { 200: Closed({}) } } }, async () => ({}))
+    app.post(
+      '/prova/invio',
+      { config: { access: 'auth', scope: 'invio' }, schema: { body: Closed({}), response: { 200: Closed({}) } } },
+      async () => ({})
+    )
   }))
   const admin = await token({ name: 'anna', role: 'admin' })
   const asks = {
@@ -206,15 +287,36 @@ t.test('a key is good for what it was made for', async (t) => {
     const { apiKey } = await mint(app, admin, `?scopes=${held.join(',')}`)
     for (const scope of scopes) {
       const answer = await app.inject({ ...asks[scope], headers: withKey(apiKey) })
-      if ((held as string[]).includes(scope)) t.equal(answer.statusCode, scope === 'scrittura' ? 201 : 200, `${held.join()} is good for ${scope}`)
-      else t.match([answer.statusCode, answer.json()], [403, { error: `Questa chiave non è abilitata a «${scope}»`, codice: 'AMBITO_INSUFFICIENTE' }], `${held.join()} is not for ${scope}`)
+      if ((held as string[]).includes(scope)) { t.equal(answer.statusCode, scope === 'scrittura' ? 201 : 200, `${held.join()} is good for ${scope}`) } else {
+        t.match(
+          [answer.statusCode, answer.json()],
+          [403, { error: `Questa chiave non è abilitata a «${scope}»`, codice: 'AMBITO_INSUFFICIENTE' }],
+          `${held.join()} is not for ${scope}`
+        )
+      }
     }
   }
   const { apiKey } = await mint(app, admin, '?scopes=lettura')
-  t.equal((await app.inject({ url: `${KEYS}?tutte=true`, headers: withKey(apiKey) })).statusCode, 403, 'an administrator\'s key without that scope is no administrator\'s')
-  t.equal((await app.inject({ url: '/api/v1/paesi', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode, 200, 'beside its person\'s token')
-  t.equal((await app.inject({ url: '/api/users', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode, 200, 'the token counts')
-  t.equal(await isLetIn(app, { ...withKey(apiKey), ...bearer(await token({ name: 'piero' })) }), 401, 'beside somebody else\'s')
+  t.equal(
+    (await app.inject({ url: `${KEYS}?tutte=true`, headers: withKey(apiKey) })).statusCode,
+    403,
+    "an administrator's key without that scope is no administrator's"
+  )
+  t.equal(
+    (await app.inject({ url: '/api/v1/paesi', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
+    200,
+    "beside its person's token"
+  )
+  t.equal(
+    (await app.inject({ url: '/api/users', headers: { ...withKey(apiKey), ...bearer(admin) } })).statusCode,
+    200,
+    'the token counts'
+  )
+  t.equal(
+    await isLetIn(app, { ...withKey(apiKey), ...bearer(await token({ name: 'piero' })) }),
+    401,
+    "beside somebody else's"
+  )
 })
 
 t.test('a key carries its person\'s rights, as they are at the moment', async (t) => {
@@ -223,9 +325,11 @@ t.test('a key carries its person\'s rights, as they are at the moment', async (t
   await signIn(app, 'ada', 'admin')
   const { user, access_token } = await signIn(app, 'anna', 'operator')
   const { apiKey } = await mint(app, access_token)
-  const change = async (body: object) => t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
+  const change = async (body: object) =>
+    t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)).statusCode, 200)
   const headers = withKey(apiKey)
-  const status = async (url: string) => await Promise.all([app, other].map(async (each) => (await each.inject({ url, headers })).statusCode))
+  const status = async (url: string) =>
+    await Promise.all([app, other].map(async (each) => (await each.inject({ url, headers })).statusCode))
   const users = () => status('/api/users')
   const countries = () => status('/api/v1/paesi')
 
@@ -241,7 +345,10 @@ t.test('a key carries its person\'s rights, as they are at the moment', async (t
   t.same(await countries(), [401, 401], 'banned')
   await change({ ban_duration: 'none' })
   t.same(await countries(), [200, 200], 'let in again')
-  t.equal((await as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })).statusCode, 200)
+  t.equal(
+    (await as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })).statusCode,
+    200
+  )
   t.same(await countries(), [401, 401], 'deleted')
 
   const { user: second, access_token: seconds } = await signIn(app, 'bruno', 'operator')

@@ -24,10 +24,21 @@ t.test('operators', async (t) => {
       email_confirmed_at: String,
       app_metadata: { role: 'operator', provider: 'email', providers: ['email'] },
       user_metadata: { name: 'Piero', surname: 'Neri' },
-      identities: [{ provider: 'email', id: user.id, user_id: user.id, identity_data: { email: 'piero@example.org', email_verified: true } }]
+      identities: [
+        {
+          provider: 'email',
+          id: user.id,
+          user_id: user.id,
+          identity_data: { email: 'piero@example.org', email_verified: true }
+        }
+      ]
     })
     t.notMatch(body, /password|argon2/)
-    const entrance = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: PIERO.email, password: PIERO.password } })
+    const entrance = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email: PIERO.email, password: PIERO.password }
+    })
     t.equal(entrance.statusCode, 200)
     const { access_token: his } = entrance.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
@@ -37,9 +48,19 @@ t.test('operators', async (t) => {
   t.test('a new one is written down by ids alone, and the log knows nothing of them', async (t) => {
     const [entry] = await app.sql`select actor, action, object, details from audit_log order by id limit 1`
     const [{ id }] = await app.sql`select id from users where email = 'piero@example.org'` as [{ id: string }]
-    t.same({ ...entry }, { actor: `user:${claimsOf(admin).claims.sub}`, action: 'utente_creato', object: `user:${id}`, details: { role: 'operator' } })
+    t.same(
+      { ...entry },
+      {
+        actor: `user:${claimsOf(admin).claims.sub}`,
+        action: 'utente_creato',
+        object: `user:${id}`,
+        details: { role: 'operator' }
+      }
+    )
     t.notMatch(JSON.stringify(logs), /piero@|una-frase|Neri|argon2/)
-    const [{ password_hash }] = await app.sql`select password_hash from users where id = ${id}` as [{ password_hash: string }]
+    const [{ password_hash }] = (await app.sql`select password_hash from users where id = ${id}`) as [
+      { password_hash: string }
+    ]
     t.match(password_hash, /^\$argon2id\$v=19\$/)
   })
 
@@ -48,7 +69,11 @@ t.test('operators', async (t) => {
     for (const email of ['piero@example.org', 'PIERO@Example.ORG', 'anna@example.org']) {
       const { statusCode, json } = await create({ email })
       t.equal(statusCode, 409, email)
-      t.match(json(), { error: 'Esiste già un account con questo indirizzo e-mail', status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
+      t.match(json(), {
+        error: 'Esiste già un account con questo indirizzo e-mail',
+        status: 409,
+        codice: 'EMAIL_GIA_REGISTRATA'
+      })
     }
     t.equal(await people(), before)
   })
@@ -97,10 +122,18 @@ t.test('operators', async (t) => {
 
   t.test('are for administrators', async (t) => {
     const operator = await token()
-    for (const [method, url] of [['POST', '/api/operators'], ['GET', '/api/operators'], ['GET', '/api/users']] as const) {
+    for (const [method, url] of [
+      ['POST', '/api/operators'],
+      ['GET', '/api/operators'],
+      ['GET', '/api/users']
+    ] as const) {
       const payload = method === 'POST' ? { ...PIERO, email: 'intruso@example.org' } : undefined
       t.equal((await app.inject({ method, url, payload })).statusCode, 401)
-      t.equal((await app.inject({ method, url, payload, headers: { 'x-api-key': API_KEY } })).statusCode, 403, 'the server key')
+      t.equal(
+        (await app.inject({ method, url, payload, headers: { 'x-api-key': API_KEY } })).statusCode,
+        403,
+        'the server key'
+      )
       t.equal((await as(app, operator, method, url, payload)).statusCode, 403, 'an operator')
     }
     t.equal((await as(app, await token({ service: true }), 'GET', '/api/users')).statusCode, 200, 'the service key')
@@ -110,9 +143,10 @@ t.test('operators', async (t) => {
 t.test('the lists', async (t) => {
   const { app, token } = await build(t)
   const admin = await token({ name: 'anna', role: 'admin' })
-  const account = async (name: string, app_metadata: Record<string, unknown>, user_metadata = {}) => await app.db.transaction(async (tx) => (
-    await createUser(tx, { email: `${name}@example.org`, confirmed: true, app_metadata, user_metadata })
-  ))
+  const account = async (name: string, app_metadata: Record<string, unknown>, user_metadata = {}) =>
+    await app.db.transaction(
+      async (tx) => await createUser(tx, { email: `${name}@example.org`, confirmed: true, app_metadata, user_metadata })
+    )
   await account('operatrice', { role: 'operator' })
   await account('seconda', { roles: ['admin'] })
   await account('in.attesa', { role: 'pending' })
@@ -120,19 +154,40 @@ t.test('the lists', async (t) => {
   await account('furbo', {}, { role: 'admin', roles: ['admin'] })
   await account('contabile', { role: 'accountant' })
   const { id: gone } = await account('andata', { role: 'operator' })
-  t.equal((await as(app, admin, 'DELETE', `/auth/v1/admin/users/${gone}`, { should_soft_delete: true })).statusCode, 200)
+  t.equal(
+    (await as(app, admin, 'DELETE', `/auth/v1/admin/users/${gone}`, { should_soft_delete: true })).statusCode,
+    200
+  )
 
-  t.test('that of operators holds administrators and operators, newest first, as the provider writes them', async (t) => {
-    const { statusCode, json } = await as(app, admin, 'GET', '/api/operators')
-    t.equal(statusCode, 200)
-    t.same(json().map(({ email }: { email: string }) => email), ['seconda@example.org', 'operatrice@example.org', 'anna@example.org'])
-    for (const user of json()) t.match(user, { id: String, aud: 'authenticated', app_metadata: Object, user_metadata: Object, identities: [{ provider: 'email' }], created_at: String })
-  })
+  t.test(
+    'that of operators holds administrators and operators, newest first, as the provider writes them',
+    async (t) => {
+      const { statusCode, json } = await as(app, admin, 'GET', '/api/operators')
+      t.equal(statusCode, 200)
+      t.same(
+        json().map(({ email }: { email: string }) => email),
+        ['seconda@example.org', 'operatrice@example.org', 'anna@example.org']
+      )
+      for (const user of json()) {
+        t.match(user, {
+          id: String,
+          aud: 'authenticated',
+          app_metadata: Object,
+          user_metadata: Object,
+          identities: [{ provider: 'email' }],
+          created_at: String
+        })
+      }
+    }
+  )
 
   t.test('that of users holds everybody, with four fields', async (t) => {
     const { statusCode, json } = await as(app, admin, 'GET', '/api/users')
     t.equal(statusCode, 200)
-    t.same(json().map(({ email }: { email: string }) => email.split('@')[0]), ['contabile', 'furbo', 'senza.ruolo', 'in.attesa', 'seconda', 'operatrice', 'anna'])
+    t.same(
+      json().map(({ email }: { email: string }) => email.split('@')[0]),
+      ['contabile', 'furbo', 'senza.ruolo', 'in.attesa', 'seconda', 'operatrice', 'anna']
+    )
     for (const user of json()) t.same(Object.keys(user).sort(), ['created_at', 'email', 'id', 'user_metadata'])
     t.same(json()[1].user_metadata, { role: 'admin', roles: ['admin'] })
     t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
@@ -146,9 +201,18 @@ t.test('where a client of the provider begins is public, and its key opens nothi
   const { backendUrl, backendKey } = json()
   t.same(Object.keys(json()).sort(), ['backendKey', 'backendUrl'])
   t.equal(backendUrl, 'https://locanda.example')
-  t.match(claimsOf(backendKey), { header: { alg: 'HS256' }, claims: { role: 'anon', iss: 'https://locanda.example/auth/v1' } })
+  t.match(claimsOf(backendKey), {
+    header: { alg: 'HS256' },
+    claims: { role: 'anon', iss: 'https://locanda.example/auth/v1' }
+  })
   t.equal((await app.inject('/api/config')).json().backendKey, backendKey, 'it is always the same')
-  for (const headers of [bearer(backendKey), { 'x-api-key': backendKey }, { apikey: backendKey }]) t.equal(await isLetIn(app, headers as Record<string, string>), 401)
+  for (const headers of [bearer(backendKey), { 'x-api-key': backendKey }, { apikey: backendKey }]) {
+    t.equal(await isLetIn(app, headers as Record<string, string>), 401)
+  }
   const { access_token: person } = await signIn(app, 'anna', 'operator')
-  t.equal((await app.inject({ url: '/auth/v1/user', headers: { ...bearer(person), apikey: backendKey } })).statusCode, 200, 'clients send it beside the person\'s token')
+  t.equal(
+    (await app.inject({ url: '/auth/v1/user', headers: { ...bearer(person), apikey: backendKey } })).statusCode,
+    200,
+    "clients send it beside the person's token"
+  )
 })

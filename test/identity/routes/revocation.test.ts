@@ -23,48 +23,102 @@ interface Answer { statusCode: number }
 interface Asked { isAfter: boolean, status: number }
 
 /**
- * Asks all servers over and over, while `change` is made, and some times after it is answered. What was begun before may come to
- * anything; what is begun later must not.
+ * Asks all servers over and over, while `change` is made, and some times after it is answered. What was begun before
+ * may come to anything; what is begun later must not.
  */
-async function during (apps: readonly FastifyInstance[], request: { url: string, headers: Record<string, string> }, change: () => Promise<Answer>) {
+async function during (
+  apps: readonly FastifyInstance[],
+  request: { url: string; headers: Record<string, string> },
+  change: () => Promise<Answer>
+) {
   const asked: Asked[] = []
   let isAnswered = false
   const { promise: underWay, resolve: begin } = Promise.withResolvers<void>()
-  const streams = apps.flatMap((app) => Array.from({ length: STREAMS }, async () => {
-    for (let left = AFTERWARDS; left > 0;) {
-      // What is remembered is answered without leaving the event loop a moment for anything else.
-      await turn()
-      const isAfter = isAnswered
-      const { statusCode: status } = await app.inject(request)
-      asked.push({ isAfter, status })
-      if (isAfter) left--
-      if (asked.length >= apps.length * STREAMS * 2) begin()
-    }
-  }))
+  const streams = apps.flatMap((app) =>
+    Array.from({ length: STREAMS }, async () => {
+      for (let left = AFTERWARDS; left > 0;) {
+        // What is remembered is answered without leaving the event loop a moment for anything else.
+        await turn()
+        const isAfter = isAnswered
+        const { statusCode: status } = await app.inject(request)
+        asked.push({ isAfter, status })
+        if (isAfter) left--
+        if (asked.length >= apps.length * STREAMS * 2) begin()
+      }
+    })
+  )
   await underWay
   const { statusCode } = await change()
   isAnswered = true
   await Promise.all(streams)
-  const statuses = (wanted: boolean) => [...new Set(asked.filter(({ isAfter }) => isAfter === wanted).map(({ status }) => status))].sort()
-  return { change: statusCode, before: statuses(false), after: statuses(true), count: asked.filter(({ isAfter }) => isAfter).length }
+  const statuses = (wanted: boolean) =>
+    [...new Set(asked.filter(({ isAfter }) => isAfter === wanted).map(({ status }) => status))].sort()
+  return {
+    change: statusCode,
+    before: statuses(false),
+    after: statuses(true),
+    count: asked.filter(({ isAfter }) => isAfter).length
+  }
 }
 
 const OWN = '/api/v1/paesi'
 
 /** What takes rights away: how it is done, which request it is to stop, and with which status. */
-type Case = [name: string, url: string, status: number, change: (apps: Pair, service: string, whom: AuthSession) => Promise<Answer>]
+type Case = [
+  name: string,
+  url: string,
+  status: number,
+  change: (apps: Pair, service: string, whom: AuthSession) => Promise<Answer>
+]
 type Pair = readonly [FastifyInstance, FastifyInstance]
-const put = (app: FastifyInstance, service: string, { user }: AuthSession, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)
+const put = (app: FastifyInstance, service: string, { user }: AuthSession, body: object) =>
+  as(app, service, 'PUT', `/auth/v1/admin/users/${user.id}`, body)
 const CASES: readonly Case[] = [
-  ['demotion', '/api/users', 403, ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'operator' } })],
-  ['loss of the role', OWN, 403, ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'pending' } })],
+  [
+    'demotion',
+    '/api/users',
+    403,
+    ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'operator' } })
+  ],
+  [
+    'loss of the role',
+    OWN,
+    403,
+    ([app], service, whom) => put(app, service, whom, { app_metadata: { role: 'pending' } })
+  ],
   ['a ban', OWN, 401, ([app], service, whom) => put(app, service, whom, { ban_duration: '1h' })],
   ['deletion', OWN, 401, ([app], service, { user }) => as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`)],
-  ['soft deletion', OWN, 401, ([app], service, { user }) => as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })],
-  ['a new password', OWN, 401, ([app], service, whom) => put(app, service, whom, { password: 'una-frase-lunga-e-nuova' })],
-  ['signing out', OWN, 401, ([app], _service, { access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')],
-  ['signing out everywhere', OWN, 401, ([, other], _service, { access_token }) => as(other, access_token, 'POST', '/auth/v1/logout')],
-  ['revoking all sessions', OWN, 401, ([app], _service, { access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all')]
+  [
+    'soft deletion',
+    OWN,
+    401,
+    ([app], service, { user }) =>
+      as(app, service, 'DELETE', `/auth/v1/admin/users/${user.id}`, { should_soft_delete: true })
+  ],
+  [
+    'a new password',
+    OWN,
+    401,
+    ([app], service, whom) => put(app, service, whom, { password: 'una-frase-lunga-e-nuova' })
+  ],
+  [
+    'signing out',
+    OWN,
+    401,
+    ([app], _service, { access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')
+  ],
+  [
+    'signing out everywhere',
+    OWN,
+    401,
+    ([, other], _service, { access_token }) => as(other, access_token, 'POST', '/auth/v1/logout')
+  ],
+  [
+    'revoking all sessions',
+    OWN,
+    401,
+    ([app], _service, { access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all')
+  ]
 ]
 
 t.test('after the answer to whatever takes rights away, no request that begins succeeds, on any server', async (t) => {
@@ -84,13 +138,29 @@ t.test('after the answer to whatever takes rights away, no request that begins s
 
   const { access_token: second } = await signIn(app, 'bruno', 'operator')
   const { access_token: first } = await signIn(app, 'bruno', 'operator')
-  const others = await during(apps, { url: OWN, headers: bearer(first) }, () => as(app, second, 'POST', '/auth/v1/logout?scope=others'))
+  const others = await during(apps, { url: OWN, headers: bearer(first) }, () =>
+    as(app, second, 'POST', '/auth/v1/logout?scope=others')
+  )
   t.same(others.after, [401], 'signing out the others')
-  t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200], 'which leaves the one that asked')
+  t.same(
+    [await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))],
+    [200, 200],
+    'which leaves the one that asked'
+  )
 
   const { apiKey, id } = (await as(app, second, 'GET', '/api/cli/auth/key')).json() as { apiKey: string, id: string }
-  t.same((await during(apps, { url: OWN, headers: { 'x-api-key': apiKey } }, () => as(other, second, 'DELETE', `/api/v1/keys/${id}`))).after, [401], 'a revoked key')
-  const rotated = await during(apps, { url: OWN, headers: bearer(second) }, () => as(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true }))
+  t.same(
+    (
+      await during(apps, { url: OWN, headers: { 'x-api-key': apiKey } }, () =>
+        as(other, second, 'DELETE', `/api/v1/keys/${id}`)
+      )
+    ).after,
+    [401],
+    'a revoked key'
+  )
+  const rotated = await during(apps, { url: OWN, headers: bearer(second) }, () =>
+    as(app, service, 'POST', '/api/v1/signing-keys/rotate', { immediate: true })
+  )
   t.same(rotated.after, [401], 'a rotation at once')
 })
 
@@ -120,10 +190,25 @@ t.test('what changes is heard by every process', async (t) => {
   t.teardown(() => Promise.all(connections.map(({ close }) => close())))
   const [asking, other, slow, mute] = connections.map(({ sql }) => sql) as [Sql, Sql, Sql, Sql]
   const complaints: unknown[] = []
-  const log = { warn: (...words: unknown[]) => { complaints.push(words) }, error: (...words: unknown[]) => { complaints.push(words) } }
+  const log = {
+    warn: (...words: unknown[]) => {
+      complaints.push(words)
+    },
+    error: (...words: unknown[]) => {
+      complaints.push(words)
+    }
+  }
   const echo = Promise.withResolvers<void>()
   const heard: string[] = []
-  const changes = listenToChanges(asking, log, (_change, id) => { if (id === 'echo') echo.resolve() }, () => {}, PATIENCE_MS)
+  const changes = listenToChanges(
+    asking,
+    log,
+    (_change, id) => {
+      if (id === 'echo') echo.resolve()
+    },
+    () => {},
+    PATIENCE_MS
+  )
   const others = listenToChanges(other, log, (change, id) => { heard.push(`${change}:${id}`) }, () => {}, PATIENCE_MS)
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 

@@ -13,26 +13,48 @@ async function person (app: FastifyInstance, name: string, providers: string[] =
   const password_hash = await app.identity.passwords.hash('una-frase-lunga-e-mia')
   const { id } = await app.db.transaction(async (tx) => {
     const user = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'operator' } })
-    for (const provider of providers) await addIdentity(tx, user.id, { provider, provider_id: `${provider}-${name}`, identity_data: { email, email_verified: true } })
+    for (const provider of providers) {
+      await addIdentity(tx, user.id, {
+        provider,
+        provider_id: `${provider}-${name}`,
+        identity_data: { email, email_verified: true }
+      })
+    }
     await recountProviders(tx, user.id)
     return user
   })
   const { access_token: token } = await signIn(app, name, 'operator')
-  const linked = async () => (await app.sql`select provider from identities where user_id = ${id} order by provider`).map(({ provider }) => String(provider))
-  return { id, email, token, linked, unlink: (provider: string, on = app) => as(on, token, 'POST', '/api/auth/unlink', { provider }) }
+  const linked = async () =>
+    (await app.sql`select provider from identities where user_id = ${id} order by provider`).map(({ provider }) =>
+      String(provider)
+    )
+  return {
+    id,
+    email,
+    token,
+    linked,
+    unlink: (provider: string, on = app) => as(on, token, 'POST', '/api/auth/unlink', { provider })
+  }
 }
 
 t.test('the sessions of a person', async (t) => {
   const { app } = await build(t)
   const [here, there] = [await signIn(app, 'anna', 'operator'), await signIn(app, 'anna', 'operator')]
   await signIn(app, 'piero', 'operator')
-  const list = async (headers: Record<string, string>) => (await app.inject({ url: '/api/sessions', headers })).json() as Record<string, unknown>[]
+  const list = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/api/sessions', headers })).json() as Record<string, unknown>[]
 
   t.test('are theirs alone, with where they are from, and which one asks', async (t) => {
     const sessions = await list(bearer(here.access_token))
     t.equal(sessions.length, 2)
     for (const session of sessions) {
-      t.match(session, { id: /^[0-9a-f-]{36}$/, created_at: /Z$/, updated_at: /Z$/, user_agent: 'prova', ip: '127.0.0.1' })
+      t.match(session, {
+        id: /^[0-9a-f-]{36}$/,
+        created_at: /Z$/,
+        updated_at: /Z$/,
+        user_agent: 'prova',
+        ip: '127.0.0.1'
+      })
       t.same(Object.keys(session).sort(), ['created_at', 'current', 'id', 'ip', 'updated_at', 'user_agent'])
     }
     const current = (found: typeof sessions) => found.filter(({ current }) => current === true).map(({ id }) => id)
@@ -43,7 +65,14 @@ t.test('the sessions of a person', async (t) => {
   t.test('are shown as they were last refreshed, from where, and not any more when they have ended', async (t) => {
     const { refresh_token } = await signIn(app, 'carla', 'operator')
     const headers = { 'user-agent': `Prova/${'x'.repeat(400)}` }
-    const refreshed = (await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token }, headers })).json()
+    const refreshed = (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=refresh_token',
+        payload: { refresh_token },
+        headers
+      })
+    ).json()
     const [session] = await list(bearer(refreshed.access_token))
     t.equal(session?.user_agent, headers['user-agent'].slice(0, 300))
     t.ok(String(session?.updated_at) > String(session?.created_at))
@@ -70,7 +99,11 @@ t.test('revoking all sessions', async (t) => {
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
 
   t.test('ends them on every device and every server, before it is answered, and nobody else\'s', async (t) => {
-    const devices = [await signIn(app, 'anna', 'operator'), await signIn(app, 'anna', 'operator'), await signIn(other, 'anna', 'operator')]
+    const devices = [
+      await signIn(app, 'anna', 'operator'),
+      await signIn(app, 'anna', 'operator'),
+      await signIn(other, 'anna', 'operator')
+    ]
     const { access_token: pieros } = await signIn(app, 'piero', 'operator')
     const { apiKey } = (await as(app, devices[0]!.access_token, 'GET', '/api/cli/auth/key')).json()
     // Remembered by both.
@@ -81,12 +114,20 @@ t.test('revoking all sessions', async (t) => {
     t.same(answer.json(), { success: true, message: '3 sessioni chiuse', revoked: 3, status: 200 })
     for (const { access_token, refresh_token } of devices) {
       t.same(await both(bearer(access_token)), [401, 401])
-      const refreshed = await other.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token } })
+      const refreshed = await other.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=refresh_token',
+        payload: { refresh_token }
+      })
       t.match([refreshed.statusCode, refreshed.json()], [400, { error_code: 'refresh_token_not_found' }])
     }
     t.same(await both(bearer(pieros)), [200, 200])
     t.same(await both({ 'x-api-key': apiKey }), [200, 200], 'keys are revoked one by one')
-    t.equal(await isLetIn(app, bearer((await signIn(app, 'anna', 'operator')).access_token)), 200, 'she can sign in again')
+    t.equal(
+      await isLetIn(app, bearer((await signIn(app, 'anna', 'operator')).access_token)),
+      200,
+      'she can sign in again'
+    )
 
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'sessioni_revocate'`
     const who = `user:${devices[0]!.user.id}`
@@ -97,7 +138,10 @@ t.test('revoking all sessions', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { access_token } = await signIn(app, 'ada', 'operator')
       t.same(await both(bearer(access_token)), [200, 200])
-      t.match((await as(apps[round % 2]!, access_token, 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1, message: '1 sessione chiusa' })
+      t.match((await as(apps[round % 2]!, access_token, 'POST', '/api/sessions/revoke-all')).json(), {
+        revoked: 1,
+        message: '1 sessione chiusa'
+      })
       t.equal(await isLetIn(apps[1 - round % 2]!, bearer(access_token)), 401)
     }
   })
@@ -105,7 +149,8 @@ t.test('revoking all sessions', async (t) => {
   t.test('works with a key too, takes no body but an empty one, and finds nothing where there is nobody', async (t) => {
     const { access_token } = await signIn(app, 'carla', 'operator')
     const { apiKey } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json()
-    const revoke = async (headers: Record<string, string>, payload?: object) => (await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers, ...(payload ? { payload } : {}) }))
+    const revoke = async (headers: Record<string, string>, payload?: object) =>
+      await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers, ...(payload ? { payload } : {}) })
     t.equal((await revoke(bearer(access_token), { tutte: true })).statusCode, 400)
     t.equal(await isLetIn(app, bearer(access_token)), 200)
     t.match((await revoke({ 'x-api-key': apiKey }, {})).json(), { revoked: 1 })
@@ -125,7 +170,9 @@ t.test('unlinking a provider', async (t) => {
     t.equal(answer.statusCode, 200)
     t.same(answer.json(), { success: true, message: 'Provider google scollegato', status: 200 })
     t.same(await linked(), ['email', 'github'])
-    t.match((await as(app, token, 'GET', '/auth/v1/user')).json(), { app_metadata: { role: 'operator', provider: 'email', providers: ['email', 'github'] } })
+    t.match((await as(app, token, 'GET', '/auth/v1/user')).json(), {
+      app_metadata: { role: 'operator', provider: 'email', providers: ['email', 'github'] }
+    })
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'identita_scollegata'`
     t.same({ ...entry }, { actor: `user:${id}`, object: `user:${id}`, details: { provider: 'google' } })
   })
@@ -134,7 +181,11 @@ t.test('unlinking a provider', async (t) => {
     const { email, token, linked, unlink } = await person(app, 'bruno', ['google'])
     t.equal((await unlink('email')).statusCode, 200)
     t.same(await linked(), ['google'])
-    const entrance = await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password: 'una-frase-lunga-e-mia' } })
+    const entrance = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email, password: 'una-frase-lunga-e-mia' }
+    })
     t.match([entrance.statusCode, entrance.json()], [400, { error_code: 'invalid_credentials' }])
     t.equal(await isLetIn(app, bearer(token)), 200, 'whoever is in stays in')
   })
@@ -142,7 +193,10 @@ t.test('unlinking a provider', async (t) => {
   t.test('that is not linked is a 404, and the last one a 409', async (t) => {
     const { linked, unlink } = await person(app, 'carla', ['google'])
     const unknown = await unlink('github')
-    t.match([unknown.statusCode, unknown.json()], [404, { error: 'All’account non è collegato il provider «github»', codice: 'PROVIDER_NON_COLLEGATO' }])
+    t.match(
+      [unknown.statusCode, unknown.json()],
+      [404, { error: 'All’account non è collegato il provider «github»', codice: 'PROVIDER_NON_COLLEGATO' }]
+    )
     t.equal((await unlink('google')).statusCode, 200)
     t.equal((await unlink('google')).statusCode, 404, 'it is not linked any more')
     const last = await unlink('email')
@@ -178,9 +232,22 @@ t.test('unlinking a provider', async (t) => {
 
   t.test('takes a person, and the name of a provider', async (t) => {
     const { token, unlink } = await person(app, 'elsa', ['google'])
-    const asked = await app.inject({ method: 'POST', url: '/api/auth/unlink', headers: serverKey, payload: { provider: 'google' } })
+    const asked = await app.inject({
+      method: 'POST',
+      url: '/api/auth/unlink',
+      headers: serverKey,
+      payload: { provider: 'google' }
+    })
     t.match([asked.statusCode, asked.json()], [403, { codice: 'SERVE_UNA_PERSONA' }])
-    for (const body of [{}, { provider: '' }, { provider: null }, { provider: ['google'] }, { provider: 'x'.repeat(61) }, { provider: 'a\u0000b' }, { provider: 'google', user_id: 'x' }]) {
+    for (const body of [
+      {},
+      { provider: '' },
+      { provider: null },
+      { provider: ['google'] },
+      { provider: 'x'.repeat(61) },
+      { provider: 'a\u0000b' },
+      { provider: 'google', user_id: 'x' }
+    ]) {
       t.equal((await as(app, token, 'POST', '/api/auth/unlink', body)).statusCode, 400, JSON.stringify(body))
     }
     t.equal((await unlink("google' or true --")).statusCode, 404)

@@ -13,7 +13,8 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
 const kidOf = (token: string) => String(claimsOf(token).header.kid)
-const published = async (app: FastifyInstance) => (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
+const published = async (app: FastifyInstance) =>
+  (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
 
 /** Key pairs on a database of their own, and the clock that they go by. */
 async function pairs (t: Test) {
@@ -47,31 +48,38 @@ t.test('the key pairs', async (t) => {
     t.equal((await sql`select from signing_keys`).count, 1)
   })
 
-  t.test('a new one is published for a quarter of an hour before it signs, and the old one is good for as long as its tokens', async (t) => {
-    const { keys, another, clock } = await pairs(t)
-    const kids = async () => (await keys.jwks()).map(({ kid }) => kid).sort()
-    const { kid: old } = await keys.current()
-    const { kid: next, signsFrom } = await keys.rotate()
-    t.equal(signsFrom.getTime(), clock.now + 15 * MINUTE)
-    t.same(await kids(), [old, next].sort())
-    t.equal((await keys.current()).kid, old)
-    const elsewhere = another()
-    t.same([(await elsewhere.current()).kid, typeof await elsewhere.find(next)], [old, 'string'], 'another process agrees')
+  t.test(
+    'a new one is published for a quarter of an hour before it signs, and the old one is good for as long as its tokens',
+    async (t) => {
+      const { keys, another, clock } = await pairs(t)
+      const kids = async () => (await keys.jwks()).map(({ kid }) => kid).sort()
+      const { kid: old } = await keys.current()
+      const { kid: next, signsFrom } = await keys.rotate()
+      t.equal(signsFrom.getTime(), clock.now + 15 * MINUTE)
+      t.same(await kids(), [old, next].sort())
+      t.equal((await keys.current()).kid, old)
+      const elsewhere = another()
+      t.same(
+        [(await elsewhere.current()).kid, typeof (await elsewhere.find(next))],
+        [old, 'string'],
+        'another process agrees'
+      )
 
-    clock.now = signsFrom.getTime() - 1
-    t.equal((await keys.current()).kid, old)
-    clock.now += 1
-    t.equal((await keys.current()).kid, next)
-    t.equal((await elsewhere.current()).kid, next)
-    t.same(await kids(), [old, next].sort())
-    clock.now += 60 * MINUTE
-    t.ok(await keys.find(old), 'its last token has just expired')
-    t.ok(keys.isLive(old))
-    clock.now += 5 * MINUTE
-    t.equal(await keys.find(old), undefined)
-    t.notOk(keys.isLive(old))
-    t.same(await kids(), [next])
-  })
+      clock.now = signsFrom.getTime() - 1
+      t.equal((await keys.current()).kid, old)
+      clock.now += 1
+      t.equal((await keys.current()).kid, next)
+      t.equal((await elsewhere.current()).kid, next)
+      t.same(await kids(), [old, next].sort())
+      clock.now += 60 * MINUTE
+      t.ok(await keys.find(old), 'its last token has just expired')
+      t.ok(keys.isLive(old))
+      clock.now += 5 * MINUTE
+      t.equal(await keys.find(old), undefined)
+      t.notOk(keys.isLive(old))
+      t.same(await kids(), [next])
+    }
+  )
 
   t.test('rotated twice in a row, each is still published before it signs', async (t) => {
     const { keys, clock } = await pairs(t)
@@ -138,7 +146,13 @@ t.test('the key pairs', async (t) => {
     t.equal((await keys.jwks()).length, 1)
     clock.now += 1
     const written: string[] = []
-    const made = await Promise.all([keys, another(), another()].map((each) => each.rotateWhenOld(async (_tx, { kid }) => { written.push(kid) })))
+    const made = await Promise.all(
+      [keys, another(), another()].map((each) =>
+        each.rotateWhenOld(async (_tx, { kid }) => {
+          written.push(kid)
+        })
+      )
+    )
     const rotations = made.filter((rotation) => rotation !== undefined)
     t.equal(rotations.length, 1)
     t.same(written, [rotations[0]!.kid])
@@ -163,7 +177,9 @@ t.test('rotation by an administrator', async (t) => {
     t.equal((await app.inject({ method: 'POST', url: ROTATE })).statusCode, 401)
     t.equal((await app.inject({ method: 'POST', url: ROTATE, headers: { 'x-api-key': API_KEY } })).statusCode, 403)
     t.equal((await as(app, await token(), 'POST', ROTATE, {})).statusCode, 403)
-    for (const body of [{ immediate: 'true' }, { immediate: 1 }, { immediate: null }, { subito: true }]) t.equal((await as(app, admin, 'POST', ROTATE, body)).statusCode, 400, JSON.stringify(body))
+    for (const body of [{ immediate: 'true' }, { immediate: 1 }, { immediate: null }, { subito: true }]) {
+      t.equal((await as(app, admin, 'POST', ROTATE, body)).statusCode, 400, JSON.stringify(body))
+    }
     t.same(await published(app), [kidOf(admin)])
   })
 
@@ -191,7 +207,10 @@ t.test('rotation by an administrator', async (t) => {
     }
     t.same(await both(bearer(old)), [200, 200], 'tokens of before go on')
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'chiave_di_firma_ruotata'`
-    t.same({ ...entry }, { actor: `user:${claimsOf(admin).claims.sub}`, object: `signing_key:${kid}`, details: { immediate: false } })
+    t.same(
+      { ...entry },
+      { actor: `user:${claimsOf(admin).claims.sub}`, object: `signing_key:${kid}`, details: { immediate: false } }
+    )
   })
 
   t.test('at once, refuses every token of before on every server, and sessions go on', async (t) => {
@@ -207,17 +226,28 @@ t.test('rotation by an administrator', async (t) => {
     const { kid, signs_from } = answer.json() as { kid: string, signs_from: string }
     t.ok(Date.parse(signs_from) <= Date.now())
 
-    for (const old of [...sessions.map(({ access_token }) => access_token), admin]) t.same(await both(bearer(old)), [401, 401])
+    for (const old of [...sessions.map(({ access_token }) => access_token), admin]) {
+      t.same(await both(bearer(old)), [401, 401])
+    }
     for (const each of apps) t.same(await published(each), [kid])
     for (const [n, { refresh_token }] of sessions.entries()) {
-      const refreshed = await apps[1 - n]!.inject({ method: 'POST', url: '/auth/v1/token?grant_type=refresh_token', payload: { refresh_token } })
+      const refreshed = await apps[1 - n]!.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=refresh_token',
+        payload: { refresh_token }
+      })
       t.equal(refreshed.statusCode, 200)
       t.equal(kidOf(refreshed.json().access_token), kid)
       t.same(await both(bearer(refreshed.json().access_token)), [200, 200])
     }
     t.same(await both(bearer(service)), [200, 200], 'the service key is signed otherwise')
     t.same(await both({ 'x-api-key': minted }), [200, 200], 'keys are not signed by these')
-    t.match((await app.sql`select details from audit_log where action = 'chiave_di_firma_ruotata' order by id desc limit 1`)[0], { details: { immediate: true } })
+    t.match(
+      (
+        await app.sql`select details from audit_log where action = 'chiave_di_firma_ruotata' order by id desc limit 1`
+      )[0],
+      { details: { immediate: true } }
+    )
   })
 
   t.test('at once, is known everywhere when it is answered, every time', async (t) => {
@@ -248,21 +278,24 @@ t.test('rotation by an administrator', async (t) => {
   })
 })
 
-t.test('every night a pair that is old is replaced, which is written down, and one that is not old is not', async (t) => {
-  const { app, token } = await build(t)
-  const [job] = [...getTasks().values()].filter(({ name }) => name === 'signing-keys').slice(-1)
-  const before = await token()
-  await job!.execute()
-  t.same(await published(app), [kidOf(before)])
-  await app.sql`update signing_keys set signs_from = now() - interval '90 days'`
-  app.identity.signer.signingKeys.forget()
-  await job!.execute()
-  const kids = await published(app)
-  t.equal(kids.length, 2)
-  const [entry] = await app.sql`select actor, object from audit_log where action = 'chiave_di_firma_ruotata'`
-  t.same({ ...entry }, { actor: 'sistema', object: `signing_key:${kids.find((kid) => kid !== kidOf(before))}` })
-  t.equal(await isLetIn(app, bearer(before)), 200)
-})
+t.test(
+  'every night a pair that is old is replaced, which is written down, and one that is not old is not',
+  async (t) => {
+    const { app, token } = await build(t)
+    const [job] = [...getTasks().values()].filter(({ name }) => name === 'signing-keys').slice(-1)
+    const before = await token()
+    await job!.execute()
+    t.same(await published(app), [kidOf(before)])
+    await app.sql`update signing_keys set signs_from = now() - interval '90 days'`
+    app.identity.signer.signingKeys.forget()
+    await job!.execute()
+    const kids = await published(app)
+    t.equal(kids.length, 2)
+    const [entry] = await app.sql`select actor, object from audit_log where action = 'chiave_di_firma_ruotata'`
+    t.same({ ...entry }, { actor: 'sistema', object: `signing_key:${kids.find((kid) => kid !== kidOf(before))}` })
+    t.equal(await isLetIn(app, bearer(before)), 200)
+  }
+)
 
 t.test('with an external provider there are no keys to rotate', async (t) => {
   const { call } = await build(t, { IDP_URL: 'http://127.0.0.1:1', IDP_ANON_KEY: 'x', IDP_JWT_SECRET: 'x'.repeat(32) })

@@ -48,21 +48,28 @@ function read (html: string): Read {
   return seen
 }
 
-t.test('each mail says in Italian what it is about, for how long it is good, and what to do when nobody asked for it', async (t) => {
-  for (const kind of kinds) {
-    const [subject, about] = KINDS[kind]
-    const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
-    t.match(mail.subject, subject)
-    t.match(mail.text, about)
-    t.match(mail.text, /24 ore e una volta sola/)
-    t.match(mail.text, /Se non hai chiesto tu/)
-    t.ok(mail.text.includes(EMAIL))
-    t.ok(mail.text.split('\n').includes(CODE), 'the code stands on a line of its own')
-    t.equal(mail.text.split('\n').includes(LINK), kind !== 'reauthentication', 'and so does the link, where there is one')
-    t.notMatch(mail.subject, CODE)
+t.test(
+  'each mail says in Italian what it is about, for how long it is good, and what to do when nobody asked for it',
+  async (t) => {
+    for (const kind of kinds) {
+      const [subject, about] = KINDS[kind]
+      const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
+      t.match(mail.subject, subject)
+      t.match(mail.text, about)
+      t.match(mail.text, /24 ore e una volta sola/)
+      t.match(mail.text, /Se non hai chiesto tu/)
+      t.ok(mail.text.includes(EMAIL))
+      t.ok(mail.text.split('\n').includes(CODE), 'the code stands on a line of its own')
+      t.equal(
+        mail.text.split('\n').includes(LINK),
+        kind !== 'reauthentication',
+        'and so does the link, where there is one'
+      )
+      t.notMatch(mail.subject, CODE)
+    }
+    t.equal(new Set(kinds.map((kind) => composeMail(kind, { link: LINK, code: CODE }).subject)).size, kinds.length)
   }
-  t.equal(new Set(kinds.map((kind) => composeMail(kind, { link: LINK, code: CODE }).subject)).size, kinds.length)
-})
+)
 
 t.test('the HTML says the same as the text, shows the link that it leads to, and fetches nothing', async (t) => {
   for (const kind of kinds) {
@@ -71,7 +78,10 @@ t.test('the HTML says the same as the text, shows the link that it leads to, and
     t.equal(html.text.trim(), mail.text.trim())
     t.equal(html.title, mail.subject)
     t.same(html.links, kind === 'reauthentication' ? [] : [LINK])
-    t.same([...html.tags].filter((tag) => !['html', 'head', 'meta', 'title', 'body', 'p', 'a', 'strong'].includes(tag)), [])
+    t.same(
+      [...html.tags].filter((tag) => !['html', 'head', 'meta', 'title', 'body', 'p', 'a', 'strong'].includes(tag)),
+      []
+    )
     t.same([...html.attributes].filter((attribute) => !['lang', 'charset', 'href'].includes(attribute)), [])
   }
 })
@@ -87,10 +97,31 @@ t.test('a link that is missing or leads anywhere but to a web page is refused', 
 })
 
 t.test('nothing that is filled in becomes part of the page, or a line of the text', async (t) => {
-  const hostile = fc.array(fc.oneof(
-    fc.constantFrom('<b>', '</p>', '"', "'", '&', '&lt;', '<!--', '-->', '<script>', '" onclick="x', '\r\n', '\u2028', '\0', ' ', 'Se non hai chiesto tu'),
-    fc.string({ unit: 'binary', maxLength: 10 })
-  ), { maxLength: 8 }).map((parts) => parts.join(''))
+  const hostile = fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(
+          '<b>',
+          '</p>',
+          '"',
+          "'",
+          '&',
+          '&lt;',
+          '<!--',
+          '-->',
+          '<script>',
+          '" onclick="x',
+          '\r\n',
+          '\u2028',
+          '\0',
+          ' ',
+          'Se non hai chiesto tu'
+        ),
+        fc.string({ unit: 'binary', maxLength: 10 })
+      ),
+      { maxLength: 8 }
+    )
+    .map((parts) => parts.join(''))
   fc.assert(fc.property(fc.constantFrom(...kinds), hostile, hostile, (kind, query, email) => {
     const link = `https://locanda.example/auth/v1/verify?redirect_to=${query}#${query}`
     const plain = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })

@@ -5,11 +5,20 @@ import * as bcrypt from '@node-rs/bcrypt'
 import fc from 'fast-check'
 import t from 'tap'
 import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
-import { createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns } from '#src/identity/sign-in/passwords.ts'
+import {
+  createPasswords,
+  isKnownHash,
+  needsRehash,
+  passwordProblems,
+  takeTurns
+} from '#src/identity/sign-in/passwords.ts'
 
 const passwords = createPasswords()
 
-/** From the test files of the reference implementations of argon2 (`password`) and of crypt_blowfish, and what others wrote of them. */
+/**
+ * From the test files of the reference implementations of argon2 (`password`) and of crypt_blowfish, and what others
+ * wrote of them.
+ */
 const ARGON2 = [
   '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
   '$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA',
@@ -22,18 +31,24 @@ const BCRYPT: readonly [string, string][] = [
 ]
 const CHEAP = '$argon2id$v=19$m=64,t=1,p=2$ysf574VASuO4TkI25aX6FA$yBXsze5CalL2wN1Pkn0XEVYhN3vA9Sefj3FChEFcNBDM'
 
-const hash = (parameters: string) => `$argon2id$v=19$${parameters}$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFDZBtX2Tl58m+yJFrxJSWeeR7OlJPl2wf8IAr4`
+const hash = (parameters: string) =>
+  `$argon2id$v=19$${parameters}$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFDZBtX2Tl58m+yJFrxJSWeeR7OlJPl2wf8IAr4`
 const bcryptOf = (head: string) => `${head}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW`
 
-t.test('a password is hashed with argon2id at the OWASP minimum, with another salt each time, and verified by that hash alone', async (t) => {
-  const [one, two] = await Promise.all([passwords.hash('però, che notte'), passwords.hash('però, che notte')])
-  t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  t.not(one, two)
-  t.equal(await passwords.verify(one, 'però, che notte'), true)
-  for (const wrong of ['però, che nott', 'però, che notte ', 'Però, che notte', '', one]) t.equal(await passwords.verify(one, wrong), false, wrong)
-  t.equal(isKnownHash(one), true)
-  t.equal(needsRehash(one), false)
-})
+t.test(
+  'a password is hashed with argon2id at the OWASP minimum, with another salt each time, and verified by that hash alone',
+  async (t) => {
+    const [one, two] = await Promise.all([passwords.hash('però, che notte'), passwords.hash('però, che notte')])
+    t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+    t.not(one, two)
+    t.equal(await passwords.verify(one, 'però, che notte'), true)
+    for (const wrong of ['però, che nott', 'però, che notte ', 'Però, che notte', '', one]) {
+      t.equal(await passwords.verify(one, wrong), false, wrong)
+    }
+    t.equal(isKnownHash(one), true)
+    t.equal(needsRehash(one), false)
+  }
+)
 
 t.test('the same characters match however they were composed; others that look alike do not', async (t) => {
   const composed = await passwords.hash('caff\u00e8 ①')
@@ -55,7 +70,9 @@ t.test('bcrypt hashes are read under their three good names', async (t) => {
     t.equal(await passwords.verify(known, password), true, known)
     t.equal(await passwords.verify(known, `${password}*`), false, known)
     t.equal(needsRehash(known), true)
-    for (const wrong of ['$2x', '$2', '$2c']) t.equal(await passwords.verify(known.replace(/^\$2[aby]/, wrong), password), false, wrong)
+    for (const wrong of ['$2x', '$2', '$2c']) {
+      t.equal(await passwords.verify(known.replace(/^\$2[aby]/, wrong), password), false, wrong)
+    }
   }
 })
 
@@ -81,19 +98,28 @@ t.test('whoever has no password, or no readable hash, costs as much work as whoe
     await measured('unreadable', 'x')
   }
   // Processor time, not the clock's: without the work it would be a hundredth.
-  for (const who of ['nobody', 'unreadable'] as const) t.ok(work[who] > work.known / 3 && work[who] < work.known * 3, `${who}: ${work[who]} of ${work.known}`)
+  for (const who of ['nobody', 'unreadable'] as const) {
+    t.ok(work[who] > work.known / 3 && work[who] < work.known * 3, `${who}: ${work[who]} of ${work.known}`)
+  }
 })
 
 t.test('no text makes verifying throw, and no wrong password match', async (t) => {
   const samples = [CHEAP, BCRYPT[0]![1]]
-  const spoilt = fc.tuple(fc.constantFrom(...samples), fc.nat(), fc.nat({ max: 2 }), fc.string({ maxLength: 3 })).map(([text, at, cut, put]) => {
-    const from = at % (text.length + 1)
-    return text.slice(0, from) + put + text.slice(from + cut)
-  })
-  await t.resolves(fc.assert(fc.asyncProperty(fc.oneof(spoilt, fc.string(), fc.constant('$argon2id$')), fc.string(), async (text, ending) => {
-    assert.equal(await passwords.verify(text, `x${ending}`), false)
-    assert.equal(typeof isKnownHash(text) === 'boolean' && typeof needsRehash(text) === 'boolean', true)
-  }), { numRuns: 150 }))
+  const spoilt = fc
+    .tuple(fc.constantFrom(...samples), fc.nat(), fc.nat({ max: 2 }), fc.string({ maxLength: 3 }))
+    .map(([text, at, cut, put]) => {
+      const from = at % (text.length + 1)
+      return text.slice(0, from) + put + text.slice(from + cut)
+    })
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(fc.oneof(spoilt, fc.string(), fc.constant('$argon2id$')), fc.string(), async (text, ending) => {
+        assert.equal(await passwords.verify(text, `x${ending}`), false)
+        assert.equal(typeof isKnownHash(text) === 'boolean' && typeof needsRehash(text) === 'boolean', true)
+      }),
+      { numRuns: 150 }
+    )
+  )
 })
 
 t.test('a hash from elsewhere is taken only when verifying it is bearable', async (t) => {
@@ -101,12 +127,29 @@ t.test('a hash from elsewhere is taken only when verifying it is bearable', asyn
     'm=65536,t=10,p=16', 'm=8,t=1,p=1', 'm=19456,t=2,p=1', 't=2,m=19456,p=1'
   ].map(hash).concat(['$2a$04', '$2b$10', '$2y$12'].map(bcryptOf))
   const refused = [
-    'm=65537,t=2,p=1', 'm=4294967295,t=2,p=1', 'm=19456,t=11,p=1', 'm=19456,t=4294967295,p=1', 'm=19456,t=2,p=17', 'm=19456,t=2', 'm=19456'
-  ].map(hash).concat(['$2a$13', '$2b$31', '$2a$03', '$2a$1', '$2x$10', '$2a$+4'].map(bcryptOf), [
-    '', 'password', '$argon2id$', `${hash('m=64,t=1,p=1')} `, ` ${hash('m=64,t=1,p=1')}`, `${bcryptOf('$2a$10')}\n`, `${bcryptOf('$2a$10')}x`,
-    '$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFBZ', `$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$${'MjoS'.repeat(80)}`,
-    '$5$rounds=5000$salt$1YX8h3y5PjVv6wzJkV6iN8x', '{SSHA}x', '$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E'
-  ])
+    'm=65537,t=2,p=1',
+    'm=4294967295,t=2,p=1',
+    'm=19456,t=11,p=1',
+    'm=19456,t=4294967295,p=1',
+    'm=19456,t=2,p=17',
+    'm=19456,t=2',
+    'm=19456'
+  ]
+    .map(hash)
+    .concat(['$2a$13', '$2b$31', '$2a$03', '$2a$1', '$2x$10', '$2a$+4'].map(bcryptOf), [
+      '',
+      'password',
+      '$argon2id$',
+      `${hash('m=64,t=1,p=1')} `,
+      ` ${hash('m=64,t=1,p=1')}`,
+      `${bcryptOf('$2a$10')}\n`,
+      `${bcryptOf('$2a$10')}x`,
+      '$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$MjoSTFBZ',
+      `$argon2id$v=19$m=64,t=1,p=1$MZUUeySQEzc0XEJHNRuQuQ$${'MjoS'.repeat(80)}`,
+      '$5$rounds=5000$salt$1YX8h3y5PjVv6wzJkV6iN8x',
+      '{SSHA}x',
+      '$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E'
+    ])
   for (const text of taken) t.equal(isKnownHash(text), true, text)
   for (const text of refused) {
     t.equal(isKnownHash(text), false, text)
@@ -115,7 +158,9 @@ t.test('a hash from elsewhere is taken only when verifying it is bearable', asyn
 })
 
 t.test('every hash weaker than ours is to be replaced, stronger ones are not', async (t) => {
-  for (const same of ['m=19456,t=2,p=1', 'm=65536,t=3,p=4', 'm=19456,t=3,p=1'].map(hash)) t.equal(needsRehash(same), false, same)
+  for (const same of ['m=19456,t=2,p=1', 'm=65536,t=3,p=4', 'm=19456,t=3,p=1'].map(hash)) {
+    t.equal(needsRehash(same), false, same)
+  }
   const weaker = ['m=19455,t=2,p=1', 'm=65536,t=1,p=1', 'm=8,t=1,p=1'].map(hash).concat(ARGON2.slice(1), [
     hash('m=19456,t=2,p=1').replace('$v=19', '$v=16'),
     '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$MjoSTFDZBtX2Tl58m+yJFrxJSWeeR7OlJPl2wf8IAr4',
@@ -127,40 +172,50 @@ t.test('every hash weaker than ours is to be replaced, stronger ones are not', a
   }
 })
 
-t.test('tasks run at most so many at once and in their order; who comes when the queue is full is refused, and the place is free again after', async (t) => {
-  const inTurn = takeTurns(2, 3)
-  const started: number[] = []
-  const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
-  const run = (n: number) => inTurn(() => {
-    started.push(n)
-    return tasks[n]!.promise
-  })
-  const results = [0, 1, 2, 3, 4].map(run)
-  t.same(started, [0, 1])
-  await t.rejects(run(5), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
+t.test(
+  'tasks run at most so many at once and in their order; who comes when the queue is full is refused, and the place is free again after',
+  async (t) => {
+    const inTurn = takeTurns(2, 3)
+    const started: number[] = []
+    const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
+    const run = (n: number) =>
+      inTurn(() => {
+        started.push(n)
+        return tasks[n]!.promise
+      })
+    const results = [0, 1, 2, 3, 4].map(run)
+    t.same(started, [0, 1])
+    await t.rejects(run(5), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
 
-  tasks[1]!.resolve(1)
-  t.equal(await results[1], 1)
-  await setImmediate()
-  t.same(started, [0, 1, 2])
-  results.push(run(5))
-  await setImmediate()
-  t.same(started, [0, 1, 2], 'nobody passes those who wait')
+    tasks[1]!.resolve(1)
+    t.equal(await results[1], 1)
+    await setImmediate()
+    t.same(started, [0, 1, 2])
+    results.push(run(5))
+    await setImmediate()
+    t.same(started, [0, 1, 2], 'nobody passes those who wait')
 
-  tasks[0]!.reject(new Error('guasto'))
-  await t.rejects(results[0]!, { message: 'guasto' })
-  await setImmediate()
-  t.same(started, [0, 1, 2, 3], 'a failure frees its place, too')
+    tasks[0]!.reject(new Error('guasto'))
+    await t.rejects(results[0]!, { message: 'guasto' })
+    await setImmediate()
+    t.same(started, [0, 1, 2, 3], 'a failure frees its place, too')
 
-  for (const { resolve } of tasks) resolve(0)
-  await Promise.allSettled(results)
-  t.same(started, [0, 1, 2, 3, 4, 5])
-  t.equal(await inTurn(async () => 'libero'), 'libero')
-})
+    for (const { resolve } of tasks) resolve(0)
+    await Promise.allSettled(results)
+    t.same(started, [0, 1, 2, 3, 4, 5])
+    t.equal(await inTurn(async () => 'libero'), 'libero')
+  }
+)
 
 t.test('hashing and verifying share the turns, whoever asks', async (t) => {
   const busy = createPasswords({ atOnce: 1, waiting: 2 })
-  const answers = await Promise.allSettled([busy.hash('una password'), busy.verify(null, 'x'), busy.verify(BCRYPT[0]![1], 'U*U'), busy.verify('x', 'x'), busy.hash('x')])
+  const answers = await Promise.allSettled([
+    busy.hash('una password'),
+    busy.verify(null, 'x'),
+    busy.verify(BCRYPT[0]![1], 'U*U'),
+    busy.verify('x', 'x'),
+    busy.hash('x')
+  ])
   t.same(answers.map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
   t.match(answers.slice(3), [{ reason: { code: 'SERVIZIO_OCCUPATO' } }, { reason: { code: 'SERVIZIO_OCCUPATO' } }])
   t.equal(await busy.verify(BCRYPT[0]![1], 'U*U'), true)
@@ -177,8 +232,17 @@ t.test('a password has 8 to 128 characters, counted as a person counts them', as
 })
 
 t.test('blanks and letters of any script are welcome, control characters and half characters are not', async (t) => {
-  for (const good of ['tre parole corte', 'пароль-длинный', '密码密码密码密码', 'però così è già']) t.same(passwordProblems(good), [], good)
-  for (const bad of ['una\u0000password', 'una\npassword', 'una\tpassword', 'una\u0085password', 'una\ud83cpassword', 'una password\udfe8']) t.same(passwordProblems(bad), ['characters'], JSON.stringify(bad))
+  for (const good of ['tre parole corte', 'пароль-длинный', '密码密码密码密码', 'però così è già']) {
+    t.same(passwordProblems(good), [], good)
+  }
+  for (const bad of [
+    'una\u0000password',
+    'una\npassword',
+    'una\tpassword',
+    'una\u0085password',
+    'una\ud83cpassword',
+    'una password\udfe8'
+  ]) { t.same(passwordProblems(bad), ['characters'], JSON.stringify(bad)) }
 })
 
 t.test('a well-known password is refused in whatever case', async (t) => {
@@ -193,7 +257,9 @@ t.test('a well-known password is refused in whatever case', async (t) => {
 
 t.test('the account\'s address and its first part are no passwords', async (t) => {
   const email = ' Anna.Caffè@Esempio.IT'
-  for (const own of ['anna.caffè@esempio.it', 'ANNA.CAFFE\u0300', 'anna.caffè']) t.same(passwordProblems(own, email), ['pwned'], own)
+  for (const own of ['anna.caffè@esempio.it', 'ANNA.CAFFE\u0300', 'anna.caffè']) {
+    t.same(passwordProblems(own, email), ['pwned'], own)
+  }
   t.same(passwordProblems('anna.caffè1', email), [])
   t.same(passwordProblems('anna.caffè'), [])
   t.same(passwordProblems('rosa', 'rosa@esempio.it'), ['length', 'pwned'])

@@ -7,14 +7,28 @@ const HOUR = { RATE_LIMIT_WINDOW: '3600' }
 
 interface Attempt { email: string, password?: string, from?: string, headers?: Record<string, string> }
 
-async function signIn ({ app }: TestApp, { email, password = 'quella sbagliata', from = '192.0.2.1', headers }: Attempt) {
-  return await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', headers, remoteAddress: from, payload: { email, password } })
+async function signIn (
+  { app }: TestApp,
+  { email, password = 'quella sbagliata', from = '192.0.2.1', headers }: Attempt
+) {
+  return await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    headers,
+    remoteAddress: from,
+    payload: { email, password }
+  })
 }
 
 /** Somebody who can sign in with `PASSWORD`. */
 async function account ({ app, token }: TestApp, email: string): Promise<string> {
   const payload = { email, password: PASSWORD, email_confirm: true }
-  const created = await app.inject({ method: 'POST', url: '/auth/v1/admin/users', headers: bearer(await token({ service: true })), payload })
+  const created = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/admin/users',
+    headers: bearer(await token({ service: true })),
+    payload
+  })
   if (created.statusCode !== 200) throw new Error(created.body)
   return email
 }
@@ -45,8 +59,11 @@ t.test('the time of a sign-in does not tell whether the account exists', async (
     for (const [who, email] of n % 2 === 0 ? pair : pair.toReversed()) times[who].push(await timed(email))
   }
   const apart = distance(times.known, times.unknown)
-  t.comment(`medians ${median(times.known).toFixed(1)} and ${median(times.unknown).toFixed(1)} ms, distance ${apart.toFixed(2)}`)
-  // A provider that hashes nothing for nobody is 1 apart. Of forty and forty from one distribution, one pair in ten thousand is 0.5 apart.
+  t.comment(
+    `medians ${median(times.known).toFixed(1)} and ${median(times.unknown).toFixed(1)} ms, distance ${apart.toFixed(2)}`
+  )
+  // A provider that hashes nothing for nobody is 1 apart. Of forty and forty from one distribution, one pair in ten
+  // thousand is 0.5 apart.
   t.ok(apart < 0.5, `distance ${apart.toFixed(2)}`)
 })
 
@@ -54,9 +71,17 @@ t.test('the answer does not tell it either: status, headers and body are the sam
   const server = await build(t)
   const answers = []
   // Each from an address of its own, so that what is left of the limits is the same, too.
-  for (const [n, email] of [await account(server, 'anna@example.org'), 'nessuno@example.org', 'né un indirizzo'].entries()) {
+  for (const [n, email] of [
+    await account(server, 'anna@example.org'),
+    'nessuno@example.org',
+    'né un indirizzo'
+  ].entries()) {
     for (const version of [undefined, '2024-01-01']) {
-      const { statusCode, headers, body } = await signIn(server, { email, from: `192.0.2.${n}`, headers: version === undefined ? {} : { 'x-supabase-api-version': version } })
+      const { statusCode, headers, body } = await signIn(server, {
+        email,
+        from: `192.0.2.${n}`,
+        headers: version === undefined ? {} : { 'x-supabase-api-version': version }
+      })
       const { date, 'x-request-id': id, 'ratelimit-reset': reset, ...rest } = headers
       t.ok(id !== undefined && date !== undefined)
       answers.push({ version, statusCode, body, headers: rest, reset: reset !== undefined })
@@ -81,24 +106,30 @@ t.test('limits of attempts to sign in', async (t) => {
   const times = (n: number, attempt: Attempt) => Array.from({ length: n }, () => attempt)
   const wrong = (n: number) => Array.from({ length: n }, () => 'invalid_credentials')
 
-  t.test('the eleventh of a minute, for one account from one address, is refused with the time to wait, be the account known or not', async (t) => {
-    const server = await build(t)
-    for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
-      t.same(await codes(server, times(11, { email })), [...wrong(10), 'over_request_rate_limit'], email)
-      const { statusCode, headers } = await signIn(server, { email })
-      t.equal(statusCode, 429)
-      t.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
+  t.test(
+    'the eleventh of a minute, for one account from one address, is refused with the time to wait, be the account known or not',
+    async (t) => {
+      const server = await build(t)
+      for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
+        t.same(await codes(server, times(11, { email })), [...wrong(10), 'over_request_rate_limit'], email)
+        const { statusCode, headers } = await signIn(server, { email })
+        t.equal(statusCode, 429)
+        t.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
+      }
+      t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not concerned')
     }
-    t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not concerned')
-  })
+  )
 
-  t.test('while it is limited here the right password is refused, too; from elsewhere it lets its owner in', async (t) => {
-    const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
-    const email = await account(server, 'anna@example.org')
-    await codes(server, times(3, { email }))
-    const right = { email, password: PASSWORD }
-    t.same(await codes(server, [right, { ...right, from: '192.0.2.2' }]), ['over_request_rate_limit', 'in'])
-  })
+  t.test(
+    'while it is limited here the right password is refused, too; from elsewhere it lets its owner in',
+    async (t) => {
+      const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+      const email = await account(server, 'anna@example.org')
+      await codes(server, times(3, { email }))
+      const right = { email, password: PASSWORD }
+      t.same(await codes(server, [right, { ...right, from: '192.0.2.2' }]), ['over_request_rate_limit', 'in'])
+    }
+  )
 
   t.test('attempts from many addresses lock nobody out', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
@@ -109,29 +140,63 @@ t.test('limits of attempts to sign in', async (t) => {
 
   t.test('one address may not try one account after the other for ever', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
-    t.same(await codes(server, Array.from({ length: 6 }, (_, n) => ({ email: `persona${n}@example.org` }))), [...wrong(5), 'over_request_rate_limit'])
+    t.same(
+      await codes(
+        server,
+        Array.from({ length: 6 }, (_, n) => ({ email: `persona${n}@example.org` }))
+      ),
+      [...wrong(5), 'over_request_rate_limit']
+    )
   })
 
   t.test('however an address is written it is one account', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '5' })
     const email = await account(server, 'José@example.org')
-    const spellings = [email.normalize('NFC'), email.normalize('NFD'), email.toUpperCase(), ` ${email}\t`, email.normalize('NFD').toUpperCase()]
+    const spellings = [
+      email.normalize('NFC'),
+      email.normalize('NFD'),
+      email.toUpperCase(),
+      ` ${email}\t`,
+      email.normalize('NFD').toUpperCase()
+    ]
     t.equal(new Set(spellings).size, 5)
-    t.same(await codes(server, [...spellings, ...spellings].map((email) => ({ email }))), [...wrong(5), ...times(5, { email }).map(() => 'over_request_rate_limit')])
+    t.same(
+      await codes(
+        server,
+        [...spellings, ...spellings].map((email) => ({ email }))
+      ),
+      [...wrong(5), ...times(5, { email }).map(() => 'over_request_rate_limit')]
+    )
   })
 
   t.test('an address that a caller claims to be forwarded for is nothing to go by', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '2' })
-    const claims = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'true-client-ip', 'cf-connecting-ip', 'sb-forwarded-for']
-    const attempts = claims.map((name, n) => ({ email: 'nessuno@example.org', headers: { [name]: name === 'forwarded' ? `for=203.0.113.${n}` : `203.0.113.${n}` } }))
+    const claims = [
+      'x-forwarded-for',
+      'x-real-ip',
+      'forwarded',
+      'true-client-ip',
+      'cf-connecting-ip',
+      'sb-forwarded-for'
+    ]
+    const attempts = claims.map((name, n) => ({
+      email: 'nessuno@example.org',
+      headers: { [name]: name === 'forwarded' ? `for=203.0.113.${n}` : `203.0.113.${n}` }
+    }))
     t.same(await codes(server, attempts), [...wrong(2), ...attempts.slice(2).map(() => 'over_request_rate_limit')])
   })
 
   t.test('behind a proxy that is trusted it is the address that the proxy says', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1', TRUST_PROXY: '192.0.2.1' })
     const from = (address: string) => ({ email: 'nessuno@example.org', headers: { 'x-forwarded-for': address } })
-    t.same(await codes(server, [from('203.0.113.1'), from('203.0.113.2'), from('203.0.113.1'), from('203.0.113.9, 203.0.113.2')]), [
-      ...wrong(2), 'over_request_rate_limit', 'over_request_rate_limit'
-    ])
+    t.same(
+      await codes(server, [
+        from('203.0.113.1'),
+        from('203.0.113.2'),
+        from('203.0.113.1'),
+        from('203.0.113.9, 203.0.113.2')
+      ]),
+      [...wrong(2), 'over_request_rate_limit', 'over_request_rate_limit']
+    )
   })
 })

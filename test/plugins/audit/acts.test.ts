@@ -26,7 +26,13 @@ async function house (t: Test) {
     written: async () => [...await server.app.sql`select actor, action, object, details from audit_log order by id`],
     async decide (id: number, changes: object = {}) {
       const { versione } = await detail(server, id)
-      return call('POST', `${INVII}/${id}/decisione`, { decisione: 'annulla', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${today}`, ...changes })
+      return call('POST', `${INVII}/${id}/decisione`, {
+        decisione: 'annulla',
+        motivo: 'Guardato sul portale',
+        versione,
+        conferma: `1 ospite ${today}`,
+        ...changes
+      })
     }
   }
 }
@@ -41,16 +47,27 @@ t.test('a Send is written down when it is accepted: who, from where, which, how 
     url: '/api/alloggiati/invio',
     headers: { authorization: `Bearer ${await server.token()}` },
     remoteAddress: '192.0.2.44',
-    payload: invio([guestNo(1), guestNo(2)], { prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id } })
+    payload: invio([guestNo(1), guestNo(2)], {
+      prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id }
+    })
   })
   t.equal(answer.statusCode, 200, answer.body)
   const [unit] = await sql`select id, ricevuta, operatore from invii`
-  t.same(await written(), [{
-    actor: unit!.operatore, action: 'invio', object: `invio:${unit!.ricevuta}`, details: { id: unit!.id, schedine: 2, prenotazione_id }
-  }])
+  t.same(await written(), [
+    {
+      actor: unit!.operatore,
+      action: 'invio',
+      object: `invio:${unit!.ricevuta}`,
+      details: { id: unit!.id, schedine: 2, prenotazione_id }
+    }
+  ])
   t.match(unit!.operatore, /^user:/)
   t.same(await sql`select ip from audit_log`, [{ ip: '192.0.2.44' }])
-  t.same(await sql`select from audit_log a join invii_transizioni t on t.xmin = a.xmin where t.id = 1`, [{}], 'in one transaction')
+  t.same(
+    await sql`select from audit_log a join invii_transizioni t on t.xmin = a.xmin where t.id = 1`,
+    [{}],
+    'in one transaction'
+  )
 })
 
 t.test('a Send of a stored booking is written down as well; a rehearsal and what is refused are not', async (t) => {
@@ -73,18 +90,31 @@ t.test('a decision is written down with what it decided, a refused one is not', 
   t.equal((await decide(id, { conferma: 'sì' })).statusCode, 400)
   t.equal((await decide(id)).statusCode, 200)
   const [decision] = await sql`select chi from invii_decisioni`
-  t.same((await written()).slice(1), [{ actor: decision!.chi, action: 'decisione', object: `invio:${id}`, details: { decisione: 'annulla' } }])
-  t.same(await sql`select action from audit_log a join invii_decisioni d on d.xmin = a.xmin`, [{ action: 'decisione' }], 'in one transaction')
+  t.same((await written()).slice(1), [
+    { actor: decision!.chi, action: 'decisione', object: `invio:${id}`, details: { decisione: 'annulla' } }
+  ])
+  t.same(
+    await sql`select action from audit_log a join invii_decisioni d on d.xmin = a.xmin`,
+    [{ action: 'decisione' }],
+    'in one transaction'
+  )
 })
 
 t.test('stopping and resuming is written down', async (t) => {
   const { call, written, sql } = await house(t)
   await call('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  t.equal((await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length, 1, 'in one transaction')
+  t.equal(
+    (await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length,
+    1,
+    'in one transaction'
+  )
   await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
   t.equal((await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length, 1, 'in one transaction')
   const [{ chi } = {}] = await sql`select chi from invii_sospensioni`
-  t.same(await written(), [true, false].map((sospeso) => ({ actor: chi, action: 'sospensione', object: null, details: { sospeso } })))
+  t.same(
+    await written(),
+    [true, false].map((sospeso) => ({ actor: chi, action: 'sospensione', object: null, details: { sospeso } }))
+  )
 })
 
 t.test('bookings that were deleted are written down by their ids; where none was, nothing', async (t) => {
@@ -92,7 +122,9 @@ t.test('bookings that were deleted are written down by their ids; where none was
   const ids = [(await create(server.call)).id, (await create(server.call)).id]
   await remove(server, [...ids, 4711])
   await remove(server, ids)
-  t.same(await written(), [{ actor: 'server', action: 'prenotazioni_eliminate', object: null, details: { ids: ids.map(String) } }])
+  t.same(await written(), [
+    { actor: 'server', action: 'prenotazioni_eliminate', object: null, details: { ids: ids.map(String) } }
+  ])
 })
 
 t.test('a deletion that fails when it is to be committed is not written down', async (t) => {
@@ -105,29 +137,37 @@ t.test('a deletion that fails when it is to be committed is not written down', a
   t.same(await written(), [])
 })
 
-t.test('unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again', async (t) => {
-  const { police, server, sql } = await house(t)
-  const writable = await unwritable(sql)
-  const send = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), { 'idempotency-key': 'una' })
-  const refused = await send()
-  t.match(refused.json(), UNAVAILABLE)
-  t.match(refused.json().error, /non è stata eseguita/)
-  t.ok(refused.headers['retry-after'])
-  t.same(police.begun, [])
-  t.same(await sql`select from invii`, [])
-  t.same(await sql`select from invii_schedine`, [])
-  t.same(await sql`select from invii_transizioni`, [])
-  await writable()
-  t.equal((await send()).statusCode, 200, 'with the same key')
-  t.equal(police.callsOf('Send').length, 1)
-})
+t.test(
+  'unwritable log: a Send is refused, nothing of it is kept, no byte reaches the police, and it can be made again',
+  async (t) => {
+    const { police, server, sql } = await house(t)
+    const writable = await unwritable(sql)
+    const send = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), { 'idempotency-key': 'una' })
+    const refused = await send()
+    t.match(refused.json(), UNAVAILABLE)
+    t.match(refused.json().error, /non è stata eseguita/)
+    t.ok(refused.headers['retry-after'])
+    t.same(police.begun, [])
+    t.same(await sql`select from invii`, [])
+    t.same(await sql`select from invii_schedine`, [])
+    t.same(await sql`select from invii_transizioni`, [])
+    await writable()
+    t.equal((await send()).statusCode, 200, 'with the same key')
+    t.equal(police.callsOf('Send').length, 1)
+  }
+)
 
 t.test('unwritable log: nothing is decided, nor sent again', async (t) => {
   const { police, server, sql, decide } = await house(t)
   const id = await unknown(police, server)
   const before = await detail(server, id)
   const writable = await unwritable(sql)
-  for (const body of [{ decisione: 'annulla' }, { decisione: 'acquisito' }, { decisione: 'depositato', protocollo: 'PEC 2026/4711' }, { decisione: 'reinvia' }]) {
+  for (const body of [
+    { decisione: 'annulla' },
+    { decisione: 'acquisito' },
+    { decisione: 'depositato', protocollo: 'PEC 2026/4711' },
+    { decisione: 'reinvia' }
+  ]) {
     t.match((await decide(id, body)).json(), UNAVAILABLE, body.decisione)
   }
   t.same(await detail(server, id), before)
@@ -172,14 +212,33 @@ t.test('unwritable log: no booking is deleted, nor its guests', async (t) => {
 t.test('no personal data: neither the guest nor what people wrote can be read in the log', async (t) => {
   const { police, server, sql, call, decide } = await house(t)
   const secret = { cognome: 'CANARINI', nome: 'ZELINDA', data_nascita: '1971-02-03', numero_documento: 'ZZ98765QQ' }
-  const { id: prenotazione_id } = await create(server.call, { check_in: today, nome_cognome: 'Zelinda Canarini', email: 'zelinda@canarini.example' })
+  const { id: prenotazione_id } = await create(server.call, {
+    check_in: today,
+    nome_cognome: 'Zelinda Canarini',
+    email: 'zelinda@canarini.example'
+  })
   police.on.Send = (socket) => socket.resetAndDestroy()
-  await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1, secret)], { prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id } }))
+  await server.call(
+    'POST',
+    '/api/alloggiati/invio',
+    invio([guestNo(1, secret)], { prenotazione: { check_in: today, numero_notti: 3, id: prenotazione_id } })
+  )
   const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`select id from invii`
-  t.equal((await decide(id, { motivo: 'La signora Zelinda Canarini è partita', decisione: 'depositato', protocollo: 'PEC di Zelinda' })).statusCode, 200)
+  t.equal(
+    (
+      await decide(id, {
+        motivo: 'La signora Zelinda Canarini è partita',
+        decisione: 'depositato',
+        protocollo: 'PEC di Zelinda'
+      })
+    ).statusCode,
+    200
+  )
   await call('POST', HOLD, { sospeso: true, motivo: 'Zelinda Canarini' })
   await remove(server, [prenotazione_id])
-  const rows = await sql<{ text: string }[]>`select row(actor, action, object, ip, details)::text as text from audit_log`
+  const rows = await sql<
+    { text: string }[]
+  >`select row(actor, action, object, ip, details)::text as text from audit_log`
   t.equal(rows.length, 4)
   for (const { text } of rows) t.notMatch(text, /canarini|zelinda|1971-|\/1971|98765/i)
 })

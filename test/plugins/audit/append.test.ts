@@ -8,22 +8,43 @@ import { connect } from '#src/plugins/database/connect.ts'
 import { bench, entry, unwritable } from './samples.ts'
 
 const UNAVAILABLE = { code: 'REGISTRO_NON_DISPONIBILE', statusCode: 503 }
-const booking = { nome_cognome: 'Ada Prova', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', check_out: '2026-11-24', numero_ospiti: 1 }
+const booking = {
+  nome_cognome: 'Ada Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  check_out: '2026-11-24',
+  numero_ospiti: 1
+}
 
 t.test('an entry is kept as it was given, with its number and the present time', async (t) => {
   const { audit, db, sql } = await bench(t)
   await audit.append(db, entry(1))
   await audit.append(db, { actor: 'sistema', action: 'email' })
-  const rows = await sql`select id, abs(extract(epoch from now() - at)) < 60 as present, actor, action, object, ip, details, length(hash) as hash from audit_log order by id`
+  const rows =
+    await sql`select id, abs(extract(epoch from now() - at)) < 60 as present, actor, action, object, ip, details, length(hash) as hash from audit_log order by id`
   t.same(rows, [
-    { id: 1, present: true, actor: 'user:1', action: 'utente_modificato', object: 'user:1', ip: '192.0.2.7', details: { n: 1, campi: ['ruolo'] }, hash: 32 },
+    {
+      id: 1,
+      present: true,
+      actor: 'user:1',
+      action: 'utente_modificato',
+      object: 'user:1',
+      ip: '192.0.2.7',
+      details: { n: 1, campi: ['ruolo'] },
+      hash: 32
+    },
     { id: 2, present: true, actor: 'sistema', action: 'email', object: null, ip: null, details: {}, hash: 32 }
   ])
 })
 
 /** Text with what PostgreSQL does not hold, and with what JSON marks. */
 const text = fc.string({
-  unit: fc.oneof(fc.constantFrom('\0', '\ud800', '\udc00', '\u2028', '"', '\\'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 8
+  unit: fc.oneof(
+    fc.constantFrom('\0', '\ud800', '\udc00', '\u2028', '"', '\\'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })
+  ),
+  maxLength: 8
 })
 const numbers = fc.oneof(fc.double(), fc.maxSafeInteger(), fc.constantFrom(5e-324, 1.7e308, -0, 1e21))
 
@@ -41,27 +62,42 @@ t.test('whatever an entry holds, the log stays intact', async (t) => {
   t.match(await verifyChain(db, keys, undefined), { integro: true, prima_riga_errata: null })
 })
 
-t.test('fifty writers at once, of two processes, in transactions and without, some of which fail: one chain without a gap', async (t) => {
-  const { audit, db, sql, url, keys, log } = await bench(t)
-  const second = connect(url, 4)
-  t.teardown(second.close)
-  const writers = [{ audit, db }, { audit: auditLog(keys, log), db: second.db }]
-  const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => {
-    const { audit, db } = writers[n % 2]!
-    if (n % 4 < 2) return audit.append(db, entry(n))
-    return db.transaction(async (tx) => {
-      await tx.insert(prenotazioni).values(booking)
-      await audit.append(tx, entry(n))
-      if (n % 5 === 0) throw new Error('given up')
-    })
-  }))
-  const failed = outcomes.filter(({ status }) => status === 'rejected').length
-  t.equal(failed, Array.from({ length: 50 }, (_, n) => n).filter((n) => n % 4 >= 2 && n % 5 === 0).length)
-  const ids = (await sql<{ id: number }[]>`select id from audit_log order by id`).map(({ id }) => id)
-  t.same(ids, Array.from({ length: 50 - failed }, (_, n) => n + 1))
-  t.same(await verifyChain(db, keys, undefined), { integro: true, righe: 50 - failed, prima_riga_errata: null })
-  t.equal((await sql<{ n: string }[]>`select distinct details->>'n' as n from audit_log`).length, 50 - failed, 'each wrote its own')
-})
+t.test(
+  'fifty writers at once, of two processes, in transactions and without, some of which fail: one chain without a gap',
+  async (t) => {
+    const { audit, db, sql, url, keys, log } = await bench(t)
+    const second = connect(url, 4)
+    t.teardown(second.close)
+    const writers = [
+      { audit, db },
+      { audit: auditLog(keys, log), db: second.db }
+    ]
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, n) => {
+        const { audit, db } = writers[n % 2]!
+        if (n % 4 < 2) return audit.append(db, entry(n))
+        return db.transaction(async (tx) => {
+          await tx.insert(prenotazioni).values(booking)
+          await audit.append(tx, entry(n))
+          if (n % 5 === 0) throw new Error('given up')
+        })
+      })
+    )
+    const failed = outcomes.filter(({ status }) => status === 'rejected').length
+    t.equal(failed, Array.from({ length: 50 }, (_, n) => n).filter((n) => n % 4 >= 2 && n % 5 === 0).length)
+    const ids = (await sql<{ id: number }[]>`select id from audit_log order by id`).map(({ id }) => id)
+    t.same(
+      ids,
+      Array.from({ length: 50 - failed }, (_, n) => n + 1)
+    )
+    t.same(await verifyChain(db, keys, undefined), { integro: true, righe: 50 - failed, prima_riga_errata: null })
+    t.equal(
+      (await sql<{ n: string }[]>`select distinct details->>'n' as n from audit_log`).length,
+      50 - failed,
+      'each wrote its own'
+    )
+  }
+)
 
 t.test('what is done in a transaction and its entry are there together or not at all', async (t) => {
   const { audit, db } = await bench(t)
@@ -77,23 +113,34 @@ t.test('what is done in a transaction and its entry are there together or not at
   t.same(await counts(), [1, 1])
 })
 
-t.test('an entry that cannot be written takes its transaction with it, even if somebody swallows the error', async (t) => {
-  const { audit, db, sql, logs } = await bench(t)
-  const writable = await unwritable(sql)
-  await t.rejects(audit.append(db, entry(1)), UNAVAILABLE)
-  await t.rejects(db.transaction(async (tx) => {
-    await tx.insert(prenotazioni).values(booking)
-    await audit.append(tx, entry(1))
-  }), UNAVAILABLE)
-  await t.rejects(db.transaction(async (tx) => {
-    await tx.insert(prenotazioni).values(booking)
-    await audit.append(tx, entry(1)).catch(() => {})
-  }))
-  t.equal(await db.$count(prenotazioni), 0)
-  t.ok(logs.every(({ level, action }) => level === 50 && action === 'utente_modificato') && logs.length === 3, 'the log says why')
-  await writable()
-  await audit.append(db, entry(1))
-})
+t.test(
+  'an entry that cannot be written takes its transaction with it, even if somebody swallows the error',
+  async (t) => {
+    const { audit, db, sql, logs } = await bench(t)
+    const writable = await unwritable(sql)
+    await t.rejects(audit.append(db, entry(1)), UNAVAILABLE)
+    await t.rejects(
+      db.transaction(async (tx) => {
+        await tx.insert(prenotazioni).values(booking)
+        await audit.append(tx, entry(1))
+      }),
+      UNAVAILABLE
+    )
+    await t.rejects(
+      db.transaction(async (tx) => {
+        await tx.insert(prenotazioni).values(booking)
+        await audit.append(tx, entry(1)).catch(() => {})
+      })
+    )
+    t.equal(await db.$count(prenotazioni), 0)
+    t.ok(
+      logs.every(({ level, action }) => level === 50 && action === 'utente_modificato') && logs.length === 3,
+      'the log says why'
+    )
+    await writable()
+    await audit.append(db, entry(1))
+  }
+)
 
 t.test('a log that is gone, a lock that is not to be had, a number that is taken: 503, all of them', async (t) => {
   const { audit, db, sql } = await bench(t)

@@ -10,7 +10,8 @@ import { AUDIT, admin, entry } from './samples.ts'
 const LOST = 'the audit log has lost its end: see GET /api/v1/audit/verifica'
 const told = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
 const headOf = ({ dataDir }: Pick<TestApp, 'dataDir'>) => join(dataDir, 'audit.head')
-const notedIn = (server: Pick<TestApp, 'dataDir'>) => existsSync(headOf(server)) ? JSON.parse(readFileSync(headOf(server), 'utf8')).id as number : 0
+const notedIn = (server: Pick<TestApp, 'dataDir'>) =>
+  existsSync(headOf(server)) ? (JSON.parse(readFileSync(headOf(server), 'utf8')).id as number) : 0
 
 async function fill ({ app }: TestApp, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await app.audit.append(app.db, entry(n))
@@ -18,7 +19,9 @@ async function fill ({ app }: TestApp, count: number): Promise<void> {
 
 /** Takes the last rows out, behind the triggers. */
 async function cut ({ app }: TestApp, from: number): Promise<void> {
-  await app.sql.unsafe(`alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; alter table audit_log enable trigger all`)
+  await app.sql.unsafe(
+    `alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; alter table audit_log enable trigger all`
+  )
 }
 
 /** Another process on the same database and folder. */
@@ -42,7 +45,12 @@ t.test('a tail that was cut off is missed: by verification, and by the next star
   const server = await build(t)
   const call = await admin(server)
   await fill(server, 6)
-  t.same((await call('GET', `${AUDIT}/verifica`)).json(), { integro: true, righe: 6, prima_riga_errata: null, status: 200 })
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), {
+    integro: true,
+    righe: 6,
+    prima_riga_errata: null,
+    status: 200
+  })
   await cut(server, 5)
   const wanting = { integro: false, righe: 4, prima_riga_errata: 5, status: 200 }
   t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting)
@@ -72,24 +80,29 @@ t.test('what one process has noted, another one on the same folder misses', asyn
 t.test('a fault that was found is not covered by a later note of the end', async (t) => {
   const server = await build(t)
   await fill(server, 3)
-  await server.app.sql.unsafe('alter table audit_log disable trigger all; update audit_log set actor = \'altri\' where id = 2')
+  await server.app.sql.unsafe(
+    "alter table audit_log disable trigger all; update audit_log set actor = 'altri' where id = 2"
+  )
   t.match(await server.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 2 })
   await server.app.close()
   const next = await again(t, server)
   t.match(await next.app.audit.verify(), { integro: false, righe: 3, prima_riga_errata: 2 })
 })
 
-t.test('a database put back from an older copy is not the log whose end was noted, until the note is taken away', async (t) => {
-  const DATA_DIR = temporaryFolder(t)
-  const first = await build(t, { DATA_DIR })
-  await fill(first, 4)
-  await first.app.close()
-  const older = await build(t, { DATA_DIR })
-  await until(() => told(older) === 1)
-  t.match(await older.app.audit.verify(), { integro: false, righe: 0, prima_riga_errata: 1 })
-  rmSync(headOf(older))
-  t.match(await older.app.audit.verify(), { integro: true, righe: 0, prima_riga_errata: null })
-})
+t.test(
+  'a database put back from an older copy is not the log whose end was noted, until the note is taken away',
+  async (t) => {
+    const DATA_DIR = temporaryFolder(t)
+    const first = await build(t, { DATA_DIR })
+    await fill(first, 4)
+    await first.app.close()
+    const older = await build(t, { DATA_DIR })
+    await until(() => told(older) === 1)
+    t.match(await older.app.audit.verify(), { integro: false, righe: 0, prima_riga_errata: 1 })
+    rmSync(headOf(older))
+    t.match(await older.app.audit.verify(), { integro: true, righe: 0, prima_riga_errata: null })
+  }
+)
 
 t.test('a note that cannot be read is no proof: nothing is called intact', async (t) => {
   const server = await build(t)

@@ -8,9 +8,19 @@ import { canonical, linkHash, type AuditRow } from '#src/plugins/audit/link.ts'
 
 /** Text in which the marks of JSON, and their like, are frequent. */
 const text = fc.string({
-  unit: fc.oneof(fc.constantFrom(...'",[]{}:0n\\\u2028', '\ud800'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })), maxLength: 6
+  unit: fc.oneof(
+    fc.constantFrom(...'",[]{}:0n\\\u2028', '\ud800'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })
+  ),
+  maxLength: 6
 })
-const value = fc.oneof(text, fc.integer({ min: -9, max: 9 }), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }))
+const value = fc.oneof(
+  text,
+  fc.integer({ min: -9, max: 9 }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(text, { maxLength: 3 })
+)
 const row: fc.Arbitrary<AuditRow> = fc.record({
   id: fc.integer({ min: 1, max: 3 }),
   at: fc.date({ min: new Date('2026-01-01'), max: new Date('2027-01-01'), noInvalidDate: true }),
@@ -26,21 +36,44 @@ const plain = (row: AuditRow) => ({ ...row, details: { ...row.details as object 
 const same = (one: AuditRow, other: AuditRow) => isDeepStrictEqual(plain(one), plain(other))
 
 /** A row with one of its parts taken from another, so that rows are often nearly the same. */
-const pair = fc.tuple(row, row, fc.subarray(['id', 'at', 'actor', 'action', 'object', 'ip', 'details'] as const))
-  .map(([one, other, parts]): [AuditRow, AuditRow] => [one, { ...one, ...Object.fromEntries(parts.map((part) => [part, other[part]])) }])
+const pair = fc
+  .tuple(row, row, fc.subarray(['id', 'at', 'actor', 'action', 'object', 'ip', 'details'] as const))
+  .map(([one, other, parts]): [AuditRow, AuditRow] => [
+    one,
+    { ...one, ...Object.fromEntries(parts.map((part) => [part, other[part]])) }
+  ])
 
 t.test('different entries are spelled differently, equal ones the same', async (t) => {
-  fc.assert(fc.property(pair, ([one, other]) => (canonical(one) === canonical(other)) === same(one, other)), { numRuns: 2000 })
+  fc.assert(
+    fc.property(pair, ([one, other]) => (canonical(one) === canonical(other)) === same(one, other)),
+    { numRuns: 2000 }
+  )
   t.pass()
 })
 
 t.test('parts that together read the same are kept apart', async (t) => {
   const base: AuditRow = { id: 1, at: new Date(0), actor: 'a', action: 'b', object: null, ip: null, details: {} }
   const different: Partial<AuditRow>[] = [
-    {}, { actor: 'ab', action: '' }, { actor: 'a","b' }, { object: 'x' }, { ip: 'x' }, { object: '' }, { object: 'null' }, { id: 12 }, { at: new Date(1) },
-    { details: { a: 1 } }, { details: { a: '1' } }, { details: { a: null } }, { details: { a: ['1'] } }, { details: { a: ['1', '2'] } },
+    {},
+    { actor: 'ab', action: '' },
+    { actor: 'a","b' },
+    { object: 'x' },
+    { ip: 'x' },
+    { object: '' },
+    { object: 'null' },
+    { id: 12 },
+    { at: new Date(1) },
+    { details: { a: 1 } },
+    { details: { a: '1' } },
+    { details: { a: null } },
+    { details: { a: ['1'] } },
+    { details: { a: ['1', '2'] } },
     { details: { a: ['1,2'] } },
-    { details: { 'a,b': 'c' } }, { details: { a: 'b,c' } }, { details: [] }, { details: null }, { details: '{}' }
+    { details: { 'a,b': 'c' } },
+    { details: { a: 'b,c' } },
+    { details: [] },
+    { details: null },
+    { details: '{}' }
   ]
   t.equal(new Set(different.map((changes) => canonical({ ...base, ...changes }))).size, different.length)
 })

@@ -15,20 +15,42 @@ export async function bench (t: Test) {
   const { db, sql, url } = await testDatabase(t)
   const keys = createKeys(randomBytes(32))
   const logs: Record<string, unknown>[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
+  const log = pino(
+    { level: 'info' },
+    {
+      write: (line: string) => {
+        logs.push(JSON.parse(line) as Record<string, unknown>)
+      }
+    }
+  )
   return { db, sql, url, keys, logs, log, audit: auditLog(keys, log) }
 }
 
 /** The n-th of any number of entries. */
 export function entry (n: number, changes: Partial<AuditEntry> = {}): AuditEntry {
-  return { actor: `user:${n}`, action: 'utente_modificato', object: `user:${n}`, ip: '192.0.2.7', details: { n, campi: ['ruolo'] }, ...changes }
+  return {
+    actor: `user:${n}`,
+    action: 'utente_modificato',
+    object: `user:${n}`,
+    ip: '192.0.2.7',
+    details: { n, campi: ['ruolo'] },
+    ...changes
+  }
 }
 
 /** Rows as the log would have written them, all at once. */
 export function chained (key: Buffer, count: number) {
   let hash: Buffer | undefined
   return Array.from({ length: count }, (_, index) => {
-    const row = { id: index + 1, at: new Date(), actor: 'sistema', action: 'email', object: null, ip: null, details: {} }
+    const row = {
+      id: index + 1,
+      at: new Date(),
+      actor: 'sistema',
+      action: 'email',
+      object: null,
+      ip: null,
+      details: {}
+    }
     hash = linkHash(key, row, hash)
     return { ...row, hash }
   })

@@ -8,36 +8,65 @@ import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { bench, chained, entry } from './samples.ts'
 
-const shift = (from: number, by: number) => `update audit_log set id = -id where id >= ${from}; update audit_log set id = ${by} - id where id < 0;`
-const exchange = 'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); update audit_log set id = -id where id < 0;'
+const shift = (from: number, by: number) =>
+  `update audit_log set id = -id where id >= ${from}; update audit_log set id = ${by} - id where id < 0;`
+const exchange =
+  'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); update audit_log set id = -id where id < 0;'
 
-/** What somebody does who can write the table as they like, but has not the key; and where it shows, in a log of eight rows. */
+/**
+ * What somebody does who can write the table as they like, but has not the key; and where it shows, in a log of eight
+ * rows.
+ */
 const FORGERIES: [name: string, change: string, first: number][] = [
-  ['another author', 'update audit_log set actor = \'altri\' where id = 4', 4],
-  ['another action', 'update audit_log set action = \'uscita\' where id = 4', 4],
-  ['another object', 'update audit_log set object = \'user:9\' where id = 4', 4],
+  ['another author', "update audit_log set actor = 'altri' where id = 4", 4],
+  ['another action', "update audit_log set action = 'uscita' where id = 4", 4],
+  ['another object', "update audit_log set object = 'user:9' where id = 4", 4],
   ['no object', 'update audit_log set object = null where id = 4', 4],
-  ['another address', 'update audit_log set ip = \'192.0.2.8\' where id = 4', 4],
-  ['another time, by a millisecond', 'update audit_log set at = at + interval \'1 millisecond\' where id = 4', 4],
-  ['a time that is none', 'update audit_log set at = \'infinity\' where id = 4', 4],
-  ['other details', 'update audit_log set details = jsonb_set(details, \'{n}\', \'5\') where id = 4', 4],
+  ['another address', "update audit_log set ip = '192.0.2.8' where id = 4", 4],
+  ['another time, by a millisecond', "update audit_log set at = at + interval '1 millisecond' where id = 4", 4],
+  ['a time that is none', "update audit_log set at = 'infinity' where id = 4", 4],
+  ['other details', "update audit_log set details = jsonb_set(details, '{n}', '5') where id = 4", 4],
   ['one detail more', 'update audit_log set details = details || \'{"x": null}\' where id = 4', 4],
-  ['details of another kind', 'update audit_log set details = \'null\' where id = 4', 4],
-  ['another hash', 'update audit_log set hash = sha256(\'altro\') where id = 4', 4],
+  ['details of another kind', "update audit_log set details = 'null' where id = 4", 4],
+  ['another hash', "update audit_log set hash = sha256('altro') where id = 4", 4],
   ['a shorter hash', 'update audit_log set hash = substr(hash, 1, 16) where id = 4', 4],
-  ['the last row altered', 'update audit_log set actor = \'altri\' where id = 8', 8],
-  ['two rows altered', 'update audit_log set actor = \'altri\' where id in (3, 6)', 3],
+  ['the last row altered', "update audit_log set actor = 'altri' where id = 8", 8],
+  ['two rows altered', "update audit_log set actor = 'altri' where id in (3, 6)", 3],
   ['the first row taken out', 'delete from audit_log where id = 1', 1],
   ['a row taken out', 'delete from audit_log where id = 4', 4],
   ['a row taken out and the gap closed', `delete from audit_log where id = 4; ${shift(5, -1)}`, 4],
-  ['a row put in', `${shift(4, 1)} insert into audit_log select 4, at, actor, action, object, ip, details, hash from audit_log where id = 3`, 4],
-  ['a row put in before the first', 'insert into audit_log select 0, at, actor, action, object, ip, details, hash from audit_log where id = 1', 0],
-  ['a row put at the end', 'insert into audit_log select 9, at, actor, action, object, ip, details, hash from audit_log where id = 8', 9],
-  ['a row put far behind the end', 'insert into audit_log select 2147483647, at, actor, action, object, ip, details, hash from audit_log where id = 8', 9],
+  [
+    'a row put in',
+    `${shift(4, 1)} insert into audit_log select 4, at, actor, action, object, ip, details, hash from audit_log where id = 3`,
+    4
+  ],
+  [
+    'a row put in before the first',
+    'insert into audit_log select 0, at, actor, action, object, ip, details, hash from audit_log where id = 1',
+    0
+  ],
+  [
+    'a row put at the end',
+    'insert into audit_log select 9, at, actor, action, object, ip, details, hash from audit_log where id = 8',
+    9
+  ],
+  [
+    'a row put far behind the end',
+    'insert into audit_log select 2147483647, at, actor, action, object, ip, details, hash from audit_log where id = 8',
+    9
+  ],
   ['two rows exchanged', exchange, 4],
-  ['two rows\' contents exchanged, each under its hash', 'update audit_log a set actor = b.actor from audit_log b where (a.id, b.id) in ((4, 5), (5, 4))', 4],
+  [
+    "two rows' contents exchanged, each under its hash",
+    'update audit_log a set actor = b.actor from audit_log b where (a.id, b.id) in ((4, 5), (5, 4))',
+    4
+  ],
   ['the end cut off', 'delete from audit_log where id > 6', 7],
-  ['the end cut off, and something else put in its place', 'delete from audit_log where id > 6; insert into audit_log select 8, at, actor, action, object, ip, details, hash from audit_log where id = 6', 7],
+  [
+    'the end cut off, and something else put in its place',
+    'delete from audit_log where id > 6; insert into audit_log select 8, at, actor, action, object, ip, details, hash from audit_log where id = 6',
+    7
+  ],
   ['everything taken out', 'delete from audit_log', 1],
   ['emptied', 'truncate audit_log', 1]
 ]
@@ -65,17 +94,26 @@ t.test('a log of eight rows', async (t) => {
   })
 
   t.test('cannot be changed, shortened or emptied as long as the triggers stand', async (t) => {
-    for (const change of ['update audit_log set actor = \'altri\'', 'delete from audit_log', 'truncate audit_log']) await t.rejects(sql.unsafe(change), { code: 'LC003' }, change)
+    for (const change of ["update audit_log set actor = 'altri'", 'delete from audit_log', 'truncate audit_log']) {
+      await t.rejects(sql.unsafe(change), { code: 'LC003' }, change)
+    }
   })
 
   for (const [name, change, first] of FORGERIES) {
     t.test(`tells where it was meddled with: ${name}`, async (t) => {
-      t.match(await undone(db, change, (tx) => verifyChain(tx, keys, end)), { integro: false, prima_riga_errata: first })
+      t.match(await undone(db, change, (tx) => verifyChain(tx, keys, end)), {
+        integro: false,
+        prima_riga_errata: first
+      })
     })
   }
 
   t.test('counts its rows whatever their state', async (t) => {
-    const found = await undone(db, 'update audit_log set actor = \'altri\' where id = 2; delete from audit_log where id = 4', (tx) => verifyChain(tx, keys, end))
+    const found = await undone(
+      db,
+      "update audit_log set actor = 'altri' where id = 2; delete from audit_log where id = 4",
+      (tx) => verifyChain(tx, keys, end)
+    )
     t.match(found, { righe: 7, prima_riga_errata: 2 })
   })
 
@@ -102,22 +140,34 @@ t.test('a log of eight rows', async (t) => {
     }), { integro: false, prima_riga_errata: 5 })
   })
 
-  t.test('put back from an older copy and written on with the right key, is not the one whose end was noted', async (t) => {
-    t.match(await undone(db, 'delete from audit_log where id > 6', async (tx) => {
-      for (let n = 7; n <= 10; n++) await audit.append(tx, entry(n))
-      t.match(await verifyChain(tx, keys, undefined), { integro: true }, 'by itself it is whole')
-      return verifyChain(tx, keys, end)
-    }), { integro: false, righe: 10, prima_riga_errata: 8 })
-  })
+  t.test(
+    'put back from an older copy and written on with the right key, is not the one whose end was noted',
+    async (t) => {
+      t.match(
+        await undone(db, 'delete from audit_log where id > 6', async (tx) => {
+          for (let n = 7; n <= 10; n++) await audit.append(tx, entry(n))
+          t.match(await verifyChain(tx, keys, undefined), { integro: true }, 'by itself it is whole')
+          return verifyChain(tx, keys, end)
+        }),
+        { integro: false, righe: 10, prima_riga_errata: 8 }
+      )
+    }
+  )
 })
 
 t.test('a log of many batches is walked through to its end, and read in pieces', async (t) => {
   const { db, keys } = await bench(t)
   const rows = chained(keys.derive('audit'), 3000)
   for (let at = 0; at < rows.length; at += 1000) await db.insert(audit_log).values(rows.slice(at, at + 1000))
-  t.same(await verifyChain(db, keys, undefined), { integro: true, righe: 3000, prima_riga_errata: null }, 'a whole number of batches')
+  t.same(
+    await verifyChain(db, keys, undefined),
+    { integro: true, righe: 3000, prima_riga_errata: null },
+    'a whole number of batches'
+  )
   for (const id of [1000, 1001, 2000, 3000]) {
-    const found = await undone(db, `update audit_log set actor = 'altri' where id = ${id}`, (tx) => verifyChain(tx, keys, undefined))
+    const found = await undone(db, `update audit_log set actor = 'altri' where id = ${id}`, (tx) =>
+      verifyChain(tx, keys, undefined)
+    )
     t.same(found, { integro: false, righe: 3000, prima_riga_errata: id })
   }
   t.same(await verifyChain(db, keys, { id: 3001, hash: '' }), { integro: false, righe: 3000, prima_riga_errata: 3001 })

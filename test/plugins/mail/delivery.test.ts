@@ -9,15 +9,31 @@ t.test('a mail is delivered once, from the sender of the settings, under the Mes
   const smtp = await startSmtp(t)
   const { app } = await build(t, environ(smtp))
   t.equal(app.mail.configured, true)
-  const { id, messageId } = await post(app, { subject: 'Conferma: è tutto a posto', text: 'Riga uno\r\nRiga due', html: '<p>Città &amp; mare</p>' })
+  const { id, messageId } = await post(app, {
+    subject: 'Conferma: è tutto a posto',
+    text: 'Riga uno\r\nRiga due',
+    html: '<p>Città &amp; mare</p>'
+  })
   const mail = await smtp.next()
   t.same(mail.envelope, { from: FROM, to: [MAIL.to] })
-  t.match(mail.headers, { from: [`Locanda <${FROM}>`], to: [MAIL.to], 'message-id': [messageId], subject: ['Conferma: è tutto a posto'] })
+  t.match(mail.headers, {
+    from: [`Locanda <${FROM}>`],
+    to: [MAIL.to],
+    'message-id': [messageId],
+    subject: ['Conferma: è tutto a posto']
+  })
   t.equal(mail.text, 'Riga uno\r\nRiga due')
   t.equal(mail.html, '<p>Città &amp; mare</p>')
   t.match(messageId, /^<[0-9a-f-]{36}@locanda\.example>$/)
 
-  t.match(await over(app, id), { message_id: messageId, stato: 'inviata', sent_at: Date, content: null, attempts: 1, last_error: null })
+  t.match(await over(app, id), {
+    message_id: messageId,
+    stato: 'inviata',
+    sent_at: Date,
+    content: null,
+    attempts: 1,
+    last_error: null
+  })
   await post(app)
   await smtp.next()
   t.equal(smtp.mails.length, 2, 'and not again with the next one')
@@ -73,7 +89,10 @@ t.test('two applications on one database deliver one copy of each mail', async (
   one.app.mail.deliver()
   two.app.mail.deliver()
   for (const id of ids) t.match(await over(one.app, id), { stato: 'inviata', attempts: 1 })
-  t.same(smtp.mails.map(({ envelope }) => envelope.to.join()).sort(), ids.map((_, at) => `ospite-${at}@ospiti.example`).sort())
+  t.same(
+    smtp.mails.map(({ envelope }) => envelope.to.join()).sort(),
+    ids.map((_, at) => `ospite-${at}@ospiti.example`).sort()
+  )
 })
 
 t.test('while one process sends a mail, another one lets it be and sends the rest', async (t) => {
@@ -102,9 +121,15 @@ t.test('while one process sends a mail, another one lets it be and sends the res
 t.test('what a mail says is never in the table in clear, and gone once it was delivered', async (t) => {
   const smtp = await startSmtp(t)
   const { app } = await build(t, environ(smtp))
-  const secrets = { to: 'canarino@segreti.example', subject: 'Oggetto canarino', html: '<b>corpo canarino</b>', text: 'testo canarino' }
+  const secrets = {
+    to: 'canarino@segreti.example',
+    subject: 'Oggetto canarino',
+    html: '<b>corpo canarino</b>',
+    text: 'testo canarino'
+  }
   const { id } = await putAside(app, secrets)
-  const text = async () => (await app.sql<{ line: string }[]>`select mails::text || encode(content, 'escape') as line from mails`)[0]?.line
+  const text = async () =>
+    (await app.sql<{ line: string }[]>`select mails::text || encode(content, 'escape') as line from mails`)[0]?.line
   t.ok((await row(app, id)).content!.length > JSON.stringify(secrets).length)
   t.notMatch(await text(), /canarino|segreti/i)
   await comeDue(app)
@@ -129,7 +154,11 @@ t.test('without a server of its own the application refuses to take mail, in wor
   const { app, call } = await build(t, { MAIL_FROM: FROM })
   t.equal(app.mail.configured, false)
   app.mail.deliver()
-  await t.rejects(app.mail.enqueue(app.db, MAIL), { code: 'POSTA_NON_CONFIGURATA', statusCode: 503, message: /e-mail non è configurato/ })
+  await t.rejects(app.mail.enqueue(app.db, MAIL), {
+    code: 'POSTA_NON_CONFIGURATA',
+    statusCode: 503,
+    message: /e-mail non è configurato/
+  })
   t.same(await app.db.select().from(mails), [])
   t.match((await call('GET', '/metrics')).body, /^locanda_mails\{stato="in_coda"\} 0$/m)
 })
@@ -154,7 +183,8 @@ t.test('the metrics count mails by state; after 30 days they are forgotten', asy
 })
 
 t.test('settings that cannot be meant stop the start', async (t) => {
-  const refused = (changes: Record<string, string>, message: RegExp) => t.rejects(build(t, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM, ...changes }), { message })
+  const refused = (changes: Record<string, string>, message: RegExp) =>
+    t.rejects(build(t, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM, ...changes }), { message })
   await refused({ SMTP_URL: 'smtp://127.0.0.1:1/?tls.rejectUnauthorized=false' }, /^SMTP_URL: /)
   await refused({ MAIL_FROM: 'Locanda' }, /^MAIL_FROM: /)
   await refused({ MAIL_FROM: `Uno <${FROM}>, Due <due@locanda.example>` }, /^MAIL_FROM: /)

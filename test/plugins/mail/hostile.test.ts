@@ -10,44 +10,89 @@ import { comeDue, environ, FROM, MAIL, over, post, postponed } from './posting.t
 const HEADERS = ['content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to']
 
 const TRICKS = [
-  '\r\nBcc: vittima@altrove.example', '\nBcc: vittima@altrove.example', '\rBcc: vittima@altrove.example', '\r\n\r\ncorpo', '\0', '\u2028', '\u2029', '\u0085', '%0aBcc: x',
-  '%0d%0a', '=?utf-8?Q?=0d=0aBcc:_x?=', '=?utf-8?B?DQpCY2M6IHg=?=', '\r\n.\r\nMAIL FROM:<x@x.example>\r\n', '<!--', '"', '<', '>', ',', ';', ':', '(', ')', '@', '\ud800', 'è', '👋', ' ', 'ada'
+  '\r\nBcc: vittima@altrove.example',
+  '\nBcc: vittima@altrove.example',
+  '\rBcc: vittima@altrove.example',
+  '\r\n\r\ncorpo',
+  '\0',
+  '\u2028',
+  '\u2029',
+  '\u0085',
+  '%0aBcc: x',
+  '%0d%0a',
+  '=?utf-8?Q?=0d=0aBcc:_x?=',
+  '=?utf-8?B?DQpCY2M6IHg=?=',
+  '\r\n.\r\nMAIL FROM:<x@x.example>\r\n',
+  '<!--',
+  '"',
+  '<',
+  '>',
+  ',',
+  ';',
+  ':',
+  '(',
+  ')',
+  '@',
+  '\ud800',
+  'è',
+  '👋',
+  ' ',
+  'ada'
 ]
-const hostile = fc.array(fc.oneof(fc.constantFrom(...TRICKS), fc.string({ unit: 'binary', maxLength: 20 })), { maxLength: 6 }).map((parts) => parts.join(''))
+const hostile = fc
+  .array(fc.oneof(fc.constantFrom(...TRICKS), fc.string({ unit: 'binary', maxLength: 20 })), { maxLength: 6 })
+  .map((parts) => parts.join(''))
 const address = fc.oneof(
-  hostile, fc.tuple(hostile, hostile).map(([before, after]) => `${before}ada@ospiti.example${after}`), fc.emailAddress(), fc.constant(MAIL.to)
+  hostile,
+  fc.tuple(hostile, hostile).map(([before, after]) => `${before}ada@ospiti.example${after}`),
+  fc.emailAddress(),
+  fc.constant(MAIL.to)
 )
 
-t.test('whatever is put into a mail, either it is refused or one plain mail with that content goes to that one address', async (t) => {
-  const smtp = await startSmtp(t)
-  const { app } = await build(t, environ(smtp))
-  let refused = 0
-  const send = async (mail: Mail) => {
-    try {
-      await post(app, mail)
-    } catch (err) {
-      t.match(err, { code: 'RICHIESTA_NON_VALIDA', statusCode: 400, dettagli: [{ campo: /^(to|subject)$/ }] })
-      refused++
-      return
+t.test(
+  'whatever is put into a mail, either it is refused or one plain mail with that content goes to that one address',
+  async (t) => {
+    const smtp = await startSmtp(t)
+    const { app } = await build(t, environ(smtp))
+    let refused = 0
+    const send = async (mail: Mail) => {
+      try {
+        await post(app, mail)
+      } catch (err) {
+        t.match(err, { code: 'RICHIESTA_NON_VALIDA', statusCode: 400, dettagli: [{ campo: /^(to|subject)$/ }] })
+        refused++
+        return
+      }
+      const { envelope, headers, raw, text, html } = await smtp.next()
+      t.same(envelope, { from: FROM, to: [envelope.to[0]] })
+      // The domain alone may be written otherwise.
+      t.equal(envelope.to[0]!.toLowerCase(), mail.to.toLowerCase())
+      // A mail in one format alone has its encoding up there, too.
+      t.same(
+        Object.keys(headers)
+          .filter((name) => name !== 'content-transfer-encoding')
+          .sort(),
+        HEADERS
+      )
+      for (const values of Object.values(headers)) t.equal(values.length, 1)
+      t.equal(headers.to![0], envelope.to[0])
+      t.equal(headers.subject![0]!.trim(), mail.subject.trim())
+      t.equal(lines(text), lines(mail.text))
+      t.equal(lines(html), lines(mail.html))
+      t.notMatch(raw, /\0|\r(?!\n)|(?<!\r)\n/, 'and its bytes are lines')
     }
-    const { envelope, headers, raw, text, html } = await smtp.next()
-    t.same(envelope, { from: FROM, to: [envelope.to[0]] })
-    // The domain alone may be written otherwise.
-    t.equal(envelope.to[0]!.toLowerCase(), mail.to.toLowerCase())
-    // A mail in one format alone has its encoding up there, too.
-    t.same(Object.keys(headers).filter((name) => name !== 'content-transfer-encoding').sort(), HEADERS)
-    for (const values of Object.values(headers)) t.equal(values.length, 1)
-    t.equal(headers.to![0], envelope.to[0])
-    t.equal(headers.subject![0]!.trim(), mail.subject.trim())
-    t.equal(lines(text), lines(mail.text))
-    t.equal(lines(html), lines(mail.html))
-    t.notMatch(raw, /\0|\r(?!\n)|(?<!\r)\n/, 'and its bytes are lines')
+    await fc.assert(
+      fc.asyncProperty(fc.record({ to: address, subject: hostile, text: hostile, html: hostile }), send),
+      { numRuns: 150 }
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.record({ to: fc.constant(MAIL.to), subject: hostile, text: hostile, html: hostile }), send),
+      { numRuns: 150 }
+    )
+    t.ok(refused > 50 && smtp.mails.length > 50, `${refused} refused, ${smtp.mails.length} sent`)
+    t.equal((await app.db.select().from(mails)).length, smtp.mails.length)
   }
-  await fc.assert(fc.asyncProperty(fc.record({ to: address, subject: hostile, text: hostile, html: hostile }), send), { numRuns: 150 })
-  await fc.assert(fc.asyncProperty(fc.record({ to: fc.constant(MAIL.to), subject: hostile, text: hostile, html: hostile }), send), { numRuns: 150 })
-  t.ok(refused > 50 && smtp.mails.length > 50, `${refused} refused, ${smtp.mails.length} sent`)
-  t.equal((await app.db.select().from(mails)).length, smtp.mails.length)
-})
+)
 
 /** Line ends are all alike in a mail, and half a character is none. */
 function lines (text: string): string {
@@ -58,7 +103,10 @@ t.test('a subject is one line of 1 to 255 characters', async (t) => {
   const smtp = await startSmtp(t)
   const { app } = await build(t, environ(smtp))
   for (const subject of ['', ' ', 'a'.repeat(256), 'a\r\nBcc: x@x.example', 'a\nb', 'a\u2028b', 'a\0']) {
-    await t.rejects(app.mail.enqueue(app.db, { ...MAIL, subject }), { statusCode: 400, message: /^Richiesta non valida: subject / })
+    await t.rejects(app.mail.enqueue(app.db, { ...MAIL, subject }), {
+      statusCode: 400,
+      message: /^Richiesta non valida: subject /
+    })
   }
   // Encoded words among them, which must arrive as they were written.
   for (const subject of ['è'.repeat(255), '=?utf-8?Q?=0d=0aBcc:_x?=', 'Re: =?utf-8?B?DQpCY2M6IHg=?= è']) {
@@ -68,8 +116,17 @@ t.test('a subject is one line of 1 to 255 characters', async (t) => {
 })
 
 t.test('who a mail is for and what it says is in no log, whatever the server answers', async (t) => {
-  const secrets = { to: 'canarino@segreti.example', subject: 'Oggetto-canarino', html: '<b>corpo-canarino</b>', text: 'testo-canarino' }
-  const answers = [smtpError(451, 'canarino@segreti.example is busy'), smtpError(550, 'canarino@segreti.example is unknown'), undefined]
+  const secrets = {
+    to: 'canarino@segreti.example',
+    subject: 'Oggetto-canarino',
+    html: '<b>corpo-canarino</b>',
+    text: 'testo-canarino'
+  }
+  const answers = [
+    smtpError(451, 'canarino@segreti.example is busy'),
+    smtpError(550, 'canarino@segreti.example is unknown'),
+    undefined
+  ]
   const smtp = await startSmtp(t, { onRcptTo: (_address, _session, done) => { done(answers.shift()) } })
   const { app, logs, call } = await build(t, { ...environ(smtp), LOG_LEVEL: 'trace' })
   const printed = t.capture(console, 'log')

@@ -6,16 +6,26 @@ export interface Parsed {
   html: string
 }
 
-/** Reads what RFC 5322 and MIME make of these bytes: as much of them as mails of ours use, and nothing from the library that wrote them. */
+/**
+ * Reads what RFC 5322 and MIME make of these bytes: as much of them as mails of ours use, and nothing from the library
+ * that wrote them.
+ */
 export function parseMail (raw: string): Parsed {
   const { headers, body } = split(raw)
   const type = headers['content-type']?.[0] ?? 'text/plain'
   const boundary = /boundary="?([^";]+)"?/.exec(type)?.[1]
   if (boundary === undefined) {
     const content = decode(body, headers['content-transfer-encoding']?.[0])
-    return { headers, text: type.startsWith('text/plain') ? content : '', html: type.startsWith('text/html') ? content : '' }
+    return {
+      headers,
+      text: type.startsWith('text/plain') ? content : '',
+      html: type.startsWith('text/html') ? content : ''
+    }
   }
-  const parts = body.split(`--${boundary}`).slice(1, -1).map((part) => parseMail(part.replace(/^\r\n/, '').replace(/\r\n$/, '')))
+  const parts = body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => parseMail(part.replace(/^\r\n/, '').replace(/\r\n$/, '')))
   return { headers, text: parts.map(({ text }) => text).join(''), html: parts.map(({ html }) => html).join('') }
 }
 
@@ -32,9 +42,13 @@ function split (raw: string): { headers: Parsed['headers'], body: string } {
 
 /** Encoded words (RFC 2047); white space between two of them is not shown. */
 function decodeWords (value: string): string {
-  const bytes = value.replace(/\?=\s+=\?/g, '?==?').replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, kind: string, word: string) => {
-    return kind.toLowerCase() === 'b' ? Buffer.from(word, 'base64').toString('latin1') : quotedPrintable(word.replaceAll('_', ' '))
-  })
+  const bytes = value
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, kind: string, word: string) => {
+      return kind.toLowerCase() === 'b'
+        ? Buffer.from(word, 'base64').toString('latin1')
+        : quotedPrintable(word.replaceAll('_', ' '))
+    })
   // A character may be cut in two by the end of a word: bytes first, characters then.
   return Buffer.from(bytes, 'latin1').toString()
 }

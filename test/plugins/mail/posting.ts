@@ -39,13 +39,27 @@ export function putAside (app: Pick<FastifyInstance, 'db'>, mail: Partial<Mail> 
 /** A worker without an application: it does nothing before it is told to. It is stopped when the test ends. */
 export async function bareWorker (t: Test, smtp: { url: string }, options: { closeWithinMs?: number } = {}) {
   const { db } = await testDatabase(t)
-  const worker = mailWorker({ db, keys: KEYS, transport: smtpTransport(smtp.url, { name: '', address: FROM }), log: pino({ enabled: false }), ...options })
+  const worker = mailWorker({
+    db,
+    keys: KEYS,
+    transport: smtpTransport(smtp.url, { name: '', address: FROM }),
+    log: pino({ enabled: false }),
+    ...options
+  })
   t.teardown(() => worker.stop())
-  return { db, worker, enqueue: (mail: Partial<Mail> = {}) => enqueue(db, KEYS, 'locanda.example', { ...MAIL, ...mail }) }
+  return {
+    db,
+    worker,
+    enqueue: (mail: Partial<Mail> = {}) => enqueue(db, KEYS, 'locanda.example', { ...MAIL, ...mail })
+  }
 }
 
 /** The mail's row, as soon as `holds` is true of it; the test's own time limit is the only one. */
-export async function row (app: Pick<FastifyInstance, 'db'>, id: number, holds: (mail: typeof mails.$inferSelect) => boolean = () => true) {
+export async function row (
+  app: Pick<FastifyInstance, 'db'>,
+  id: number,
+  holds: (mail: typeof mails.$inferSelect) => boolean = () => true
+) {
   for (;;) {
     const [mail] = await app.db.select().from(mails).where(eq(mails.id, id))
     if (mail && holds(mail)) return mail
@@ -65,5 +79,8 @@ export function over (app: Pick<FastifyInstance, 'db'>, id: number) {
 
 /** As if the time of the next attempt had come. */
 export async function comeDue (app: Pick<FastifyInstance, 'db'>, id?: number): Promise<void> {
-  await app.db.update(mails).set({ next_attempt_at: sql`now() - interval '1 second'` }).where(id === undefined ? undefined : eq(mails.id, id))
+  await app.db
+    .update(mails)
+    .set({ next_attempt_at: sql`now() - interval '1 second'` })
+    .where(id === undefined ? undefined : eq(mails.id, id))
 }

@@ -21,9 +21,14 @@ t.test('while the server is down a mail waits; when its time has come again it i
   const { id, messageId } = await post(app)
   const waiting = await postponed(app, id)
   t.match(waiting, { attempts: 1, last_error: 'ECONNREFUSED', sent_at: null, content: Buffer })
-  const [next] = await app.sql<{ seconds: number }[]>`select extract(epoch from next_attempt_at - now())::float as seconds from mails`
+  const [next] = await app.sql<
+    { seconds: number }[]
+  >`select extract(epoch from next_attempt_at - now())::float as seconds from mails`
   t.ok(next!.seconds > 30 && next!.seconds <= 60)
-  t.match(logs.filter(({ mail }) => mail === id), [{ level: 40, msg: 'mail not delivered', codice: 'ECONNREFUSED', attempts: 1 }])
+  t.match(
+    logs.filter(({ mail }) => mail === id),
+    [{ level: 40, msg: 'mail not delivered', codice: 'ECONNREFUSED', attempts: 1 }]
+  )
 
   const up = await startSmtp(t, { port: down.port })
   await comeDue(app)
@@ -49,9 +54,13 @@ t.test('an outage is found out by one mail, not by every one', async (t) => {
 
 t.test('what the server refuses for good is not sent again, and of its answer only the number is kept', async (t) => {
   const refusals = {
-    onMailFrom: (_: unknown, __: unknown, done: (err?: Error) => void) => done(smtpError(550, 'no such sender ada@ospiti.example')),
-    onRcptTo: (_: unknown, __: unknown, done: (err?: Error) => void) => done(smtpError(551, 'no such user ada@ospiti.example')),
-    decide: () => { throw smtpError(554, 'spam from ada@ospiti.example') }
+    onMailFrom: (_: unknown, __: unknown, done: (err?: Error) => void) =>
+      done(smtpError(550, 'no such sender ada@ospiti.example')),
+    onRcptTo: (_: unknown, __: unknown, done: (err?: Error) => void) =>
+      done(smtpError(551, 'no such user ada@ospiti.example')),
+    decide: () => {
+      throw smtpError(554, 'spam from ada@ospiti.example')
+    }
   }
   for (const [at, refusal] of Object.entries(refusals)) {
     const smtp = await startSmtp(t, { [at]: refusal })
@@ -67,7 +76,11 @@ t.test('what the server refuses for good is not sent again, and of its answer on
 
 t.test('what the server refuses for now holds nothing else up', async (t) => {
   let busy = true
-  const smtp = await startSmtp(t, { decide: ({ subject }) => { if (busy && subject === 'Prima') throw smtpError(451, 'greylisted') } })
+  const smtp = await startSmtp(t, {
+    decide: ({ subject }) => {
+      if (busy && subject === 'Prima') throw smtpError(451, 'greylisted')
+    }
+  })
   const { app } = await build(t, environ(smtp))
   const first = await app.mail.enqueue(app.db, { ...MAIL, subject: 'Prima' })
   await post(app, { subject: 'Seconda' })
@@ -96,30 +109,36 @@ t.test('after 24 hours a mail is given up, but not before it was tried', async (
   t.match(await over(app, younger.id), { stato: 'inviata' })
 })
 
-t.test('a connection that breaks off before the answer leaves the mail in the queue: it comes again as the same mail', async (t) => {
-  const cut = { next: true }
-  const smtp = await startSmtp(t, {
-    decide: () => {
-      // Taken, but the answer never leaves.
-      if (cut.next) for (const socket of sockets) socket.destroy()
-      cut.next = false
-    }
-  })
-  const sockets = new Set<Socket>()
-  const relay = createServer((socket) => {
-    const onward = connect(smtp.port, '127.0.0.1')
-    for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
-    socket.pipe(onward).pipe(socket)
-  })
-  const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listen(t, relay)}` }))
-  const { id, messageId } = await post(app)
-  t.match(await postponed(app, id), { attempts: 1 })
-  t.equal(smtp.mails.length, 1)
-  await comeDue(app)
-  app.mail.deliver()
-  t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
-  t.same(smtp.mails.map(({ headers }) => headers['message-id']), [[messageId], [messageId]])
-})
+t.test(
+  'a connection that breaks off before the answer leaves the mail in the queue: it comes again as the same mail',
+  async (t) => {
+    const cut = { next: true }
+    const smtp = await startSmtp(t, {
+      decide: () => {
+        // Taken, but the answer never leaves.
+        if (cut.next) for (const socket of sockets) socket.destroy()
+        cut.next = false
+      }
+    })
+    const sockets = new Set<Socket>()
+    const relay = createServer((socket) => {
+      const onward = connect(smtp.port, '127.0.0.1')
+      for (const end of [socket, onward]) sockets.add(end.on('error', () => {}))
+      socket.pipe(onward).pipe(socket)
+    })
+    const { app } = await build(t, environ({ url: `smtp://127.0.0.1:${await listen(t, relay)}` }))
+    const { id, messageId } = await post(app)
+    t.match(await postponed(app, id), { attempts: 1 })
+    t.equal(smtp.mails.length, 1)
+    await comeDue(app)
+    app.mail.deliver()
+    t.match(await over(app, id), { stato: 'inviata', attempts: 2 })
+    t.same(
+      smtp.mails.map(({ headers }) => headers['message-id']),
+      [[messageId], [messageId]]
+    )
+  }
+)
 
 t.test('a server that hangs up at once is called once an attempt', async (t) => {
   let calls = 0
@@ -134,54 +153,60 @@ t.test('a server that hangs up at once is called once an attempt', async (t) => 
   t.equal(calls, 1)
 })
 
-t.test('a mail whose process died is taken over when its claim has run out, and the dead one has no more say', async (t) => {
-  const smtp = await startSmtp(t)
-  const { db, worker, enqueue } = await bareWorker(t, smtp)
-  const { id } = await enqueue()
-  const dead = await claim(db)
-  t.match(dead, { id, attempts: 1 })
-  t.equal(await claim(db), undefined, 'claimed: nobody else gets it')
-  await comeDue({ db })
-  const heir = await claim(db)
-  await delivered(db, dead!)
-  await failed(db, dead!, { code: '550', permanent: true, ofThisMail: true })
-  t.match(await row({ db }, id), { stato: 'in_coda', attempts: 2, last_error: null, content: Buffer })
-  t.equal(await failed(db, heir!, { code: '451', permanent: false, ofThisMail: true }), 'in_coda')
-  await comeDue({ db })
-  worker.deliver()
-  await smtp.next()
-  t.match(await over({ db }, id), { stato: 'inviata', attempts: 3 })
-})
+t.test(
+  'a mail whose process died is taken over when its claim has run out, and the dead one has no more say',
+  async (t) => {
+    const smtp = await startSmtp(t)
+    const { db, worker, enqueue } = await bareWorker(t, smtp)
+    const { id } = await enqueue()
+    const dead = await claim(db)
+    t.match(dead, { id, attempts: 1 })
+    t.equal(await claim(db), undefined, 'claimed: nobody else gets it')
+    await comeDue({ db })
+    const heir = await claim(db)
+    await delivered(db, dead!)
+    await failed(db, dead!, { code: '550', permanent: true, ofThisMail: true })
+    t.match(await row({ db }, id), { stato: 'in_coda', attempts: 2, last_error: null, content: Buffer })
+    t.equal(await failed(db, heir!, { code: '451', permanent: false, ofThisMail: true }), 'in_coda')
+    await comeDue({ db })
+    worker.deliver()
+    await smtp.next()
+    t.match(await over({ db }, id), { stato: 'inviata', attempts: 3 })
+  }
+)
 
-t.test('a refused login is found out once: nothing more is tried until its time has come, or the server is started anew', async (t) => {
-  let logins = 0
-  let password = 'giusta'
-  const smtp = await startSmtp(t, {
-    disabledCommands: ['STARTTLS'],
-    allowInsecureAuth: true,
-    onAuth ({ username, password: given }, _session, done) {
-      logins++
-      if (username === 'posta@locanda' && given === password) return done(null, { user: 'posta' })
-      done(smtpError(535, 'wrong password for posta@locanda'))
-    }
-  })
-  const settings = environ({ url: smtp.url.replace('//', '//posta%40locanda:sbagliata@') })
-  const { app, url } = await build(t, settings)
-  const first = await post(app)
-  t.match(await postponed(app, first.id), { last_error: 'EAUTH', attempts: 1 })
-  await post(app)
-  await post(app)
-  await app.close()
-  t.equal(logins, 1)
+t.test(
+  'a refused login is found out once: nothing more is tried until its time has come, or the server is started anew',
+  async (t) => {
+    let logins = 0
+    let password = 'giusta'
+    const smtp = await startSmtp(t, {
+      disabledCommands: ['STARTTLS'],
+      allowInsecureAuth: true,
+      onAuth ({ username, password: given }, _session, done) {
+        logins++
+        if (username === 'posta@locanda' && given === password) return done(null, { user: 'posta' })
+        done(smtpError(535, 'wrong password for posta@locanda'))
+      }
+    })
+    const settings = environ({ url: smtp.url.replace('//', '//posta%40locanda:sbagliata@') })
+    const { app, url } = await build(t, settings)
+    const first = await post(app)
+    t.match(await postponed(app, first.id), { last_error: 'EAUTH', attempts: 1 })
+    await post(app)
+    await post(app)
+    await app.close()
+    t.equal(logins, 1)
 
-  password = 'sbagliata'
-  const next = await build(t, { ...settings, DATABASE_URL: url })
-  t.match(await over(next.app, first.id), { stato: 'inviata' })
-  await smtp.next()
-  await smtp.next()
-  await smtp.next()
-  t.equal(logins, 2, 'one connection for all')
-})
+    password = 'sbagliata'
+    const next = await build(t, { ...settings, DATABASE_URL: url })
+    t.match(await over(next.app, first.id), { stato: 'inviata' })
+    await smtp.next()
+    await smtp.next()
+    await smtp.next()
+    t.equal(logins, 2, 'one connection for all')
+  }
+)
 
 t.test('a server that wants a login first is not taken to refuse the mail', async (t) => {
   const smtp = await startSmtp(t, { disabledCommands: ['STARTTLS'] })
@@ -206,19 +231,22 @@ t.test('a server that never answers does not hold up the end: the mail is sent a
   t.match(await row({ db }, id), { stato: 'in_coda', last_error: 'EABORT', content: Buffer })
 })
 
-t.test('neither does a database on which nothing moves, and when it moves again nothing is sent any more', async (t) => {
-  const smtp = await startSmtp(t)
-  const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
-  const { id } = await enqueue()
-  await db.transaction(async (tx) => {
-    await tx.execute('lock table mails in access exclusive mode')
-    worker.deliver()
+t.test(
+  'neither does a database on which nothing moves, and when it moves again nothing is sent any more',
+  async (t) => {
+    const smtp = await startSmtp(t)
+    const { db, worker, enqueue } = await bareWorker(t, smtp, { closeWithinMs: 50 })
+    const { id } = await enqueue()
+    await db.transaction(async (tx) => {
+      await tx.execute('lock table mails in access exclusive mode')
+      worker.deliver()
+      await worker.stop()
+    })
     await worker.stop()
-  })
-  await worker.stop()
-  t.match(await row({ db }, id), { stato: 'in_coda', content: Buffer })
-  t.equal(smtp.mails.length, 0)
-})
+    t.match(await row({ db }, id), { stato: 'in_coda', content: Buffer })
+    t.equal(smtp.mails.length, 0)
+  }
+)
 
 t.test('at the end the mail under way is finished, and the next one is left', async (t) => {
   const held = Promise.withResolvers<void>()

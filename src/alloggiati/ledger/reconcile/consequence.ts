@@ -3,7 +3,9 @@ import type { State } from '../states.ts'
 import type { DayAttempt, DayUnit, Decision, Outcome, Proof } from './day.ts'
 import { ALARMS, TEXTS } from './texts.ts'
 
-/** How a submission gets to "acquired" once that is proven. One that was about to be sent again is stopped on the way. */
+/**
+ * How a submission gets to "acquired" once that is proven. One that was about to be sent again is stopped on the way.
+ */
 const TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   pronto: ['da_verificare', 'acquisito'],
   preso: ['da_verificare', 'acquisito'],
@@ -30,7 +32,9 @@ type Step = Pick<Decision, 'verso' | 'nota' | 'allarme'>
 /** What follows for a submission from what its day proves; undefined when nothing does. */
 export function consequence (unit: DayUnit, own: readonly DayAttempt[], finding: Finding): Decision | undefined {
   const { giorno, proofs, balanced } = finding
-  const inDay = own.map((one): Outcome => isDenied(one, finding) ? 'N' : proofs.find(({ numero }) => numero === one.numero)?.esito ?? one.esito)
+  const inDay = own.map((one): Outcome =>
+    isDenied(one, finding) ? 'N' : (proofs.find(({ numero }) => numero === one.numero)?.esito ?? one.esito)
+  )
   const { verso, nota, ...alarm } = step(unit, own, [...unit.altri, ...inDay], finding)
   const receipted = balanced && inDay.includes('K') && ACQUIRED.includes(verso.at(-1) ?? unit.stato)
   const path: readonly State[] = receipted ? [...verso, 'ricevuto'] : verso
@@ -45,7 +49,9 @@ function isDenied ({ esito, per_decisione }: DayAttempt, { denied }: Finding): b
 function step (unit: DayUnit, own: readonly DayAttempt[], outcomes: readonly Outcome[], finding: Finding): Step {
   const { giorno, oggi, proofs } = finding
   // Only where it still rests on that word: it may have been sent again since.
-  if (own.some((one) => one.numero === unit.tentativo && isDenied(one, finding))) return laid(unit, TEXTS.denied(giorno), ALARMS.denied)
+  if (own.some((one) => one.numero === unit.tentativo && isDenied(one, finding))) {
+    return laid(unit, TEXTS.denied(giorno), ALARMS.denied)
+  }
   if (proofs.some(({ esito }) => esito === 'K')) return onAcquired(unit, outcomes, giorno)
   if (proofs.length > 0) return onNotAcquired(unit, own, outcomes, giorno, arrivalWindowOpen(unit.data_arrivo, oggi))
   return { verso: [], nota: '' }
@@ -59,8 +65,17 @@ function onAcquired ({ stato, intero }: DayUnit, outcomes: readonly Outcome[], g
   return { verso, nota: TEXTS.acquired(giorno), ...alarm }
 }
 
-/** Sent again by itself only when none of its attempts may have been acquired, and while the service still takes the arrival. */
-function onNotAcquired (unit: DayUnit, own: readonly DayAttempt[], outcomes: readonly Outcome[], giorno: Day, open: boolean): Step {
+/**
+ * Sent again by itself only when none of its attempts may have been acquired, and while the service still takes the
+ * arrival.
+ */
+function onNotAcquired (
+  unit: DayUnit,
+  own: readonly DayAttempt[],
+  outcomes: readonly Outcome[],
+  giorno: Day,
+  open: boolean
+): Step {
   const certain = outcomes.every((outcome) => outcome === 'N')
   const nota = !certain ? TEXTS.otherUnknown(giorno) : open ? TEXTS.notAcquired(giorno) : TEXTS.tooLate(giorno)
   if (unit.stato !== 'sconosciuto' || !isLast(unit, own)) return { verso: [], nota }
@@ -69,7 +84,9 @@ function onNotAcquired (unit: DayUnit, own: readonly DayAttempt[], outcomes: rea
 
 /** Lays an acquired submission before a person, once for the same reason: what the person then decides stands. */
 export function laid ({ stato, motivi }: DayUnit, nota: string, allarme: string): Step {
-  return ACQUIRED.includes(stato) && !motivi.includes(nota) ? { verso: ['da_verificare'], nota, allarme } : { verso: [], nota }
+  return ACQUIRED.includes(stato) && !motivi.includes(nota)
+    ? { verso: ['da_verificare'], nota, allarme }
+    : { verso: [], nota }
 }
 
 /** The day settles nothing of a submission: a person must, once `nota` has said why. */

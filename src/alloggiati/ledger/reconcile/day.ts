@@ -7,7 +7,10 @@ export interface Counts { schedine: number, notti: number }
 /** `K` known, row by row · `N` proven not acquired · `?` unknown */
 export type Outcome = 'K' | 'N' | '?'
 
-/** An attempt that the receipt of a day may count. Its counts are those acquired where that is known, else those handed over. */
+/**
+ * An attempt that the receipt of a day may count. Its counts are those acquired where that is known, else those handed
+ * over.
+ */
 export interface DayAttempt extends Counts {
   invio: number
   numero: number
@@ -72,12 +75,22 @@ export interface DayVerdict {
 }
 
 /**
- * `in_volo` nothing can be said yet · `senza_incogniti` every outcome is known · `mezzanotte` an attempt may stand on either of
- * two receipts · `senza_ricevuta` · `ricevuta_mutata` two looks differ · `nessuno`, `tutti` of the unknown attempts were acquired ·
- * `suggerita` one combination adds up, or all but the account is not exclusive · `ambigua` several · `contraddetta` none
+ * `in_volo` nothing can be said yet · `senza_incogniti` every outcome is known · `mezzanotte` an attempt may stand on
+ * either of two receipts · `senza_ricevuta` · `ricevuta_mutata` two looks differ · `nessuno`, `tutti` of the unknown
+ * attempts were acquired · `suggerita` one combination adds up, or all but the account is not exclusive · `ambigua`
+ * several · `contraddetta` none
  */
 export type Rule =
-  'in_volo' | 'senza_incogniti' | 'mezzanotte' | 'senza_ricevuta' | 'ricevuta_mutata' | 'nessuno' | 'tutti' | 'suggerita' | 'ambigua' | 'contraddetta'
+  | 'in_volo'
+  | 'senza_incogniti'
+  | 'mezzanotte'
+  | 'senza_ricevuta'
+  | 'ricevuta_mutata'
+  | 'nessuno'
+  | 'tutti'
+  | 'suggerita'
+  | 'ambigua'
+  | 'contraddetta'
 
 const HOUR_MS = 3_600_000
 /** The receipt of a day is believed to be complete from this hour of the next day, Rome. */

@@ -1,17 +1,29 @@
 import { dayInRome } from '#src/lib/time.ts'
 import { consequence, doubt, laid } from './consequence.ts'
-import { patienceUntil, type DayAttempt, type DayInput, type DayUnit, type DayVerdict, type Decision, type Proof, type Rule } from './day.ts'
+import {
+  patienceUntil,
+  type DayAttempt,
+  type DayInput,
+  type DayUnit,
+  type DayVerdict,
+  type Decision,
+  type Proof,
+  type Rule
+} from './day.ts'
 import { combinations, equal, isNegative, isZero, minus, reading, sum, type Reading } from './equation.ts'
 import { ALARMS, TEXTS } from './texts.ts'
 
 /**
- * What a receipt proves of the attempts of its day. The receipt only counts, so the whole day is one equation over all its
- * attempts, whatever became of their submissions since; nothing is concluded that another explanation could also give.
- * Pure: the same day gives the same verdict.
+ * What a receipt proves of the attempts of its day. The receipt only counts, so the whole day is one equation over all
+ * its attempts, whatever became of their submissions since; nothing is concluded that another explanation could also
+ * give. Pure: the same day gives the same verdict.
  */
 export function decideDay (input: DayInput): DayVerdict {
   const { giorno, now, attempts, units, looks } = input
-  const inFlight = units.some(({ id, stato, tentativo }) => stato === 'in_invio' && attempts.some(({ invio, numero }) => invio === id && numero === tentativo))
+  const inFlight = units.some(
+    ({ id, stato, tentativo }) =>
+      stato === 'in_invio' && attempts.some(({ invio, numero }) => invio === id && numero === tentativo)
+  )
   if (inFlight) return { regola: 'in_volo', decisions: [] }
   const open = attempts.filter(({ esito }) => esito === '?')
   // Before the receipt is asked for: no receipt of one day can settle this.
@@ -22,7 +34,9 @@ export function decideDay (input: DayInput): DayVerdict {
   }
   const receipt = reading(giorno, looks)
   if (receipt === undefined) {
-    return now < patienceUntil(giorno, 1) ? { regola: 'senza_ricevuta', decisions: [] } : review(input, 'senza_ricevuta', () => TEXTS.noReceipt(giorno))
+    return now < patienceUntil(giorno, 1)
+      ? { regola: 'senza_ricevuta', decisions: [] }
+      : review(input, 'senza_ricevuta', () => TEXTS.noReceipt(giorno))
   }
   if (receipt.changed) return review(input, 'ricevuta_mutata', () => TEXTS.changed(giorno), ALARMS.changed)
   return open.length === 0 ? withoutUnknowns(input, receipt) : withUnknowns(input, receipt, open)
@@ -50,7 +64,9 @@ function withUnknowns (input: DayInput, { counts, stable }: Reading, open: reado
   const suspects = [...open, ...attempts.filter(({ esito, per_decisione }) => esito !== '?' && per_decisione)]
   if (isZero(rest)) {
     if (stable) return { regola: 'nessuno', decisions: follow(input, { proven: 'N', denied: true, balanced: true }) }
-    return now < patienceUntil(giorno, 2) ? { regola: 'nessuno', decisions: [] } : review(input, 'nessuno', () => TEXTS.oneLook(giorno))
+    return now < patienceUntil(giorno, 2)
+      ? { regola: 'nessuno', decisions: [] }
+      : review(input, 'nessuno', () => TEXTS.oneLook(giorno))
   }
   if (equal(rest, sum(suspects))) {
     return esclusivo
@@ -74,7 +90,9 @@ interface Outcomes { proven?: 'K' | 'N', denied?: boolean, balanced?: boolean }
 function follow (input: DayInput, { proven, denied = false, balanced = false }: Outcomes): Decision[] {
   const { giorno, now } = input
   const proofs = (own: readonly DayAttempt[], esito: Proof['esito']) =>
-    own.filter((attempt) => attempt.esito === '?').map(({ numero, schedine, notti }): Proof => ({ numero, esito, schedine, notti }))
+    own
+      .filter((attempt) => attempt.esito === '?')
+      .map(({ numero, schedine, notti }): Proof => ({ numero, esito, schedine, notti }))
   return perUnit(input, (unit, own) => consequence(unit, own, {
     giorno,
     oggi: dayInRome(now),
@@ -107,6 +125,15 @@ function review (input: DayInput, regola: Rule, text: (attempt: DayAttempt) => s
   return { regola, decisions, ...(allarme === undefined ? {} : { allarme }) }
 }
 
-function perUnit ({ units, attempts }: DayInput, decide: (unit: DayUnit, own: readonly DayAttempt[]) => Decision | undefined): Decision[] {
-  return units.flatMap((unit) => decide(unit, attempts.filter(({ invio }) => invio === unit.id)) ?? [])
+function perUnit (
+  { units, attempts }: DayInput,
+  decide: (unit: DayUnit, own: readonly DayAttempt[]) => Decision | undefined
+): Decision[] {
+  return units.flatMap(
+    (unit) =>
+      decide(
+        unit,
+        attempts.filter(({ invio }) => invio === unit.id)
+      ) ?? []
+  )
 }

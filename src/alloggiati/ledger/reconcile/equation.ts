@@ -17,8 +17,11 @@ export interface Reading {
 /** The reading of a day's receipt; undefined while no look that counts could be read: unavailable is not zero. */
 export function reading (giorno: Day, looks: readonly Look[]): Reading | undefined {
   const from = completeFrom(giorno)
-  const read = looks.filter(({ letta_il }) => letta_il >= from)
-    .flatMap(({ letta_il, schedine, notti }) => schedine === null || notti === null ? [] : [{ letta_il, schedine, notti }])
+  const read = looks
+    .filter(({ letta_il }) => letta_il >= from)
+    .flatMap(({ letta_il, schedine, notti }) =>
+      schedine === null || notti === null ? [] : [{ letta_il, schedine, notti }]
+    )
   const last = read.at(-1)
   if (!last) return undefined
   return {
@@ -30,7 +33,10 @@ export function reading (giorno: Day, looks: readonly Look[]): Reading | undefin
 
 export function sum (parts: readonly Counts[]): Counts {
   const zero: Counts = { schedine: 0, notti: 0 }
-  return parts.reduce((total, { schedine, notti }) => ({ schedine: total.schedine + schedine, notti: total.notti + notti }), zero)
+  return parts.reduce(
+    (total, { schedine, notti }) => ({ schedine: total.schedine + schedine, notti: total.notti + notti }),
+    zero
+  )
 }
 
 export function minus (whole: Counts, part: Counts): Counts {

@@ -38,7 +38,9 @@ export async function reconcileDays (context: LedgerContext, archive: Archive): 
   let reachable = true
   for (const day of await openDays(context)) {
     const { giorno } = day
-    if (reachable && isDue(day, await looksAt(db, service.account, giorno), clock)) reachable = await lookAt(context, archive, giorno)
+    if (reachable && isDue(day, await looksAt(db, service.account, giorno), clock)) {
+      reachable = await lookAt(context, archive, giorno)
+    }
     try {
       await reconcile(context, giorno)
     } catch (err) {
@@ -60,8 +62,8 @@ async function lookAt ({ log }: LedgerContext, archive: Archive, giorno: Day): P
 }
 
 /**
- * Whether to ask for a day's receipt now: while there is none, and, when something is unknown, until two looks hours apart have seen
- * one. Further looks would prove nothing more.
+ * Whether to ask for a day's receipt now: while there is none, and, when something is unknown, until two looks hours
+ * apart have seen one. Further looks would prove nothing more.
  */
 export function isDue ({ giorno, kept, open }: OpenDay, looks: readonly Look[], clock: Clock): boolean {
   const now = clock.now()

@@ -13,14 +13,20 @@ export const TEXTS = {
   otherUnknown: (giorno: Day) => `${TEXTS.notAcquired(giorno)}, ma un altro tentativo è di esito sconosciuto`,
   denied: (giorno: Day) => `La ricevuta del ${giorno} smentisce la decisione: non risulta acquisito`,
   noReceipt: (giorno: Day) => `La ricevuta del ${giorno} manca o non è leggibile: può essere stato acquisito oppure no`,
-  oneLook: (giorno: Day) => `Suggerimento: non acquisito. La ricevuta del ${giorno} non lo conta, ma è stata letta una volta sola`,
+  oneLook: (giorno: Day) =>
+    `Suggerimento: non acquisito. La ricevuta del ${giorno} non lo conta, ma è stata letta una volta sola`,
   changed: (giorno: Day) => `La ricevuta del ${giorno} è cambiata fra una lettura e l'altra: non prova nulla`,
-  midnight: ({ giorno_da, giorno_a }: DayAttempt) => `Inviato a cavallo della mezzanotte: può stare nella ricevuta del ${giorno_da} o del ${giorno_a}`,
-  besideMidnight: (giorno: Day) => `Il ${giorno} un altro invio è a cavallo della mezzanotte: la ricevuta da sola non prova nulla`,
-  notExclusive: (giorno: Day) => `Suggerimento: acquisito. La ricevuta del ${giorno} torna, ma l'account può essere stato usato anche altrove`,
-  suggestion: (giorno: Day, acquired: boolean) => `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta del ${giorno}`,
+  midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
+    `Inviato a cavallo della mezzanotte: può stare nella ricevuta del ${giorno_da} o del ${giorno_a}`,
+  besideMidnight: (giorno: Day) =>
+    `Il ${giorno} un altro invio è a cavallo della mezzanotte: la ricevuta da sola non prova nulla`,
+  notExclusive: (giorno: Day) =>
+    `Suggerimento: acquisito. La ricevuta del ${giorno} torna, ma l'account può essere stato usato anche altrove`,
+  suggestion: (giorno: Day, acquired: boolean) =>
+    `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta del ${giorno}`,
   ambiguous: (giorno: Day) => `Più combinazioni danno la ricevuta del ${giorno}: verificare sul portale`,
-  contradiction: (giorno: Day, receipt: Counts, known: Counts) => `La ricevuta del ${giorno} (${counted(receipt)}) non torna con gli invii noti (${counted(known)})`
+  contradiction: (giorno: Day, receipt: Counts, known: Counts) =>
+    `La ricevuta del ${giorno} (${counted(receipt)}) non torna con gli invii noti (${counted(known)})`
 } as const
 
 /* Alarms, for the log: no person's data, no Italian. */

@@ -38,7 +38,9 @@ const GUEST_TYPES = [
 export async function loadCodes (): Promise<Codes> {
   const [comuni, states, documents] = await Promise.all(['comuni.tsv', 'stati.tsv', 'documenti.tsv'].map(readRows))
   return {
-    comuni: new Map(comuni?.map(([code = '', name = '', province = '', ended]) => [code, place(name, province, ended)])),
+    comuni: new Map(
+      comuni?.map(([code = '', name = '', province = '', ended]) => [code, place(name, province, ended)])
+    ),
     states: new Map(states?.map(([code = '', name = '', ended]) => [code, place(name, 'ES', ended)])),
     documents: new Map(documents?.map(([code = '', name = '']) => [code, name]))
   }
@@ -46,15 +48,38 @@ export async function loadCodes (): Promise<Codes> {
 
 /** The CSV of each `TipoTabella`: `;` between fields, LF between lines, none at the end. */
 export const TABLES: Record<string, (codes: Codes, apartments: Apartment[]) => string> = {
-  Luoghi: ({ comuni, states }) => csv('Codice;Descrizione;Provincia;DataFineVal', [...comuni, ...states].map(
-    ([code, { name, province, ended }]) => [code, name, province, ended ? `${italianDay(ended)} 00:00:00` : ''])),
+  Luoghi: ({ comuni, states }) =>
+    csv(
+      'Codice;Descrizione;Provincia;DataFineVal',
+      [...comuni, ...states].map(([code, { name, province, ended }]) => [
+        code,
+        name,
+        province,
+        ended ? `${italianDay(ended)} 00:00:00` : ''
+      ])
+    ),
   Tipi_Documento: ({ documents }) => csv('Codice;Descrizione', [...documents]),
   Tipi_Alloggiato: () => csv('Codice;Descrizione', GUEST_TYPES),
-  TipoErrore: () => csv('Codice;Descrizione', Object.values(ERRORS).map(({ code, name }) => [code, name])),
-  ListaAppartamenti: ({ comuni }, apartments) => csv('IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', apartments.map((apartment) => {
-    const comune = comuni.get(apartment.comune_codice)
-    return [String(apartment.id), apartment.descrizione, comune?.name ?? '', comune?.province ?? '', apartment.indirizzo, apartment.proprietario]
-  }))
+  TipoErrore: () =>
+    csv(
+      'Codice;Descrizione',
+      Object.values(ERRORS).map(({ code, name }) => [code, name])
+    ),
+  ListaAppartamenti: ({ comuni }, apartments) =>
+    csv(
+      'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario',
+      apartments.map((apartment) => {
+        const comune = comuni.get(apartment.comune_codice)
+        return [
+          String(apartment.id),
+          apartment.descrizione,
+          comune?.name ?? '',
+          comune?.province ?? '',
+          apartment.indirizzo,
+          apartment.proprietario
+        ]
+      })
+    )
 }
 
 /** `gg/mm/aaaa`. */

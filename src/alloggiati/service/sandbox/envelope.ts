@@ -40,17 +40,25 @@ export const SOAP_12: SoapVersion = {
     `<soap:Reason><soap:Text xml:lang="en">${escapeXml(reason)}</soap:Text></soap:Reason><soap:Detail/></soap:Fault>`
 }
 
-/** The one element that a request's Body carries. Throws a `SoapFault` for anything that is not an envelope of this version. */
+/**
+ * The one element that a request's Body carries. Throws a `SoapFault` for anything that is not an envelope of this
+ * version.
+ */
 export function openEnvelope (bytes: Uint8Array, version: SoapVersion): XmlElement {
   const envelope = parse(decode(bytes))
   if (envelope.name !== 'Envelope' || envelope.uri !== version.namespace) {
-    throw new SoapFault('VersionMismatch', `Possible SOAP version mismatch: Envelope namespace ${envelope.uri} was unexpected. ` +
-      `Expecting ${version.namespace}.`)
+    throw new SoapFault(
+      'VersionMismatch',
+      `Possible SOAP version mismatch: Envelope namespace ${envelope.uri} was unexpected. ` +
+        `Expecting ${version.namespace}.`
+    )
   }
   const parts = envelope.children
   const names = parts.map(({ uri, name }) => uri === version.namespace ? name : '?').join(' ')
   const body = parts.at(-1)
-  if (body === undefined || !['Body', 'Header Body'].includes(names)) throw unreadable('The Envelope holds an optional Header and one Body.')
+  if (body === undefined || !['Body', 'Header Body'].includes(names)) {
+    throw unreadable('The Envelope holds an optional Header and one Body.')
+  }
   if (parts.length === 2) refuseMandatoryHeaders(parts[0]?.children ?? [], version)
   const [payload, ...others] = body.children
   if (payload === undefined || others.length > 0) throw unreadable('The Body holds exactly one element.')
@@ -83,6 +91,8 @@ function parse (source: string): XmlElement {
 function refuseMandatoryHeaders (blocks: XmlElement[], version: SoapVersion): void {
   for (const block of blocks) {
     const mandatory = block.attributes.get(`{${version.namespace}}mustUnderstand`)
-    if (mandatory === '1' || mandatory === 'true') throw new SoapFault('MustUnderstand', `SOAP header ${block.name} was not understood.`)
+    if (mandatory === '1' || mandatory === 'true') {
+      throw new SoapFault('MustUnderstand', `SOAP header ${block.name} was not understood.`)
+    }
   }
 }

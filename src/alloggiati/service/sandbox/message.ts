@@ -21,15 +21,21 @@ const PRIMITIVES: Record<string, (text: string) => Value | undefined> = {
   base64Binary: (text) => Buffer.from(text, 'base64')
 }
 
-/** Reads the elements of a sequence: known, in order, in the namespace, required ones present. Throws a `SoapFault` otherwise. */
+/**
+ * Reads the elements of a sequence: known, in order, in the namespace, required ones present. Throws a `SoapFault`
+ * otherwise.
+ */
 export function readMessage (fields: Field[], element: XmlElement, contract: Contract): Message {
   if (element.text.trim() !== '') throw unreadable(`Text is not expected in ${element.name}.`)
   const message: Message = {}
   let next = 0
   for (const child of element.children) {
-    const index = child.uri === contract.namespace ? fields.findIndex(({ name }, i) => i >= next && name === child.name) : -1
+    const index =
+      child.uri === contract.namespace ? fields.findIndex(({ name }, i) => i >= next && name === child.name) : -1
     const field = fields[index]
-    if (!field) throw unreadable(`Element ${child.name} (namespace '${child.uri}') was not expected in ${element.name}.`)
+    if (!field) {
+      throw unreadable(`Element ${child.name} (namespace '${child.uri}') was not expected in ${element.name}.`)
+    }
     next = field.many ? index : index + 1
     const value = readValue(field, child, contract)
     const list = message[field.name]
@@ -59,12 +65,16 @@ function readValue (field: Field, element: XmlElement, contract: Contract): Valu
   return value
 }
 
-/** The markup of a sequence, in the order of the WSDL whatever the order in `message`; undefined fields are left out. */
+/**
+ * The markup of a sequence, in the order of the WSDL whatever the order in `message`; undefined fields are left out.
+ */
 export function writeMessage (fields: Field[], message: Message, contract: Contract): string {
   return fields.map((field) => {
     const value = message[field.name]
     if (value === undefined) return ''
-    return (field.many && Array.isArray(value) ? value : [value]).map((one) => writeValue(field, one, contract)).join('')
+    return (field.many && Array.isArray(value) ? value : [value])
+      .map((one) => writeValue(field, one, contract))
+      .join('')
   }).join('')
 }
 

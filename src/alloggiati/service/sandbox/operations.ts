@@ -7,7 +7,15 @@ import { DONE, refused, type Outcome } from './outcomes.ts'
 import { drawReceipt } from './receipt.ts'
 import { romeDateTime } from './rome-time.ts'
 import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, judgeRows, type Setting } from './rows.ts'
-import { acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenGood, keepToken } from './store.ts'
+import {
+  acquire,
+  activeApartments,
+  addApartment,
+  dayTotals,
+  disableApartment,
+  isTokenGood,
+  keepToken
+} from './store.ts'
 
 export interface Service {
   db: Database
@@ -71,7 +79,10 @@ export async function perform (name: string, message: Message, service: Service)
   return { [`${name}Result`]: outcome, ...outputs }
 }
 
-async function generateToken ({ Utente: utente, Password, WsKey }: Request, { db, clock, credentials }: Service): Promise<Message> {
+async function generateToken (
+  { Utente: utente, Password, WsKey }: Request,
+  { db, clock, credentials }: Service
+): Promise<Message> {
   if (utente !== credentials.utente || Password !== credentials.password || WsKey !== credentials.wskey) {
     return { result: refused('credentials', 'Utente, password o chiave web service non validi') }
   }
@@ -87,12 +98,19 @@ function submission ({ rowLength, acquires }: { rowLength: Setting['rowLength'],
     if (rows.length === 0) return [refused('parameter', 'Elenco Schedine Vuoto')]
     if (rows.length > MAX_ROWS) return [refused('parameter', `Elenco Schedine con piu' di ${MAX_ROWS} righe`)]
     const apartments = new Set((await activeApartments(db, utente)).map(({ id }) => id))
-    if (IdAppartamento !== undefined && !apartments.has(IdAppartamento)) return [refused('parameter', 'Id Appartamento Errato')]
+    if (IdAppartamento !== undefined && !apartments.has(IdAppartamento)) {
+      return [refused('parameter', 'Id Appartamento Errato')]
+    }
     const giorno = clock.today()
     const verdicts = judgeRows(rows, { rowLength, codes: await codes(), today: giorno, apartments })
     const good = verdicts.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
-      const common = { utente, giorno, acquisita_il: clock.now().toISOString(), id_appartamento: IdAppartamento ?? null }
+      const common = {
+        utente,
+        giorno,
+        acquisita_il: clock.now().toISOString(),
+        id_appartamento: IdAppartamento ?? null
+      }
       await acquire(db, good.map((row) => ({ ...common, ...row })))
     }
     return [DONE, { result: { SchedineValide: good.length, Dettaglio: verdicts.map(({ outcome }) => outcome) } }]
@@ -113,7 +131,9 @@ async function receipt ({ Data = '' }: Request, { db, clock }: Service, utente: 
 }
 
 async function add (request: Request, { db, codes }: Service, utente: string): Promise<Answer> {
-  const texts = [request.Descrizione, request.Indirizzo, request.Proprietario].map((text) => (text ?? '').trim().toUpperCase())
+  const texts = [request.Descrizione, request.Indirizzo, request.Proprietario].map((text) =>
+    (text ?? '').trim().toUpperCase()
+  )
   const [descrizione = '', indirizzo = '', proprietario = ''] = texts
   // A semicolon or a line break would break the list of apartments, which is a CSV without quotes.
   const isBad = (text: string) => text === '' || text.length > MAX_TEXT || /[;\r\n]/.test(text)

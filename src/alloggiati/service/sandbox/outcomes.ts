@@ -1,6 +1,9 @@
 import type { Message } from './message.ts'
 
-/** `EsitoOperazioneServizio` as the service writes it: all four elements always, empty ones where there is nothing to say. */
+/**
+ * `EsitoOperazioneServizio` as the service writes it: all four elements always, empty ones where there is nothing to
+ * say.
+ */
 export interface Outcome extends Message {
   esito: boolean
   ErroreCod: string
@@ -9,9 +12,9 @@ export interface Outcome extends Message {
 }
 
 /**
- * Codes and names of errors. 11 and 12 are the manual's (p. 9); ERRORE_RECUPERO_RICEVUTA and ERRORE_PARAMETRO_ERRATO were
- * seen on the live service, the first with the number 51 by hearsay. The rest is the sandbox's own choice: the service's
- * table of errors is not public, and a client must not depend on these numbers.
+ * Codes and names of errors. 11 and 12 are the manual's (p. 9); ERRORE_RECUPERO_RICEVUTA and ERRORE_PARAMETRO_ERRATO
+ * were seen on the live service, the first with the number 51 by hearsay. The rest is the sandbox's own choice: the
+ * service's table of errors is not public, and a client must not depend on these numbers.
  */
 export const ERRORS = {
   credentials: { code: '100', name: 'AUTENTICAZIONE_FALLITA' },

@@ -18,14 +18,28 @@ const ESTABLISHMENT = [
  */
 export async function drawReceipt (utente: string, giorno: Day, totals: DayTotals): Promise<Buffer> {
   // Loaded on the first receipt only: the renderer takes more memory than the rest of the sandbox.
-  const [{ createElement }, { Document, Page, Text, renderToBuffer }] = await Promise.all([import('react'), import('@react-pdf/renderer')])
+  const [{ createElement }, { Document, Page, Text, renderToBuffer }] = await Promise.all([
+    import('react'),
+    import('@react-pdf/renderer')
+  ])
   const line = (text: string, index: number) => createElement(Text, { key: index, style: { marginBottom: 8 } }, text)
   // Helvetica is built in, so no file is read and nothing is fetched; it draws ASCII only, which is all there is.
   return await renderToBuffer(
-    createElement(Document, { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
-      createElement(Page, { size: 'A4', style: { padding: 56, fontFamily: 'Helvetica', fontSize: 11 } },
-        createElement(Text, { style: { marginBottom: 24, color: '#b00020', fontSize: 14 } }, 'AMBIENTE DI PROVA - SENZA VALORE'),
-        receiptLines(utente, giorno, totals).map(line))))
+    createElement(
+      Document,
+      { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
+      createElement(
+        Page,
+        { size: 'A4', style: { padding: 56, fontFamily: 'Helvetica', fontSize: 11 } },
+        createElement(
+          Text,
+          { style: { marginBottom: 24, color: '#b00020', fontSize: 14 } },
+          'AMBIENTE DI PROVA - SENZA VALORE'
+        ),
+        receiptLines(utente, giorno, totals).map(line)
+      )
+    )
+  )
 }
 
 function receiptLines (utente: string, giorno: Day, { schedine, notti, numero }: DayTotals): string[] {

@@ -49,13 +49,16 @@ const MAX_NIGHTS = 30
 type Check = (value: string, context: Setting & { row: Cells }) => string | undefined
 
 /**
- * The checks of a row in the order of its fields; the first text is the `ErroreDettaglio`. Texts marked with `*` are not
- * known from the service and made up after its manner.
+ * The checks of a row in the order of its fields; the first text is the `ErroreDettaglio`. Texts marked with `*` are
+ * not known from the service and made up after its manner.
  */
 const CHECKS: Array<[keyof Cells, Check]> = [
   ['tipo', (type) => unless(SINGLE_OR_LEADER.includes(type) || type in LEADER_OF, 'Tipo Alloggiato Errato')], // *
   ['arrivo', (arrival) => unless(dayOf(arrival), 'Data di Arrivo Non Valida')],
-  ['arrivo', (arrival, { today }) => unless([today, addDays(today, -1)].includes(dayOf(arrival) ?? ''), 'Data di Arrivo Errata')],
+  [
+    'arrivo',
+    (arrival, { today }) => unless([today, addDays(today, -1)].includes(dayOf(arrival) ?? ''), 'Data di Arrivo Errata')
+  ],
   ['giorni', (nights) => unless(nightsOf(nights), 'Giorni di Permanenza Errati')],
   ['cognome', (surname) => unless(isLeftAligned(surname), 'Cognome non valido')],
   ['nome', (name) => unless(isLeftAligned(name), 'Nome non valido')],
@@ -65,25 +68,51 @@ const CHECKS: Array<[keyof Cells, Check]> = [
   ['nascita', (birth) => unless(dayOf(birth), 'Data di Nascita non valida')],
   ['nascita', (birth, { row }) => unless((dayOf(birth) ?? '') <= (dayOf(row.arrivo) ?? ''), 'Data di Nascita Errata')],
   ['stato', (state, { codes }) => unless(codes.states.has(state), 'Stato di Nascita Errato')], // *
-  ['comune', (comune, { row, codes }) => unless(
-    row.stato === ITALY ? codes.comuni.has(comune) : isBlank(comune), 'Comune di Nascita Errato')], // *
-  ['provincia', (sign, { row, codes }) => unless(
-    row.stato === ITALY ? codes.comuni.get(row.comune)?.province === sign : isBlank(sign), 'Provincia di Nascita Errata')], // *
+  [
+    'comune',
+    (comune, { row, codes }) =>
+      unless(row.stato === ITALY ? codes.comuni.has(comune) : isBlank(comune), 'Comune di Nascita Errato')
+  ], // *
+  [
+    'provincia',
+    (sign, { row, codes }) =>
+      unless(
+        row.stato === ITALY ? codes.comuni.get(row.comune)?.province === sign : isBlank(sign),
+        'Provincia di Nascita Errata'
+      )
+  ], // *
   ['cittadinanza', (state, { codes }) => unless(isActive(codes.states.get(state)), 'Cittadinanza Errata')], // *
   ['documento', ofHolder((type) => unless(!isBlank(type), 'Tipo Documento non valido'), 'Tipo Documento Errato')],
   ['documento', ofHolder((type, { codes }) => unless(codes.documents.has(type), 'Tipo Documento Errato'))],
-  ['numero', ofHolder((number) => unless(isLeftAligned(number), 'Numero Documento non valido'), 'Numero Documento non valido')],
-  ['numero', ofHolder((number) => unless(/^[A-Za-z0-9./ -]+$/.test(number), 'Numero Documento con caratteri non validi'))],
-  ['rilascio', ofHolder((place, { codes }) => unless(
-    isActive(codes.comuni.get(place)) || (place !== ITALY && isActive(codes.states.get(place))),
-    'Luogo di Rilascio Errato'), 'Luogo di Rilascio Errato')], // *
-  ['appartamento', (id, { rowLength, apartments }) => unless(
-    rowLength === ROW_LENGTH || apartments.has(apartmentOf(id) ?? -1), 'Id Appartamento Errato')] // *
+  [
+    'numero',
+    ofHolder((number) => unless(isLeftAligned(number), 'Numero Documento non valido'), 'Numero Documento non valido')
+  ],
+  [
+    'numero',
+    ofHolder((number) => unless(/^[A-Za-z0-9./ -]+$/.test(number), 'Numero Documento con caratteri non validi'))
+  ],
+  [
+    'rilascio',
+    ofHolder(
+      (place, { codes }) =>
+        unless(
+          isActive(codes.comuni.get(place)) || (place !== ITALY && isActive(codes.states.get(place))),
+          'Luogo di Rilascio Errato'
+        ),
+      'Luogo di Rilascio Errato'
+    )
+  ], // *
+  [
+    'appartamento',
+    (id, { rowLength, apartments }) =>
+      unless(rowLength === ROW_LENGTH || apartments.has(apartmentOf(id) ?? -1), 'Id Appartamento Errato')
+  ] // *
 ]
 
 /**
- * Judges a list, one verdict per row in order. A member (19, 20) stands only behind an accepted leader of its kind (17, 18),
- * with other members between them at most, and with the leader's arrival and apartment.
+ * Judges a list, one verdict per row in order. A member (19, 20) stands only behind an accepted leader of its kind (17,
+ * 18), with other members between them at most, and with the leader's arrival and apartment.
  */
 export function judgeRows (rows: Array<string | null>, setting: Setting): Verdict[] {
   let leader: Cells | undefined
@@ -98,18 +127,24 @@ export function judgeRows (rows: Array<string | null>, setting: Setting): Verdic
 function judge (row: string, cells: Cells, leader: Cells | undefined, setting: Setting): Outcome {
   if (row.length !== setting.rowLength) return refused('format', 'Dimensione Riga errata')
   const wanted = LEADER_OF[cells.tipo]
-  if (wanted !== undefined && leader?.tipo !== wanted) return refused('field', 'Ospite con Capo Gruppo o Capo Famiglia Mancante')
+  if (wanted !== undefined && leader?.tipo !== wanted) {
+    return refused('field', 'Ospite con Capo Gruppo o Capo Famiglia Mancante')
+  }
   for (const [name, check] of CHECKS) {
     const text = check(cells[name], { ...setting, row: cells })
     if (text !== undefined) return refused('field', text)
   }
   if (wanted !== undefined && leader?.arrivo !== cells.arrivo) return refused('field', 'Data di Arrivo Errata')
-  if (wanted !== undefined && leader?.appartamento !== cells.appartamento) return refused('field', 'Id Appartamento Errato')
+  if (wanted !== undefined && leader?.appartamento !== cells.appartamento) {
+    return refused('field', 'Id Appartamento Errato')
+  }
   return DONE
 }
 
 function cut (row: string): Cells {
-  return Object.fromEntries(Object.entries(POSITIONS).map(([name, [first, last]]) => [name, row.slice(first - 1, last)])) as Cells
+  return Object.fromEntries(
+    Object.entries(POSITIONS).map(([name, [first, last]]) => [name, row.slice(first - 1, last)])
+  ) as Cells
 }
 
 function accept (riga: string, { giorni, appartamento }: Cells): Verdict['accepted'] {

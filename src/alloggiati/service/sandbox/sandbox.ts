@@ -32,23 +32,42 @@ export interface Sandbox {
 }
 
 /**
- * Starts a stand-in of the police service on a loopback address. It is a server of its own, speaks both SOAP versions from the
- * service's WSDL and keeps what it acquires in the database: a restart loses nothing, and instances on one database agree.
+ * Starts a stand-in of the police service on a loopback address. It is a server of its own, speaks both SOAP versions
+ * from the service's WSDL and keeps what it acquires in the database: a restart loses nothing, and instances on one
+ * database agree.
  */
-export async function startSandbox ({ db, clock, log, host = '127.0.0.1', port = 0, credentials }: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox ({
+  db,
+  clock,
+  log,
+  host = '127.0.0.1',
+  port = 0,
+  credentials
+}: SandboxOptions): Promise<Sandbox> {
   if (!LOOPBACK.includes(host)) throw new Error(`The sandbox listens on loopback only, not on ${host}`)
   const wsdl = await readFile(new URL('../soap/service.wsdl', import.meta.url), 'utf8')
   const contract = readContract(wsdl)
   let codes: Promise<Codes> | undefined
   const service: Service = { db, clock, credentials, codes: () => (codes ??= loadCodes()) }
 
-  const app = Fastify({ loggerInstance: log, logController: new LogController({ disableRequestLogging: true }), bodyLimit: BODY_LIMIT })
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT
+  })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>([SOAP_11.mediaType, SOAP_12.mediaType], { parseAs: 'buffer' }, async (_: FastifyRequest, body: Buffer) => body)
+  app.addContentTypeParser<Buffer>(
+    [SOAP_11.mediaType, SOAP_12.mediaType],
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, body: Buffer) => body
+  )
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) request.log.error({ err: error }, 'sandbox request failed')
-    return reply.code(status).type('text/plain; charset=utf-8').send(status >= 500 ? 'Internal Server Error' : error.message)
+    return reply
+      .code(status)
+      .type('text/plain; charset=utf-8')
+      .send(status >= 500 ? 'Internal Server Error' : error.message)
   })
 
   app.get(PATH, async (request, reply) => {
@@ -64,7 +83,8 @@ export async function startSandbox ({ db, clock, log, host = '127.0.0.1', port =
       return sealEnvelope(await answer(body, { version, action }, contract, service), version)
     } catch (error) {
       if (!(error instanceof SoapFault)) request.log.error({ err: error }, 'sandbox call failed')
-      const { code, message } = error instanceof SoapFault ? error : new SoapFault('Server', 'Server was unable to process request.')
+      const { code, message } =
+        error instanceof SoapFault ? error : new SoapFault('Server', 'Server was unable to process request.')
       return reply.code(500).send(sealEnvelope(version.renderFault(code, message), version))
     }
   })
@@ -72,11 +92,21 @@ export async function startSandbox ({ db, clock, log, host = '127.0.0.1', port =
   await app.listen({ host, port, listenTextResolver: (address) => `Alloggiati Web sandbox listening at ${address}` })
   const { port: actualPort } = app.server.address() as AddressInfo
   const endpoint = `http://${host === '::1' ? '[::1]' : host}:${actualPort}${PATH}`
-  return { endpoint, close: async () => { await app.close() } }
+  return {
+    endpoint,
+    close: async () => {
+      await app.close()
+    }
+  }
 }
 
 /** The call inside an envelope, carried out: the markup of the response. */
-async function answer (body: Buffer, { version, action }: Required<Headers>, contract: Contract, service: Service): Promise<string> {
+async function answer (
+  body: Buffer,
+  { version, action }: Required<Headers>,
+  contract: Contract,
+  service: Service
+): Promise<string> {
   // SOAP 1.1 names the operation in its header and 1.2 may: whoever names one must mean the one in the body.
   const named = [...contract.operations.values()].find((operation) => operation.action === action)
   if (!named && (version === SOAP_11 || action !== '')) {
@@ -101,7 +131,8 @@ interface Headers {
 
 function readHeaders ({ headers }: FastifyRequest): Headers {
   const [mediaType, ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim())
-  const parameter = (name: string) => unquote(parameters.find((one) => one.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1))
+  const parameter = (name: string) =>
+    unquote(parameters.find((one) => one.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1))
   const isUtf8 = ['', 'utf-8'].includes(parameter('charset').toLowerCase())
   const version = isUtf8 ? [SOAP_11, SOAP_12].find((one) => one.mediaType === mediaType?.toLowerCase()) : undefined
   const header = headers.soapaction

@@ -10,14 +10,27 @@ import type { Apartment } from './codes.ts'
 const APARTMENTS_LOCK = 174
 
 /** Keeps a token until `expires` and forgets those that have expired. Tokens given out before stay good. */
-export async function keepToken (db: Executor, token: { token: string, utente: string, expires: Date, now: Date }): Promise<void> {
+export async function keepToken (
+  db: Executor,
+  token: { token: string; utente: string; expires: Date; now: Date }
+): Promise<void> {
   await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, token.now.toISOString()))
-  await db.insert(sandbox_token).values({ token: token.token, utente: token.utente, scade_il: token.expires.toISOString() })
+  await db
+    .insert(sandbox_token)
+    .values({ token: token.token, utente: token.utente, scade_il: token.expires.toISOString() })
 }
 
 export async function isTokenGood (db: Executor, token: string, utente: string, now: Date): Promise<boolean> {
-  const found = await db.select({ token: sandbox_token.token }).from(sandbox_token)
-    .where(and(eq(sandbox_token.token, token), eq(sandbox_token.utente, utente), gt(sandbox_token.scade_il, now.toISOString())))
+  const found = await db
+    .select({ token: sandbox_token.token })
+    .from(sandbox_token)
+    .where(
+      and(
+        eq(sandbox_token.token, token),
+        eq(sandbox_token.utente, utente),
+        gt(sandbox_token.scade_il, now.toISOString())
+      )
+    )
   return found.length > 0
 }
 
@@ -30,7 +43,10 @@ export interface Acquisition {
   acquisita_il: string
 }
 
-/** Takes all rows or none. A row sent twice is acquired twice: whether the real service would do so is unknown, so the worse is assumed. */
+/**
+ * Takes all rows or none. A row sent twice is acquired twice: whether the real service would do so is unknown, so the
+ * worse is assumed.
+ */
 export async function acquire (db: Executor, rows: Acquisition[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
 }
@@ -52,7 +68,9 @@ export interface DayTotals {
 
 /** What the receipt of a day says; undefined for a day without schedine. */
 export async function dayTotals (db: Executor, utente: string, giorno: Day): Promise<DayTotals | undefined> {
-  const [totals] = await db.select({ schedine: count(), notti: sum(sandbox_schedine.permanenza).mapWith(Number) }).from(sandbox_schedine)
+  const [totals] = await db
+    .select({ schedine: count(), notti: sum(sandbox_schedine.permanenza).mapWith(Number) })
+    .from(sandbox_schedine)
     .where(and(eq(sandbox_schedine.utente, utente), eq(sandbox_schedine.giorno, giorno)))
   if (!totals || totals.schedine === 0) return undefined
   const [order] = await db.select({ numero: countDistinct(sandbox_schedine.giorno) }).from(sandbox_schedine)
@@ -81,8 +99,16 @@ export async function addApartment (db: Database, utente: string, apartment: Omi
 
 /** False where there is no such active apartment. Disabled for good, as with the service: it can only be added anew. */
 export async function disableApartment (db: Executor, utente: string, id: number, now: Date): Promise<boolean> {
-  const disabled = await db.update(sandbox_appartamenti).set({ disabilitato_il: now.toISOString() })
-    .where(and(eq(sandbox_appartamenti.utente, utente), eq(sandbox_appartamenti.id, id), isNull(sandbox_appartamenti.disabilitato_il)))
+  const disabled = await db
+    .update(sandbox_appartamenti)
+    .set({ disabilitato_il: now.toISOString() })
+    .where(
+      and(
+        eq(sandbox_appartamenti.utente, utente),
+        eq(sandbox_appartamenti.id, id),
+        isNull(sandbox_appartamenti.disabilitato_il)
+      )
+    )
     .returning({ id: sandbox_appartamenti.id })
   return disabled.length > 0
 }

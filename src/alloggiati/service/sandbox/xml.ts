@@ -18,7 +18,10 @@ export interface XmlElement {
 /** The document is not the well-formed, plain XML that SOAP allows. */
 export class XmlError extends Error {}
 
-/** Reads a document into its root element. DOCTYPE and processing instructions are refused (SOAP 1.1 §3), so no entity can be declared. */
+/**
+ * Reads a document into its root element. DOCTYPE and processing instructions are refused (SOAP 1.1 §3), so no entity
+ * can be declared.
+ */
 export function parseXml (source: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, forceXMLVersion: true, defaultXMLVersion: '1.0' })
   const open: XmlElement[] = []
@@ -52,7 +55,9 @@ export function parseXml (source: string): XmlElement {
 }
 
 function attributesOf (tag: SaxesTagNS): Map<string, string> {
-  return new Map(Object.values(tag.attributes).map(({ uri, local, value }) => [uri === '' ? local : `{${uri}}${local}`, value]))
+  return new Map(
+    Object.values(tag.attributes).map(({ uri, local, value }) => [uri === '' ? local : `{${uri}}${local}`, value])
+  )
 }
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '&#13;' }

@@ -10,24 +10,40 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d
 
 /** From the texts that strong-soap returns to the types of the contract. */
 const ANSWERS: { [Name in Operation]: (elements: Elements) => Answers[Name] } = {
-  GenerateToken: (elements) => ({ GenerateTokenResult: optional(elements, 'GenerateTokenResult', tokenInfo), result: esito(elements, 'result') }),
+  GenerateToken: (elements) => ({
+    GenerateTokenResult: optional(elements, 'GenerateTokenResult', tokenInfo),
+    result: esito(elements, 'result')
+  }),
   Authentication_Test: (elements) => ({ Authentication_TestResult: esito(elements, 'Authentication_TestResult') }),
   Test: (elements) => ({ TestResult: esito(elements, 'TestResult'), ...rows(elements) }),
   Send: (elements) => ({ SendResult: esito(elements, 'SendResult'), ...rows(elements) }),
-  GestioneAppartamenti_Test: (elements) =>
-    ({ GestioneAppartamenti_TestResult: esito(elements, 'GestioneAppartamenti_TestResult'), ...rows(elements) }),
-  GestioneAppartamenti_Send: (elements) =>
-    ({ GestioneAppartamenti_SendResult: esito(elements, 'GestioneAppartamenti_SendResult'), ...rows(elements) }),
-  GestioneAppartamenti_FileUnico_Test: (elements) =>
-    ({ GestioneAppartamenti_FileUnico_TestResult: esito(elements, 'GestioneAppartamenti_FileUnico_TestResult'), ...rows(elements) }),
-  GestioneAppartamenti_FileUnico_Send: (elements) =>
-    ({ GestioneAppartamenti_FileUnico_SendResult: esito(elements, 'GestioneAppartamenti_FileUnico_SendResult'), ...rows(elements) }),
+  GestioneAppartamenti_Test: (elements) => ({
+    GestioneAppartamenti_TestResult: esito(elements, 'GestioneAppartamenti_TestResult'),
+    ...rows(elements)
+  }),
+  GestioneAppartamenti_Send: (elements) => ({
+    GestioneAppartamenti_SendResult: esito(elements, 'GestioneAppartamenti_SendResult'),
+    ...rows(elements)
+  }),
+  GestioneAppartamenti_FileUnico_Test: (elements) => ({
+    GestioneAppartamenti_FileUnico_TestResult: esito(elements, 'GestioneAppartamenti_FileUnico_TestResult'),
+    ...rows(elements)
+  }),
+  GestioneAppartamenti_FileUnico_Send: (elements) => ({
+    GestioneAppartamenti_FileUnico_SendResult: esito(elements, 'GestioneAppartamenti_FileUnico_SendResult'),
+    ...rows(elements)
+  }),
   Tabella: (elements) => ({ TabellaResult: esito(elements, 'TabellaResult'), CSV: text(elements, 'CSV') }),
   Ricevuta: (elements) => ({ RicevutaResult: esito(elements, 'RicevutaResult'), PDF: bytes(elements, 'PDF') }),
-  GestioneAppartamenti_AggiungiAppartamento: (elements) =>
-    ({ GestioneAppartamenti_AggiungiAppartamentoResult: esito(elements, 'GestioneAppartamenti_AggiungiAppartamentoResult') }),
-  GestioneAppartamenti_DisabilitaAppartamento: (elements) =>
-    ({ GestioneAppartamenti_DisabilitaAppartamentoResult: esito(elements, 'GestioneAppartamenti_DisabilitaAppartamentoResult') })
+  GestioneAppartamenti_AggiungiAppartamento: (elements) => ({
+    GestioneAppartamenti_AggiungiAppartamentoResult: esito(elements, 'GestioneAppartamenti_AggiungiAppartamentoResult')
+  }),
+  GestioneAppartamenti_DisabilitaAppartamento: (elements) => ({
+    GestioneAppartamenti_DisabilitaAppartamentoResult: esito(
+      elements,
+      'GestioneAppartamenti_DisabilitaAppartamentoResult'
+    )
+  })
 }
 
 /**
@@ -53,7 +69,12 @@ function outcome (value: unknown, name: string): EsitoOperazioneServizio {
 }
 
 function rows (parent: Elements): { result?: ElencoSchedineEsito } {
-  return { result: optional(parent, 'result', (elements) => ({ SchedineValide: integer(elements, 'SchedineValide'), Dettaglio: details(elements) })) }
+  return {
+    result: optional(parent, 'result', (elements) => ({
+      SchedineValide: integer(elements, 'SchedineValide'),
+      Dettaglio: details(elements)
+    }))
+  }
 }
 
 function details (parent: Elements): EsitoOperazioneServizio[] {

@@ -25,7 +25,8 @@ export interface Reply<Answer> {
 
 /**
  * The 12 operations. A call is made once and never repeated; it rejects with a SoapTransportError, whose `sent` says
- * whether the service may have seen it, or with its subclass SoapFault. A call that resolves may still hold `esito: false`.
+ * whether the service may have seen it, or with its subclass SoapFault. A call that resolves may still hold `esito:
+ * false`.
  */
 export type SoapClient = {
   [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Answers[Name]>>
@@ -52,7 +53,9 @@ export function soapClient ({
       const result = decodeAnswer(operation, await invoke(soapVersion, operation, encodeRequest(request), exchange))
       return { result, raw, httpStatus: 200 }
     } catch (error) {
-      if (error instanceof MalformedAnswer || error instanceof LibraryError) throw malformedReply(raw, error.message || undefined)
+      if (error instanceof MalformedAnswer || error instanceof LibraryError) {
+        throw malformedReply(raw, error.message || undefined)
+      }
       throw error
     }
   }
@@ -64,16 +67,25 @@ export function soapClient ({
     Send: (request, options) => call('Send', request, options),
     GestioneAppartamenti_Test: (request, options) => call('GestioneAppartamenti_Test', request, options),
     GestioneAppartamenti_Send: (request, options) => call('GestioneAppartamenti_Send', request, options),
-    GestioneAppartamenti_FileUnico_Test: (request, options) => call('GestioneAppartamenti_FileUnico_Test', request, options),
-    GestioneAppartamenti_FileUnico_Send: (request, options) => call('GestioneAppartamenti_FileUnico_Send', request, options),
+    GestioneAppartamenti_FileUnico_Test: (request, options) =>
+      call('GestioneAppartamenti_FileUnico_Test', request, options),
+    GestioneAppartamenti_FileUnico_Send: (request, options) =>
+      call('GestioneAppartamenti_FileUnico_Send', request, options),
     Tabella: (request, options) => call('Tabella', request, options),
     Ricevuta: (request, options) => call('Ricevuta', request, options),
-    GestioneAppartamenti_AggiungiAppartamento: (request, options) => call('GestioneAppartamenti_AggiungiAppartamento', request, options),
-    GestioneAppartamenti_DisabilitaAppartamento: (request, options) => call('GestioneAppartamenti_DisabilitaAppartamento', request, options)
+    GestioneAppartamenti_AggiungiAppartamento: (request, options) =>
+      call('GestioneAppartamenti_AggiungiAppartamento', request, options),
+    GestioneAppartamenti_DisabilitaAppartamento: (request, options) =>
+      call('GestioneAppartamenti_DisabilitaAppartamento', request, options)
   }
 }
 
-/** SOAP 1.2 says the action in the media type (RFC 3902); strong-soap leaves it out. SOAP 1.1 has its own header, already there. */
+/**
+ * SOAP 1.2 says the action in the media type (RFC 3902); strong-soap leaves it out. SOAP 1.1 has its own header,
+ * already there.
+ */
 function withAction (headers: Record<string, string>, operation: Operation): Record<string, string> {
-  return 'SOAPAction' in headers ? headers : { ...headers, 'Content-Type': `${headers['Content-Type']}; action="AlloggiatiService/${operation}"` }
+  return 'SOAPAction' in headers
+    ? headers
+    : { ...headers, 'Content-Type': `${headers['Content-Type']}; action="AlloggiatiService/${operation}"` }
 }

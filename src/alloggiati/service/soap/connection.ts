@@ -18,10 +18,13 @@ export interface ConnectionOptions {
 }
 
 /**
- * Opens fresh connections to one address: with TLS, always verified, when it is https. Nothing of the request is written.
- * Every failure is a SoapTransportError with `sent: false`.
+ * Opens fresh connections to one address: with TLS, always verified, when it is https. Nothing of the request is
+ * written. Every failure is a SoapTransportError with `sent: false`.
  */
-export function connector (endpoint: URL, { ca, connectTimeoutMs }: ConnectionOptions): (signal: AbortSignal) => Promise<Socket> {
+export function connector (
+  endpoint: URL,
+  { ca, connectTimeoutMs }: ConnectionOptions
+): (signal: AbortSignal) => Promise<Socket> {
   const secure = endpoint.protocol === 'https:'
   const host = endpoint.hostname.replace(/^\[|\]$/g, '')
   const port = Number(endpoint.port || (secure ? 443 : 80))
@@ -30,42 +33,54 @@ export function connector (endpoint: URL, { ca, connectTimeoutMs }: ConnectionOp
   function open (): Socket {
     if (!secure) return connectTcp({ host, port })
     // Kept: with own certificates the whole list of roots is read again for each new context.
-    context ??= createSecureContext({ minVersion: 'TLSv1.2', ca: ca === undefined ? undefined : [...getCACertificates('default'), ca] })
-    return connectTls({ host, port, servername: isIP(host) === 0 ? host : undefined, secureContext: context, rejectUnauthorized: true })
+    context ??= createSecureContext({
+      minVersion: 'TLSv1.2',
+      ca: ca === undefined ? undefined : [...getCACertificates('default'), ca]
+    })
+    return connectTls({
+      host,
+      port,
+      servername: isIP(host) === 0 ? host : undefined,
+      secureContext: context,
+      rejectUnauthorized: true
+    })
   }
 
-  return (signal) => new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(notSent(abortKind(signal)))
-    let socket: Socket
-    try {
-      socket = open()
-    } catch (error) {
-      return reject(notSent('tls', codeOf(error)))
-    }
-    let connected = false
-    const timer = setTimeout(() => fail('connect-timeout'), connectTimeoutMs)
-    const onAbort = () => fail(abortKind(signal))
-    const settle = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    }
-    const fail = (kind: FailureKind, reason?: string) => {
-      settle()
-      socket.destroy()
-      reject(notSent(kind, reason))
-    }
-    signal.addEventListener('abort', onAbort)
-    socket.once('connect', () => { connected = true })
-    // Stays on: an idle socket that breaks must not bring the process down, its next user sees it destroyed.
-    socket.on('error', (error) => {
-      const code = codeOf(error)
-      fail(connected && secure ? 'tls' : KIND_OF_CODE[code ?? ''] ?? 'unreachable', code)
+  return (signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(notSent(abortKind(signal)))
+      let socket: Socket
+      try {
+        socket = open()
+      } catch (error) {
+        return reject(notSent('tls', codeOf(error)))
+      }
+      let connected = false
+      const timer = setTimeout(() => fail('connect-timeout'), connectTimeoutMs)
+      const onAbort = () => fail(abortKind(signal))
+      const settle = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+      }
+      const fail = (kind: FailureKind, reason?: string) => {
+        settle()
+        socket.destroy()
+        reject(notSent(kind, reason))
+      }
+      signal.addEventListener('abort', onAbort)
+      socket.once('connect', () => {
+        connected = true
+      })
+      // Stays on: an idle socket that breaks must not bring the process down, its next user sees it destroyed.
+      socket.on('error', (error) => {
+        const code = codeOf(error)
+        fail(connected && secure ? 'tls' : (KIND_OF_CODE[code ?? ''] ?? 'unreachable'), code)
+      })
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        settle()
+        resolve(socket)
+      })
     })
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      settle()
-      resolve(socket)
-    })
-  })
 }
 
 /** Why a signal ended a call: its time was over, or the caller gave up. */

@@ -1,8 +1,9 @@
 import type { Day } from '#src/lib/time.ts'
 
 /*
- * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that the
- * official examples leave out too. In answers a text that is empty or missing is '', and a list that is missing is empty.
+ * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
+ * the official examples leave out too. In answers a text that is empty or missing is '', and a list that is missing is
+ * empty.
  */
 
 export interface EsitoOperazioneServizio {

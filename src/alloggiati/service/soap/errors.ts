@@ -42,8 +42,13 @@ export class SoapTransportError extends Error {
   readonly #raw: string | undefined
 
   constructor (kind: FailureKind, { sent, httpStatus, reason, raw, cause }: FailureDetails) {
-    const details = [httpStatus === undefined ? undefined : `HTTP ${httpStatus}`, reason].filter((detail) => detail !== undefined)
-    super(`Alloggiati Web: ${KINDS[kind]}${details.length > 0 ? ` (${details.join(', ')})` : ''}`, cause === undefined ? undefined : { cause })
+    const details = [httpStatus === undefined ? undefined : `HTTP ${httpStatus}`, reason].filter(
+      (detail) => detail !== undefined
+    )
+    super(
+      `Alloggiati Web: ${KINDS[kind]}${details.length > 0 ? ` (${details.join(', ')})` : ''}`,
+      cause === undefined ? undefined : { cause }
+    )
     this.name = 'SoapTransportError'
     this.kind = kind
     this.sent = sent

@@ -20,7 +20,12 @@ let loading: Promise<NewClient> | undefined
  * One operation through strong-soap: it writes the envelope of `args` from the WSDL and reads the reply that `exchange`
  * brings. Rejects with what `exchange` rejects with, or with a LibraryError.
  */
-export async function invoke (version: SoapVersion, operation: string, args: object, exchange: Exchange): Promise<unknown> {
+export async function invoke (
+  version: SoapVersion,
+  operation: string,
+  args: object,
+  exchange: Exchange
+): Promise<unknown> {
   const newClient = await (loading ??= load())
   return await new Promise((resolve, reject) => {
     // A client of its own for each call: it keeps the last envelope, credentials and all, in a property.
@@ -50,8 +55,8 @@ async function load (): Promise<NewClient> {
 }
 
 /**
- * The WSDL with all simple types as texts. strong-soap's own conversions lose information: any unknown boolean is false,
- * any unknown number NaN, and a dateTime without zone is moved by the zone of the process.
+ * The WSDL with all simple types as texts. strong-soap's own conversions lose information: any unknown boolean is
+ * false, any unknown number NaN, and a dateTime without zone is moved by the zone of the process.
  */
 function asTexts (wsdl: string): string {
   return wsdl.replaceAll(/type="s:(?:boolean|int|dateTime|base64Binary)"/g, 'type="s:string"')

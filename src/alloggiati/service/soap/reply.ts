@@ -2,7 +2,10 @@ import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { SoapFault, SoapTransportError } from './errors.ts'
 import type { HttpReply } from './transport.ts'
 
-const NAMESPACES: readonly string[] = ['http://schemas.xmlsoap.org/soap/envelope/', 'http://www.w3.org/2003/05/soap-envelope']
+const NAMESPACES: readonly string[] = [
+  'http://schemas.xmlsoap.org/soap/envelope/',
+  'http://www.w3.org/2003/05/soap-envelope'
+]
 const SERVICE = 'AlloggiatiService'
 
 /** Where the two versions of SOAP keep a fault's code and text, seen from the Body. */
@@ -21,7 +24,9 @@ export function readReply ({ status, contentType, body }: HttpReply, operation: 
   const xml = decode(body, contentType)
   const content = xml === undefined ? undefined : readEnvelope(xml)
   const raw = xml ?? body.toString()
-  if (content && 'fault' in content) throw new SoapFault(content.fault.code, content.fault.text, { httpStatus: status, raw })
+  if (content && 'fault' in content) {
+    throw new SoapFault(content.fault.code, content.fault.text, { httpStatus: status, raw })
+  }
   if (status !== 200) throw new SoapTransportError('http-status', { sent: true, httpStatus: status, raw })
   if (xml === undefined || content?.name !== `${operation}Response`) throw malformedReply(raw)
   return xml
@@ -32,9 +37,13 @@ export function malformedReply (raw: string, reason?: string): SoapTransportErro
   return new SoapTransportError('malformed', { sent: true, httpStatus: 200, raw, reason })
 }
 
-/** The charset of the header, else of the XML declaration, else UTF-8; undefined for bytes that are not of that charset. */
+/**
+ * The charset of the header, else of the XML declaration, else UTF-8; undefined for bytes that are not of that charset.
+ */
 function decode (body: Buffer, contentType: string): string | undefined {
-  const declared = /charset\s*=\s*"?([\w-]+)/i.exec(contentType) ?? /^<\?xml[^>]*\sencoding\s*=\s*["']([\w-]+)/.exec(body.toString('latin1', 0, 200))
+  const declared =
+    /charset\s*=\s*"?([\w-]+)/i.exec(contentType) ??
+    /^<\?xml[^>]*\sencoding\s*=\s*["']([\w-]+)/.exec(body.toString('latin1', 0, 200))
   try {
     return new TextDecoder(declared?.[1] ?? 'utf-8', { fatal: true }).decode(body)
   } catch {
@@ -68,7 +77,9 @@ function readEnvelope (xml: string): Content | undefined {
   function append (text: string): void {
     if (path[2] !== 'Fault') return
     const where = path.slice(2).join('/')
-    if (CODE_PATHS.includes(where) || TEXT_PATHS.includes(where)) faultTexts.set(where, (faultTexts.get(where) ?? '') + text)
+    if (CODE_PATHS.includes(where) || TEXT_PATHS.includes(where)) {
+      faultTexts.set(where, (faultTexts.get(where) ?? '') + text)
+    }
   }
 
   try {

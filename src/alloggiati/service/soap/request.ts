@@ -7,7 +7,14 @@ type Encoded = Raw | { string: Raw[] }
 
 /** Everything but the characters of XML 1.0, lone surrogates included (production 2 of the recommendation). */
 const ILLEGAL = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\'': '&apos;', '\r': '&#13;' }
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  '\r': '&#13;'
+}
 const MAX_INT = 2_147_483_647
 
 /**
@@ -22,7 +29,9 @@ export function encodeRequest (request: object): Record<string, Encoded> {
 function encode (name: string, value: unknown): Encoded {
   if (name === 'Data') return typeof value === 'string' && isDay(value) ? { $xml: `${value}T00:00:00` } : refuse(name)
   if (typeof value === 'string') return text(name, value)
-  if (typeof value === 'number') return Number.isInteger(value) && value >= 0 && value <= MAX_INT ? { $xml: String(value) } : refuse(name)
+  if (typeof value === 'number') {
+    return Number.isInteger(value) && value >= 0 && value <= MAX_INT ? { $xml: String(value) } : refuse(name)
+  }
   if (typeof value === 'object' && value !== null && 'string' in value && Array.isArray(value.string)) {
     return { string: value.string.map((row: unknown) => typeof row === 'string' ? text(name, row) : refuse(name)) }
   }

@@ -31,18 +31,30 @@ const REFUSAL_MS = 15 * 60_000
 
 interface Held { token: string, until: number }
 
-/** Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life. */
-export function tokenSource (client: Pick<SoapClient, 'GenerateToken'>, credentials: Credentials, clock: Clock): TokenSource {
+/**
+ * Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life.
+ */
+export function tokenSource (
+  client: Pick<SoapClient, 'GenerateToken'>,
+  credentials: Credentials,
+  clock: Clock
+): TokenSource {
   let held: Held | undefined
   let login: Promise<Held> | undefined
-  let refusal: { error: AlloggiatiCredentialsError, until: number } | undefined
+  let refusal: { error: AlloggiatiCredentialsError; until: number } | undefined
 
   async function logIn (): Promise<Held> {
     const { utente: Utente, password: Password, wskey: WsKey } = credentials
-    const { result: { GenerateTokenResult, result }, raw } = await client.GenerateToken({ Utente, Password, WsKey })
+    const {
+      result: { GenerateTokenResult, result },
+      raw
+    } = await client.GenerateToken({ Utente, Password, WsKey })
     if (!result.esito) {
       const descrizione = [result.ErroreDes, result.ErroreDettaglio].filter((text) => text !== '').join(': ')
-      throw new AlloggiatiCredentialsError(withoutSecrets(result.ErroreCod, credentials), withoutSecrets(descrizione, credentials))
+      throw new AlloggiatiCredentialsError(
+        withoutSecrets(result.ErroreCod, credentials),
+        withoutSecrets(descrizione, credentials)
+      )
     }
     if (GenerateTokenResult === undefined || GenerateTokenResult.token === '') throw malformedReply(raw, 'token')
     return { token: GenerateTokenResult.token, until: usableUntil(GenerateTokenResult, clock.now()) }
@@ -56,7 +68,9 @@ export function tokenSource (client: Pick<SoapClient, 'GenerateToken'>, credenti
       if (login === mine) held = fresh
       return fresh.token
     } catch (error) {
-      if (login === mine && error instanceof AlloggiatiCredentialsError) refusal = { error, until: clock.now().getTime() + REFUSAL_MS }
+      if (login === mine && error instanceof AlloggiatiCredentialsError) {
+        refusal = { error, until: clock.now().getTime() + REFUSAL_MS }
+      }
       throw error
     } finally {
       if (login === mine) login = undefined
@@ -87,5 +101,7 @@ function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
 }
 
 function withoutSecrets (text: string, { utente, password, wskey }: Credentials): string {
-  return [utente, password, wskey].filter((secret) => secret !== '').reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+  return [utente, password, wskey]
+    .filter((secret) => secret !== '')
+    .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
 }

@@ -59,7 +59,10 @@ export function httpClient ({ endpoint, timeoutMs, maxBytes, ...connection }: Tr
   }
 }
 
-/** The last moment at which nothing has been sent. `beforeWrite` is always waited for: what it records must not come after our answer. */
+/**
+ * The last moment at which nothing has been sent. `beforeWrite` is always waited for: what it records must not come
+ * after our answer.
+ */
 async function ready (socket: Socket, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
   try {
     await beforeWrite?.()
@@ -70,7 +73,13 @@ async function ready (socket: Socket, end: AbortSignal, beforeWrite: CallOptions
   if (socket.destroyed || !socket.writable) throw new SoapTransportError('reset', { sent: false })
 }
 
-function roundTrip (socket: Socket, url: URL, body: Buffer, headers: Record<string, string>, maxBytes: number): Promise<HttpReply> {
+function roundTrip (
+  socket: Socket,
+  url: URL,
+  body: Buffer,
+  headers: Record<string, string>,
+  maxBytes: number
+): Promise<HttpReply> {
   return new Promise((resolve, reject) => {
     // Plain HTTP also over TLS: the socket is ours. Without an agent Node says `Connection: close`.
     const request = httpRequest({
@@ -80,16 +89,21 @@ function roundTrip (socket: Socket, url: URL, body: Buffer, headers: Record<stri
       createConnection: () => socket
     })
     request.on('error', reject)
-    request.on('response', (response) => { read(response, maxBytes).then(resolve, reject) })
+    request.on('response', (response) => {
+      read(response, maxBytes).then(resolve, reject)
+    })
     request.end(body)
   })
 }
 
 async function read (response: IncomingMessage, maxBytes: number): Promise<HttpReply> {
   const status = response.statusCode ?? 0
-  const refused = (kind: FailureKind, reason?: string) => new SoapTransportError(kind, { sent: true, httpStatus: status, reason })
+  const refused = (kind: FailureKind, reason?: string) =>
+    new SoapTransportError(kind, { sent: true, httpStatus: status, reason })
   if (status >= 300 && status < 400) throw refused('redirect')
-  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw refused('malformed', 'content-encoding')
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw refused('malformed', 'content-encoding')
+  }
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response) {

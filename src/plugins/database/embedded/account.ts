@@ -5,7 +5,10 @@ import { EmbeddedError } from './problems.ts'
 /** An operating-system user for a child process. */
 export interface Account { uid: number, gid: number }
 
-/** Who may stand in for root, in order of preference. initdb wants a name in the user database, so a bare number will not do. */
+/**
+ * Who may stand in for root, in order of preference. initdb wants a name in the user database, so a bare number will
+ * not do.
+ */
 const STAND_INS = ['postgres', 'nobody']
 
 /** The user id of this process; undefined where there are none (Windows). */
@@ -14,8 +17,8 @@ export function ownUid (): number | undefined {
 }
 
 /**
- * Whom PostgreSQL runs as: undefined for an ordinary user, who runs it himself. Root may not: then the owner of the data folder,
- * so that nothing changes hands between restarts, else the first stand-in of the system.
+ * Whom PostgreSQL runs as: undefined for an ordinary user, who runs it himself. Root may not: then the owner of the
+ * data folder, so that nothing changes hands between restarts, else the first stand-in of the system.
  * @throws EmbeddedError when the folder is another user's, or root finds no stand-in
  */
 export async function chooseAccount (folder: string): Promise<Account | undefined> {
@@ -23,7 +26,11 @@ export async function chooseAccount (folder: string): Promise<Account | undefine
   if (uid === undefined) return undefined
   const owner = await stat(folder).catch(() => undefined)
   if (uid !== 0) {
-    if (owner && owner.uid !== uid) throw new EmbeddedError(`la cartella ${folder} appartiene all'utente ${owner.uid}, il server gira come utente ${uid}`)
+    if (owner && owner.uid !== uid) {
+      throw new EmbeddedError(
+        `la cartella ${folder} appartiene all'utente ${owner.uid}, il server gira come utente ${uid}`
+      )
+    }
     return undefined
   }
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
@@ -37,5 +44,7 @@ export function standIn (passwd: string): Account {
     const fields = users.get(name)
     if (fields && Number(fields[2]) > 0) return { uid: Number(fields[2]), gid: Number(fields[3]) }
   }
-  throw new EmbeddedError(`non gira come root e manca un utente fra ${STAND_INS.join(', ')}: avviare il server come utente ordinario o indicare DATABASE_URL`)
+  throw new EmbeddedError(
+    `non gira come root e manca un utente fra ${STAND_INS.join(', ')}: avviare il server come utente ordinario o indicare DATABASE_URL`
+  )
 }

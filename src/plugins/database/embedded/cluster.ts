@@ -33,8 +33,9 @@ export interface EmbeddedOptions {
 }
 
 /**
- * The PostgreSQL of one `DATA_DIR`: found running or started, made anew the first time. It outlives a killed server, and several
- * servers share it. While it is held it is watched: a cluster that breaks down under the server is started again.
+ * The PostgreSQL of one `DATA_DIR`: found running or started, made anew the first time. It outlives a killed server,
+ * and several servers share it. While it is held it is watched: a cluster that breaks down under the server is started
+ * again.
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
 export async function startEmbedded ({ dataDir, log, tcp = false }: EmbeddedOptions): Promise<EmbeddedCluster> {

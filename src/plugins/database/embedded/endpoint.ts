@@ -20,15 +20,18 @@ export const SOCKET_PORT = 5432
 const PATH_LIMIT = 103
 
 /**
- * Subfolder of the socket folder through which URLs reach the socket. The driver (postgres.js) takes a host from a URL for a path
- * only when it decodes it, and it decodes it only when it holds a comma, port included. So the name has both.
+ * Subfolder of the socket folder through which URLs reach the socket. The driver (postgres.js) takes a host from a URL
+ * for a path only when it decodes it, and it decodes it only when it holds a comma, port included. So the name has
+ * both.
  */
 const URL_ALIAS = `,:${SOCKET_PORT}`
 
 /** The address as a `DATABASE_URL` that the driver takes as it is. */
 export function urlOf ({ host, port, password }: Endpoint, user: string, database: string): string {
   const login = password === undefined ? user : `${user}:${encodeURIComponent(password)}`
-  const address = host.startsWith('/') ? `${encodeURIComponent(`${host}/`)}${encodeURIComponent(',')}:${port}` : `${host}:${port}`
+  const address = host.startsWith('/')
+    ? `${encodeURIComponent(`${host}/`)}${encodeURIComponent(',')}:${port}`
+    : `${host}:${port}`
   return `postgres://${login}@${address}/${database}`
 }
 
@@ -37,17 +40,24 @@ export function socketPath (folder: string, port = SOCKET_PORT): string {
 }
 
 /**
- * The folder for the socket: the data folder itself, or a short private one under the temporary folder when the path would be too
- * long or the disk takes no sockets. Undefined where neither will do.
+ * The folder for the socket: the data folder itself, or a short private one under the temporary folder when the path
+ * would be too long or the disk takes no sockets. Undefined where neither will do.
  */
-export async function chooseSocketFolder (home: string, folder: string, account: Account | undefined): Promise<string | undefined> {
+export async function chooseSocketFolder (
+  home: string,
+  folder: string,
+  account: Account | undefined
+): Promise<string | undefined> {
   if (platform() === 'win32') return undefined
-  const exists = await access(folder).then(() => true, () => false)
+  const exists = await access(folder).then(
+    () => true,
+    () => false
+  )
   if (await takesSockets(folder, exists ? folder : home)) return folder
   const uid = account?.uid ?? ownUid()
   const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)
   const short = join(tmpdir(), `locanda-${uid}-${name}`)
-  return await makePrivate(short, account) && await takesSockets(short, short) ? short : undefined
+  return (await makePrivate(short, account)) && (await takesSockets(short, short)) ? short : undefined
 }
 
 /** Makes the way by which `urlOf` reaches the socket. */

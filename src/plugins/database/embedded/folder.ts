@@ -1,5 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, lchown, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat
+} from 'node:fs/promises'
 import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ownUid, type Account } from './account.ts'
@@ -10,7 +23,8 @@ import type { Site } from './site.ts'
 
 /**
  * The folder of the cluster: `DATA_DIR/postgres`, or where a link of that name points.
- * @throws EmbeddedError when the link points nowhere: its disk is missing, and a new empty cluster must not take its place
+ * @throws EmbeddedError when the link points nowhere: its disk is missing, and a new empty cluster must not take its
+ * place
  */
 export async function locateFolder (home: string): Promise<string> {
   const folder = join(home, 'postgres')
@@ -30,18 +44,25 @@ export async function holdsCluster (folder: string, version: string): Promise<bo
     throw err
   })
   if (names.length === 0) return false
-  if (!names.includes('PG_VERSION')) throw new EmbeddedError(`la cartella ${folder} non è vuota e non contiene una base dati PostgreSQL`)
+  if (!names.includes('PG_VERSION')) {
+    throw new EmbeddedError(`la cartella ${folder} non è vuota e non contiene una base dati PostgreSQL`)
+  }
   const found = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim()
   if (found === major(version)) return true
-  throw new EmbeddedError(`la cartella ${folder} è di PostgreSQL ${found}, il programma installato è PostgreSQL ${version}: ` +
-    'nulla è stato toccato; convertire i dati (dump e ripristino) o installare la versione precedente')
+  throw new EmbeddedError(
+    `la cartella ${folder} è di PostgreSQL ${found}, il programma installato è PostgreSQL ${version}: ` +
+      'nulla è stato toccato; convertire i dati (dump e ripristino) o installare la versione precedente'
+  )
 }
 
 function major (version: string): string {
   return version.split('.')[0] ?? version
 }
 
-/** Puts right what a restored copy gets wrong: a mode open to others, which PostgreSQL refuses, and files that belong to root. */
+/**
+ * Puts right what a restored copy gets wrong: a mode open to others, which PostgreSQL refuses, and files that belong to
+ * root.
+ */
 export async function secureFolder (folder: string, account: Account | undefined, log: Log): Promise<void> {
   const { mode, uid } = await stat(folder)
   if (ownUid() !== undefined && (mode & 0o077) !== 0) {
@@ -86,8 +107,9 @@ export async function initialise ({ folder, account, binaries, password }: Site,
 }
 
 /**
- * The data folder as PostgreSQL is told it. Root's stand-in may be unable to reach it by name (a `DATA_DIR` of mode 0700, a project
- * under /root), but it inherits the working folder, which was entered before the user changed: on Linux that has a name of its own.
+ * The data folder as PostgreSQL is told it. Root's stand-in may be unable to reach it by name (a `DATA_DIR` of mode
+ * 0700, a project under /root), but it inherits the working folder, which was entered before the user changed: on Linux
+ * that has a name of its own.
  */
 export function dataArgument (folder: string, account: Account | undefined): string {
   return account && platform() === 'linux' ? '/proc/self/cwd' : folder

@@ -12,8 +12,8 @@ const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOS
 const BUSY = new Set(['57P01', '57P02', '57P03'])
 
 /**
- * One process's share in the running cluster: a connection that holds a shared advisory lock. PostgreSQL itself drops it when the
- * process ends in whatever way, so it tells truly who is still there.
+ * One process's share in the running cluster: a connection that holds a shared advisory lock. PostgreSQL itself drops
+ * it when the process ends in whatever way, so it tells truly who is still there.
  */
 export interface Lease {
   sql: postgres.Sql
@@ -42,7 +42,12 @@ export async function takeLease (endpoint: Endpoint, onLost: () => void): Promis
   try {
     await sql`select pg_advisory_lock_shared(${LOCK})`
     held = true
-    return { sql, endpoint, end, isLast: async () => (await sql`select pg_try_advisory_lock(${LOCK}) as taken`)[0]?.taken === true }
+    return {
+      sql,
+      endpoint,
+      end,
+      isLast: async () => (await sql`select pg_try_advisory_lock(${LOCK}) as taken`)[0]?.taken === true
+    }
   } catch (err) {
     await sql.end({ timeout: 0 })
     const code = err instanceof Error && 'code' in err ? String(err.code) : ''

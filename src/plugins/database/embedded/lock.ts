@@ -21,7 +21,9 @@ export async function withLock<T> (file: string, work: () => Promise<T>): Promis
   }
 }
 
-/** Only ever created, never reopened: closing any descriptor of the file would drop this process's kernel locks on it. */
+/**
+ * Only ever created, never reopened: closing any descriptor of the file would drop this process's kernel locks on it.
+ */
 function createPrivate (file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))

@@ -54,10 +54,15 @@ export function endpointOf (note: Note, { password }: Site): Endpoint {
 export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
   if (!isAlive(pid)) return false
   switch (platform()) {
-    case 'linux': return await readlink(`/proc/${pid}/cwd`).catch(() => '') === folder
+    case 'linux':
+      return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
     // No way to ask: the port or the socket has to tell.
-    case 'win32': return true
-    default: return (await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.includes(folder)
+    case 'win32':
+      return true
+    default:
+      return (
+        await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
+      ).stdout.includes(folder)
   }
 }
 
@@ -103,8 +108,7 @@ export async function launch ({ home, folder, account, binaries, socketFolder, p
 
 /** Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. */
 export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
-  if (platform() === 'win32') await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
-  else process.kill(pid, 'SIGINT')
+  if (platform() === 'win32') { await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin }) } else process.kill(pid, 'SIGINT')
 }
 
 /** Keeps one old log. Returns the size of the present one, bytes. */

@@ -6,7 +6,10 @@ import { EmbeddedError } from './problems.ts'
 
 const execute = promisify(execFile)
 
-/** Nothing of our own environment: `PG*`, locale and time-zone variables would leak into the cluster. Windows needs its own. */
+/**
+ * Nothing of our own environment: `PG*`, locale and time-zone variables would leak into the cluster. Windows needs its
+ * own.
+ */
 export const CHILD_ENV: Readonly<Record<string, string>> | undefined = platform() === 'win32'
   ? undefined
   : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
@@ -16,7 +19,11 @@ export const CHILD_ENV: Readonly<Record<string, string>> | undefined = platform(
  * so it may lie where that user could not go by name.
  * @throws EmbeddedError with the program's last line
  */
-export async function run (command: string, args: readonly string[], as: { account: Account | undefined, cwd: string }): Promise<string> {
+export async function run (
+  command: string,
+  args: readonly string[],
+  as: { account: Account | undefined; cwd: string }
+): Promise<string> {
   try {
     const { stdout } = await execute(command, args, { cwd: as.cwd, env: CHILD_ENV, windowsHide: true, ...as.account })
     return stdout

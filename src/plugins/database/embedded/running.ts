@@ -13,7 +13,10 @@ const RETRY_MS = 200
 const START_LIMIT_MS = 300_000
 const STOP_LIMIT_MS = 60_000
 
-/** What PostgreSQL says while the processes of a postmaster that was killed are still ending, or when another start came first. */
+/**
+ * What PostgreSQL says while the processes of a postmaster that was killed are still ending, or when another start came
+ * first.
+ */
 const PASSING = /is still in use|lock file ".*" already exists/
 
 /** The cluster, found running or started; to be called inside the lock of the site. */
@@ -63,8 +66,8 @@ async function start (site: Site, onLost: () => void, deadline: number): Promise
 }
 
 /**
- * PostgreSQL sees through the lock file of a dead process by itself, but takes any living one of that number for its own kind,
- * and gives up on an empty file.
+ * PostgreSQL sees through the lock file of a dead process by itself, but takes any living one of that number for its
+ * own kind, and gives up on an empty file.
  */
 async function removeMisleadingLocks ({ folder, socketFolder, port }: Site): Promise<void> {
   const files = [noteFile(folder), ...(socketFolder === undefined ? [] : [`${socketPath(socketFolder, port)}.lock`])]
@@ -104,7 +107,9 @@ export async function leave (site: Site, lease: Lease): Promise<boolean> {
   }
   const deadline = Date.now() + STOP_LIMIT_MS
   while (await readNote(site.folder) && await isPostmasterOf(note.pid, site.folder)) {
-    if (Date.now() > deadline) throw new EmbeddedError(`non si ferma (pid ${note.pid}): vedere ${site.home}/postgres.log`)
+    if (Date.now() > deadline) {
+      throw new EmbeddedError(`non si ferma (pid ${note.pid}): vedere ${site.home}/postgres.log`)
+    }
     await sleep(POLL_MS)
   }
   return true

@@ -12,7 +12,10 @@ export const INITDB_OPTIONS: readonly string[] = [
   '--no-instructions'
 ]
 
-/** Settings of the running cluster, given at every start so that they follow the program and not the day of the first start. */
+/**
+ * Settings of the running cluster, given at every start so that they follow the program and not the day of the first
+ * start.
+ */
 export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   cluster_name: 'locanda',
   max_connections: '100',

@@ -1,4 +1,6 @@
-/** A finite system to be looked at in full: where it begins, each step it may take from a state, and what must never be. */
+/**
+ * A finite system to be looked at in full: where it begins, each step it may take from a state, and what must never be.
+ */
 export interface System<S> {
   initial: S
   /** Every step out of a state, each with the name it has in a trace. */
@@ -22,8 +24,8 @@ export interface Outcome {
 export const STUCK = 'P2: stuck for good'
 
 /**
- * Visits every state breadth first, so that the first wrong one has a shortest trace; then, going back from the states at rest,
- * looks for one that cannot reach any of them.
+ * Visits every state breadth first, so that the first wrong one has a shortest trace; then, going back from the states
+ * at rest, looks for one that cannot reach any of them.
  * @throws RangeError beyond `limit` states: a search that was cut short proves nothing
  */
 export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, limit = 2_000_000): Outcome {
@@ -33,7 +35,11 @@ export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, l
   const edges: number[] = []
   const rest: number[] = []
   let frontier: [number, S][] = [[0, initial]]
-  const outcome = (found?: Outcome['found']): Outcome => ({ states: known.size, steps: edges.length / 2, ...(found && { found }) })
+  const outcome = (found?: Outcome['found']): Outcome => ({
+    states: known.size,
+    steps: edges.length / 2,
+    ...(found && { found })
+  })
   const trace = (at: number): string[] => from[at] === -1 ? [] : [...trace(from[at]!), by[at]!]
 
   while (frontier.length > 0) {

@@ -11,7 +11,8 @@ const WIRE = numbered<Wire>('unwritten', 'flying', 'answered', 'over')
 const PHASE = numbered<Worker['phase']>('idle', 'claimed', 'committed', 'waiting')
 
 /**
- * A world as a short text. Submissions are alike and so are workers: worlds that differ only in which is which have the same text.
+ * A world as a short text. Submissions are alike and so are workers: worlds that differ only in which is which have the
+ * same text.
  */
 export function key (w: World): string {
   const [one, two = ''] = w.units.map((u) => unitCode(w, u)) as [string, string?]
@@ -33,7 +34,11 @@ function workerCodes ([one, two]: readonly Worker[], swapped: 0 | 1): string {
 function worldCode ({ time, looks, elsewhere, portal, crashes, resends, reentries, strangers }: World): string {
   const budgets = ((crashes * 4 + resends) * 4 + reentries) * 4 + strangers
   const onPortal = Number(portal[0]) * 2 + Number(portal[1])
-  return String.fromCharCode((budgets * 4 + onPortal) * 4 + time, lookCode(looks[0]) * 40 + lookCode(looks[1]), elsewhere[0] * 10 + elsewhere[1])
+  return String.fromCharCode(
+    (budgets * 4 + onPortal) * 4 + time,
+    lookCode(looks[0]) * 40 + lookCode(looks[1]),
+    elsewhere[0] * 10 + elsewhere[1]
+  )
 }
 
 function lookCode (look: Look | null): number {
@@ -42,8 +47,12 @@ function lookCode (look: Look | null): number {
 
 function unitCode (w: World, u: Unit): string {
   const { stato, attempts, first, accepted, knowing } = u
-  if (isClosed(w, u)) return attempts.reduce((code, a) => isInert(a) ? code : code + String.fromCharCode(attemptCode(a)), CLOSED)
-  let code = String.fromCharCode((((STATO[stato] * 4 + attempts.length) * 4 + first) * 6 + accepted) * 2 + Number(knowing))
+  if (isClosed(w, u)) {
+    return attempts.reduce((code, a) => (isInert(a) ? code : code + String.fromCharCode(attemptCode(a))), CLOSED)
+  }
+  let code = String.fromCharCode(
+    (((STATO[stato] * 4 + attempts.length) * 4 + first) * 6 + accepted) * 2 + Number(knowing)
+  )
   for (const a of attempts) code += String.fromCharCode(isInert(a) ? INERT : attemptCode(a))
   return code
 }
@@ -68,5 +77,7 @@ function attemptCode ({ at, outcome, decided, wire, taken, day }: Attempt): numb
 }
 
 function workerCode ({ phase, unit, attempt, owns, lapsed }: Worker, swapped: number): number {
-  return phase === 'idle' ? 0 : (((PHASE[phase] * 2 + (unit ^ swapped)) * 4 + attempt) * 2 + Number(owns)) * 2 + Number(lapsed)
+  return phase === 'idle'
+    ? 0
+    : (((PHASE[phase] * 2 + (unit ^ swapped)) * 4 + attempt) * 2 + Number(owns)) * 2 + Number(lapsed)
 }

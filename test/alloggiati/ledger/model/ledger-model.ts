@@ -11,15 +11,20 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  * The submission ledger as a finite model, looked at in full. How to read it:
  *
  *   rules.ts         what keeps the ledger honest, rule by rule; each can be switched off
- *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth at the police
+ *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth at
+ * the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
- *   worker.ts        claim, login, rehearsal, commit, write, answer          settle.ts   what an outcome does to its submission
- *   surroundings.ts  network, time, crashes, the sweep                       receipts.ts looks, and the equation of a day
+ *   worker.ts        claim, login, rehearsal, commit, write, answer          settle.ts   what an outcome does to its
+ * submission
+ *   surroundings.ts  network, time, crashes, the sweep                       receipts.ts looks, and the equation of a
+ * day
  *   people.ts        the caller, the administrator, others on the account    mutants.ts  each rule off, and the damage
- *   key.ts           which states are the same                               checker.ts  the search; knows nothing of ledgers
+ *   key.ts           which states are the same                               checker.ts  the search; knows nothing of
+ * ledgers
  *
- * A step is a name and a change; whatever may happen next is yielded, so a frozen process, a lost answer and a good one are three
- * steps from one state. A submission has two guests. Time has four places (world.ts); within a place, anything may take any time.
+ * A step is a name and a change; whatever may happen next is yielded, so a frozen process, a lost answer and a good one
+ * are three steps from one state. A submission has two guests. Time has four places (world.ts); within a place,
+ * anything may take any time.
  *
  * What must hold in every state:
  *   P1  no guest is acquired more often than once, and once more for each resend that a person decided
@@ -28,8 +33,9 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  *   P4  nothing is sent of which an acquisition was known, unless a person who could know it decided to
  *   P5  one crash leaves one submission in doubt
  *
- * Assumed, not shown: bytes written are dealt with within minutes; a process does not freeze between its last look at the clock and
- * its write; two equal looks at a receipt hours apart show all of it; what the database has committed stays.
+ * Assumed, not shown: bytes written are dealt with within minutes; a process does not freeze between its last look at
+ * the clock and its write; two equal looks at a receipt hours apart show all of it; what the database has committed
+ * stays.
  */
 
 /** Where a submission may stay: an end, or a place where an alarm is up until a person or a receipt comes. */
@@ -67,7 +73,10 @@ function wrongOf (u: Unit): string[] {
   ]
 }
 
-/** Whether a state says something of the police's records that they do not bear out. A person's word is believed until disproven. */
+/**
+ * Whether a state says something of the police's records that they do not bear out. A person's word is believed until
+ * disproven.
+ */
 function untrue (u: Unit): boolean {
   const own = ownAttempts(u)
   const most = Math.max(0, ...own.map(({ taken }) => taken))

@@ -39,7 +39,12 @@ export const MUTANTS: readonly Mutant[] = [
   { off: ['timeoutIsUnknown'], damage: 'P1', triggerHolds: true, scope: { attempts: 2 } },
   { off: ['sweep'], damage: 'P2', scope: { crashes: 1 } },
   { off: ['claimCas'], damage: null, why: 'the second of two claims cannot dispatch', scope: RETRIED },
-  { off: ['ownerCas'], damage: null, why: 'whoever dispatches first, the other one finds it in_invio', scope: { ...RETRIED, resends: 1 } },
+  {
+    off: ['ownerCas'],
+    damage: null,
+    why: 'whoever dispatches first, the other one finds it in_invio',
+    scope: { ...RETRIED, resends: 1 }
+  },
   { off: ['dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['claimCas', 'dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['oneFlight'], damage: 'P5', scope: { units: 2, workers: 2, crashes: 1, quiet: true } },
@@ -48,7 +53,12 @@ export const MUTANTS: readonly Mutant[] = [
   { off: ['ownAttempt'], damage: 'P1', scope: RETRIED },
   { off: ['anyAttempt'], damage: 'P4', scope: { workers: 2, attempts: 3, resends: 1 } },
   { off: ['lateStops'], damage: 'P4', scope: { ...RETRIED, resends: 1 } },
-  { off: ['lateCounts'], damage: null, why: 'without it a receipt or a person settles what the answer could have', scope: { ...RETRIED, resends: 1 } },
+  {
+    off: ['lateCounts'],
+    damage: null,
+    why: 'without it a receipt or a person settles what the answer could have',
+    scope: { ...RETRIED, resends: 1 }
+  },
   { off: ['missingIsNotZero'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['twoFetches'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['straddle'], damage: 'P1', scope: { attempts: 2, midnight: true } },

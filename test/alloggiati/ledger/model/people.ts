@@ -39,9 +39,16 @@ function unlocked (w: World, u: Unit): boolean {
 
 function * administrator (w: World, unit: number): Generator<Step> {
   const u = w.units[unit]!
-  if (u.stato === 'sconosciuto') yield step(w, 'a person takes it up', (n) => { go(n, n.units[unit]!, 'da_verificare') })
+  if (u.stato === 'sconosciuto') {
+    yield step(w, 'a person takes it up', (n) => {
+      go(n, n.units[unit]!, 'da_verificare')
+    })
+  }
   if (u.stato !== 'da_verificare') return
-  const decide = (label: string, change: (mine: Unit, n: World) => void): Step => step(w, `decision: ${label}`, (n) => { change(n.units[unit]!, n) })
+  const decide = (label: string, change: (mine: Unit, n: World) => void): Step =>
+    step(w, `decision: ${label}`, (n) => {
+      change(n.units[unit]!, n)
+    })
   if (w.resends > 0 && w.time < 3) {
     yield decide('send again', (mine, n) => {
       n.resends--
@@ -50,7 +57,11 @@ function * administrator (w: World, unit: number): Generator<Step> {
       go(n, mine, 'pronto', true)
     })
   }
-  if (off(w, 'decisionOnce') && u.accepted > 0) yield decide('the one of before, again', (mine, n) => { go(n, mine, 'pronto') })
+  if (off(w, 'decisionOnce') && u.accepted > 0) {
+    yield decide('the one of before, again', (mine, n) => {
+      go(n, mine, 'pronto')
+    })
+  }
   yield decide('cancelled', (mine, n) => { go(n, mine, off(n, 'decisionKind') ? 'pronto' : 'annullato', true) })
   yield decide('filed by certified mail', (mine, n) => { go(n, mine, 'depositato_altrove', true) })
   if (w.law.scope.portal) {
@@ -67,16 +78,26 @@ function * administrator (w: World, unit: number): Generator<Step> {
 }
 
 /** A person says that it was acquired: what is proven, or, where nothing is, rightly or not. */
-function * acquired (w: World, u: Unit, decide: (label: string, change: (mine: Unit, n: World) => void) => Step): Generator<Step> {
+function * acquired (
+  w: World,
+  u: Unit,
+  decide: (label: string, change: (mine: Unit, n: World) => void) => Step
+): Generator<Step> {
   const proven = provenState(u)
   const goal = off(w, 'fullProof') && proven !== undefined ? 'acquisito' : proven
   if (goal !== undefined) {
-    if (inTable(u.stato, goal)) yield decide(`${goal}, as proven`, (mine, n) => { go(n, mine, goal, true) })
+    if (inTable(u.stato, goal)) {
+      yield decide(`${goal}, as proven`, (mine, n) => {
+        go(n, mine, goal, true)
+      })
+    }
     return
   }
-  const open = u.attempts.findLastIndex(({ outcome, decided }, index) => index >= u.first && (outcome === '?' || decided))
+  const open = u.attempts.findLastIndex(
+    ({ outcome, decided }, index) => index >= u.first && (outcome === '?' || decided)
+  )
   if (open === -1) return
-  yield decide('acquisito, on somebody\'s word', (mine, n) => {
+  yield decide("acquisito, on somebody's word", (mine, n) => {
     Object.assign(mine.attempts[open]!, { outcome: 'K', decided: true })
     go(n, mine, 'acquisito', true)
   })

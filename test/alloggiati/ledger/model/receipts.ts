@@ -19,7 +19,9 @@ export function * receiptSteps (w: World): Generator<Step> {
 
 /** The first look may come before the service has counted everything; hours later it has. */
 function * look (w: World, day: Day): Generator<Step> {
-  const truth = w.elsewhere[day] + w.units.flatMap(({ attempts }) => attempts).reduce((sum, a) => sum + (a.day === day ? a.taken : 0), 0)
+  const truth =
+    w.elsewhere[day] +
+    w.units.flatMap(({ attempts }) => attempts).reduce((sum, a) => sum + (a.day === day ? a.taken : 0), 0)
   const before = w.looks[day]
   if (before !== null && before.twice && before.rows === truth) return
   for (const rows of before === null && truth > 0 ? [0, truth] : [truth]) {
@@ -63,14 +65,23 @@ function isAlone ({ law: { scope, off }, portal }: World, day: Day): boolean {
 }
 
 /** What a receipt shows beyond what is known to be on it, and the attempts that may account for it. */
-function equation (n: World, entries: readonly Entry[], rows: number): { unknown: Entry[], acquired: Entry[], rest: number } {
+function equation (
+  n: World,
+  entries: readonly Entry[],
+  rows: number
+): { unknown: Entry[]; acquired: Entry[]; rest: number } {
   const isOpen = ({ outcome, decided }: Attempt): boolean => outcome === '?' || (decided && !off(n, 'decidedUnknown'))
-  const unknown = entries.filter(({ u, a }) => isOpen(a) && (!off(n, 'wholeDay') || (u.stato === 'sconosciuto' && a === u.attempts.at(-1))))
+  const unknown = entries.filter(
+    ({ u, a }) => isOpen(a) && (!off(n, 'wholeDay') || (u.stato === 'sconosciuto' && a === u.attempts.at(-1)))
+  )
   const acquired = entries.filter(({ a }) => (a.outcome === 'K' || a.outcome === 'P') && !isOpen(a))
   return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + (a.outcome === 'K' ? 2 : 1), 0) }
 }
 
-/** Nothing is proven: what is in doubt goes before a person, and with it those of the acquired that are not as they should be. */
+/**
+ * Nothing is proven: what is in doubt goes before a person, and with it those of the acquired that are not as they
+ * should be.
+ */
 function review (n: World, entries: readonly Entry[], odd: (a: Attempt) => boolean): void {
   for (const { u, a } of entries) {
     if (u.stato === 'sconosciuto' || (isAcquired(u) && odd(a))) go(n, u, 'da_verificare')

@@ -1,5 +1,6 @@
 /**
- * The rules that keep the ledger honest. Each can be switched off by itself; the test then asks for the shortest way to the damage.
+ * The rules that keep the ledger honest. Each can be switched off by itself; the test then asks for the shortest way to
+ * the damage.
  */
 export const RULES = {
   writeAhead: 'the attempt is committed before its first byte',
@@ -8,11 +9,12 @@ export const RULES = {
   sweep: 'what a dead worker left is swept up',
   claimCas: 'a claim takes only what is still pronto',
   dispatchCas: 'a dispatch takes only what is still preso',
-  ownerCas: 'a dispatch takes only what is still the worker\'s own',
+  ownerCas: "a dispatch takes only what is still the worker's own",
   oneFlight: 'one flight an account',
   deadline: 'a worker that was held up after its commit does not write any more',
-  ownDeadline: 'that deadline is of the worker\'s own attempt, whatever its submission looks like by now',
-  ownAttempt: 'an outcome is written to the worker\'s own attempt, and moves the submission only while that is the present one',
+  ownDeadline: "that deadline is of the worker's own attempt, whatever its submission looks like by now",
+  ownAttempt:
+    "an outcome is written to the worker's own attempt, and moves the submission only while that is the present one",
   anyAttempt: 'a submission follows what any of its attempts is known to have done, not the last one alone',
   lateStops: 'proof that arrives late stops a resend that has not left yet',
   lateCounts: 'proof that arrives late is written down',
@@ -23,7 +25,7 @@ export const RULES = {
   wholeDay: 'a day is decided over all its attempts, whatever has become of their submissions',
   exclusive: 'a receipt proves an acquisition only where nothing else files with the account',
   portal: 'a filing by hand on the portal counts as something else that files, on its day',
-  decidedUnknown: 'an acquisition by decision is no known quantity of a receipt\'s equation',
+  decidedUnknown: "an acquisition by decision is no known quantity of a receipt's equation",
   decisionOnce: 'a decision serves once',
   decisionKind: 'a decision serves only for what it decides',
   fullProof: 'acquisito wants proof of every row, parziale of some',

@@ -1,5 +1,17 @@
 import { go, inTable } from './trigger.ts'
-import { IDLE, known, mayBeThere, off, provenState, step, type Attempt, type Outcome, type Step, type Unit, type World } from './world.ts'
+import {
+  IDLE,
+  known,
+  mayBeThere,
+  off,
+  provenState,
+  step,
+  type Attempt,
+  type Outcome,
+  type Step,
+  type Unit,
+  type World
+} from './world.ts'
 
 type NegativeEnd = 'pronto' | 'non_inviato' | 'rifiutato'
 
@@ -19,7 +31,10 @@ export function settle (w: World, i: number, label: string, outcome: Outcome, to
   })
 }
 
-/** @returns false when a person's word stands against it: a K by decision cannot be unwritten, and a person must look again */
+/**
+ * @returns false when a person's word stands against it: a K by decision cannot be unwritten, and a person must look
+ * again
+ */
 function record (n: World, u: Unit, a: Attempt, outcome: Outcome): boolean {
   const denied = a.decided && outcome !== 'K' && outcome !== '?' && u.stato === 'acquisito'
   if (denied) go(n, u, 'da_verificare')

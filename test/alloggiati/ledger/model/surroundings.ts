@@ -15,7 +15,9 @@ function * network (w: World): Generator<Step> {
     for (const [index, { wire }] of attempts.entries()) {
       if (wire !== 'flying') continue
       const land = (label: string, change: Partial<Attempt>): Step => step(w, label, (n) => {
-        const awaited = n.workers.some((worker) => worker.phase === 'waiting' && worker.unit === unit && worker.attempt === index)
+        const awaited = n.workers.some(
+          (worker) => worker.phase === 'waiting' && worker.unit === unit && worker.attempt === index
+        )
         Object.assign(n.units[unit]!.attempts[index]!, { wire: awaited ? 'answered' : 'over', ...change })
       })
       if (!w.law.scope.quiet) yield land('request is lost', { wire: 'over' })
@@ -40,7 +42,8 @@ function * time (w: World): Generator<Step> {
       if (phase !== 'idle' && !lapsed) yield step(w, 'worker freezes', (n) => { n.workers[i]!.lapsed = true })
     }
   }
-  // A lease is shorter than any of these, and bytes that were written are dealt with within minutes: across midnight at most.
+  // A lease is shorter than any of these, and bytes that were written are dealt with within minutes: across midnight at
+  // most.
   const pending = w.workers.some(({ phase, lapsed }) => phase !== 'idle' && !lapsed)
   const flying = w.units.some(({ attempts }) => attempts.some(({ wire }) => wire === 'flying'))
   if (w.time < 3 && !pending && (!flying || w.time === 1)) {
@@ -48,7 +51,11 @@ function * time (w: World): Generator<Step> {
     yield step(w, TIMES[next], (n) => { n.time = next })
   }
   for (const [unit, { stato }] of w.units.entries()) {
-    if (w.time === 3 && stato === 'pronto') yield step(w, 'window has closed', (n) => { go(n, n.units[unit]!, 'da_verificare') })
+    if (w.time === 3 && stato === 'pronto') {
+      yield step(w, 'window has closed', (n) => {
+        go(n, n.units[unit]!, 'da_verificare')
+      })
+    }
   }
 }
 
@@ -67,7 +74,9 @@ function * crash (w: World): Generator<Step> {
 function * sweep (w: World): Generator<Step> {
   for (const [unit, { stato }] of w.units.entries()) {
     if (stato !== 'preso' && stato !== 'in_invio') continue
-    if (w.workers.some((worker) => worker.phase !== 'idle' && worker.unit === unit && worker.owns && !worker.lapsed)) continue
+    if (w.workers.some((worker) => worker.phase !== 'idle' && worker.unit === unit && worker.owns && !worker.lapsed)) {
+      continue
+    }
     yield step(w, `sweep ${stato}`, (n) => {
       const u = n.units[unit]!
       disown(n, unit)

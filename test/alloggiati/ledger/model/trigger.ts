@@ -9,7 +9,8 @@ export function inTable (da: State, a: State): boolean {
 }
 
 /**
- * Changes a submission's state, under the eyes of the database: the table of transitions, and what must stand beside each.
+ * Changes a submission's state, under the eyes of the database: the table of transitions, and what must stand beside
+ * each.
  * @param decided a decision of this very version has been written down in the same step
  */
 export function go (w: World, u: Unit, a: State, decided = false): void {
@@ -38,7 +39,8 @@ const EVIDENCE: Record<Evidence, (w: World, u: Unit, decided: boolean) => boolea
   reinvia: (_w, _u, decided) => decided,
   depositato: (_w, _u, decided) => decided,
   annulla: (_w, _u, decided) => decided,
-  ricevuta: (w, u) => ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.looks[firstDay(at)] !== null)
+  ricevuta: (w, u) =>
+    ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.looks[firstDay(at)] !== null)
 }
 
 /** `giorno_da`: around midnight an attempt begins on the first of its two days. */

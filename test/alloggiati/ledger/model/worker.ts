@@ -33,10 +33,11 @@ function * claim (w: World, i: number): Generator<Step> {
 function * prepare (w: World, i: number, u: Unit): Generator<Step> {
   const { unit, owns } = w.workers[i]!
   const mine = off(w, 'dispatchCas') || (u.stato === 'preso' && (owns || off(w, 'ownerCas')))
-  const leave = (label: string, to: 'pronto' | 'non_inviato' | 'rifiutato' | 'da_verificare'): Step => step(w, label, (n) => {
-    go(n, n.units[unit]!, to)
-    n.workers[i] = IDLE
-  })
+  const leave = (label: string, to: 'pronto' | 'non_inviato' | 'rifiutato' | 'da_verificare'): Step =>
+    step(w, label, (n) => {
+      go(n, n.units[unit]!, to)
+      n.workers[i] = IDLE
+    })
   if (!mine) {
     yield step(w, 'claim is gone', (n) => { n.workers[i] = IDLE })
     if (off(w, 'ownAttempt') && u.stato === 'in_invio') yield settle(w, i, 'claim is gone: nothing written', 'N')

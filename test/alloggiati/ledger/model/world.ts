@@ -25,7 +25,10 @@ export interface Scope {
   quiet: boolean
 }
 
-/** `asserts`: a change that the table refuses is a fault of the model · `refuses`: it is just not made · `absent`: nobody looks. */
+/**
+ * `asserts`: a change that the table refuses is a fault of the model · `refuses`: it is just not made · `absent`:
+ * nobody looks.
+ */
 export type Trigger = 'asserts' | 'refuses' | 'absent'
 
 export interface Law {
@@ -36,12 +39,17 @@ export interface Law {
   made: Set<string>
 }
 
-/** 0 the day of arrival, D · 1 around midnight · 2 the day after, when the receipt of D is out · 3 the window closed, receipt of D+1 out */
+/**
+ * 0 the day of arrival, D · 1 around midnight · 2 the day after, when the receipt of D is out · 3 the window closed,
+ * receipt of D+1 out
+ */
 export type Time = 0 | 1 | 2 | 3
 /** 0 is D, 1 is D+1: the days that have a receipt. */
 export type Day = 0 | 1
 
-/** '' nothing known yet · ? unknown · K every row acquired · P some row acquired (a K with fewer rows) · N proven not */
+/**
+ * '' nothing known yet · ? unknown · K every row acquired · P some row acquired (a K with fewer rows) · N proven not
+ */
 export type Outcome = '' | '?' | 'K' | 'P' | 'N'
 /** Where its request is. */
 export type Wire = 'unwritten' | 'flying' | 'answered' | 'over'
@@ -107,7 +115,13 @@ export function begin (law: Law): World {
   return {
     law,
     time: 0,
-    units: Array.from({ length: units }, () => ({ stato: 'pronto', attempts: [], first: 0, accepted: 0, knowing: false })),
+    units: Array.from({ length: units }, () => ({
+      stato: 'pronto',
+      attempts: [],
+      first: 0,
+      accepted: 0,
+      knowing: false
+    })),
     workers: Array.from({ length: workers }, () => IDLE),
     looks: [null, null],
     elsewhere: [0, 0],
@@ -149,7 +163,10 @@ export function mayBeThere (u: Unit): boolean {
   return ownAttempts(u).some(({ outcome }) => outcome !== 'N')
 }
 
-/** What the known outcomes of the present submission's attempts make of it: K and P are one and the same to the database. */
+/**
+ * What the known outcomes of the present submission's attempts make of it: K and P are one and the same to the
+ * database.
+ */
 export function provenState (u: Unit): 'acquisito' | 'parziale' | undefined {
   const proof = ownAttempts(u).filter(known)
   if (proof.length === 0) return undefined

@@ -24,7 +24,12 @@ export function clockAt (instant: string): Clock & { set (instant: string): void
 
 /** A sandbox on `db`, stopped when the test ends unless it was before. */
 export async function sandbox (t: Test, db: Database, clock: Clock) {
-  const { endpoint, close } = await startSandbox({ db, clock, log: Fastify({ logger: { level: 'silent' } }).log, credentials: ACCOUNT })
+  const { endpoint, close } = await startSandbox({
+    db,
+    clock,
+    log: Fastify({ logger: { level: 'silent' } }).log,
+    credentials: ACCOUNT
+  })
   t.teardown(close)
   return { endpoint, close, ...client(endpoint) }
 }
@@ -73,7 +78,9 @@ export function list (rows: string[]): string {
 
 /** The texts of all elements of that name, in order; an empty element gives ''. */
 export function every (xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<(?:\\w+:)?${name}(?:/>|(?: [^>]*)?>([^<]*)</)`, 'g'))].map(([, text = '']) => text)
+  return [...xml.matchAll(new RegExp(`<(?:\\w+:)?${name}(?:/>|(?: [^>]*)?>([^<]*)</)`, 'g'))].map(
+    ([, text = '']) => text
+  )
 }
 
 export function first (xml: string, name: string): string {

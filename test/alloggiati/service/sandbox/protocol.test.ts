@@ -3,7 +3,21 @@ import t, { type Test } from 'tap'
 import Fastify from 'fastify'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
 import { testDatabase } from '#test/database.ts'
-import { ACCOUNT, clockAt, envelope, every, first, headersOf, list, login, sandbox, session, VERSIONS, type Reply, type Version } from './client.ts'
+import {
+  ACCOUNT,
+  clockAt,
+  envelope,
+  every,
+  first,
+  headersOf,
+  list,
+  login,
+  sandbox,
+  session,
+  VERSIONS,
+  type Reply,
+  type Version
+} from './client.ts'
 import { guest } from './guest.ts'
 
 const BOTH = [1.1, 1.2] as const
@@ -26,11 +40,22 @@ t.test('the wire', async (t) => {
   })
 
   t.test('every operation of the WSDL is answered in both versions, with its own response element', async (t) => {
-    const names = [...new Set([...(await readFile(WSDL, 'utf8')).matchAll(/soapAction="AlloggiatiService\/(\w+)"/g)].map(([, name = '']) => name))]
+    const names = [
+      ...new Set(
+        [...(await readFile(WSDL, 'utf8')).matchAll(/soapAction="AlloggiatiService\/(\w+)"/g)].map(
+          ([, name = '']) => name
+        )
+      )
+    ]
     t.equal(names.length, 12)
     for (const name of names) {
-      const required = /Appartamenti_(Test|Send|Disabilita)/.test(name) ? '<a:IdAppartamento>000004</a:IdAppartamento>' : ''
-      const special: Record<string, string> = { Tabella: '<a:tipo>TipoErrore</a:tipo>', Ricevuta: '<a:Data>2026-11-20T00:00:00</a:Data>' }
+      const required = /Appartamenti_(Test|Send|Disabilita)/.test(name)
+        ? '<a:IdAppartamento>000004</a:IdAppartamento>'
+        : ''
+      const special: Record<string, string> = {
+        Tabella: '<a:tipo>TipoErrore</a:tipo>',
+        Ricevuta: '<a:Data>2026-11-20T00:00:00</a:Data>'
+      }
       for (const version of BOTH) {
         const reply = await call(name, session('no-such-token') + required + (special[name] ?? ''), version)
         if (name === 'GenerateToken') {
@@ -47,35 +72,80 @@ t.test('the wire', async (t) => {
     const { status, type, text } = await call('Authentication_Test', session(token))
     t.equal(status, 200)
     t.equal(type, 'application/soap+xml; charset=utf-8')
-    t.equal(text, '<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope" ' +
-      'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soap:Body>' +
-      '<Authentication_TestResponse xmlns="AlloggiatiService"><Authentication_TestResult><esito>true</esito><ErroreCod/><ErroreDes/>' +
-      '<ErroreDettaglio/></Authentication_TestResult></Authentication_TestResponse></soap:Body></soap:Envelope>')
+    t.equal(
+      text,
+      '<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope" ' +
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soap:Body>' +
+        '<Authentication_TestResponse xmlns="AlloggiatiService"><Authentication_TestResult><esito>true</esito><ErroreCod/><ErroreDes/>' +
+        '<ErroreDettaglio/></Authentication_TestResult></Authentication_TestResponse></soap:Body></soap:Envelope>'
+    )
     const mixed = await call('Test', session(token) + list(['short', guest(), guest({ arrivo: '01/11/2026' })]))
-    t.match(mixed.text, '<TestResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></TestResult><result><SchedineValide>1' +
-      '</SchedineValide><Dettaglio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>11</ErroreCod><ErroreDes>SCHEDINA_FORMATO_NON_CORRETTO' +
-      '</ErroreDes><ErroreDettaglio>Dimensione Riga errata</ErroreDettaglio></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>true' +
-      '</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>12' +
-      '</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes><ErroreDettaglio>Data di Arrivo Errata</ErroreDettaglio>' +
-      '</EsitoOperazioneServizio></Dettaglio></result></TestResponse>')
+    t.match(
+      mixed.text,
+      '<TestResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></TestResult><result><SchedineValide>1' +
+        '</SchedineValide><Dettaglio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>11</ErroreCod><ErroreDes>SCHEDINA_FORMATO_NON_CORRETTO' +
+        '</ErroreDes><ErroreDettaglio>Dimensione Riga errata</ErroreDettaglio></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>true' +
+        '</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>12' +
+        '</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes><ErroreDettaglio>Data di Arrivo Errata</ErroreDettaglio>' +
+        '</EsitoOperazioneServizio></Dettaglio></result></TestResponse>'
+    )
   })
 
-  t.test('SOAP 1.1 needs the SOAPAction of the operation in its body; in 1.2 an action may be left out but not be another', async (t) => {
-    const login11 = envelope(`<a:GenerateToken>${login()}</a:GenerateToken>`, 1.1)
-    const unnamed = { 'content-type': 'text/xml' }
-    isFault(t, await post(login11, unnamed), 1.1, 'Client', /^Server did not recognize the value of HTTP Header SOAPAction: \.$/)
-    isFault(t, await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/Cancella' }), 1.1, 'Client', /SOAPAction: AlloggiatiService\/Cancella/)
-    isFault(t, await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/Send' }), 1.1, 'Client', /GenerateToken .* was not expected/)
-    t.equal((await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/GenerateToken' })).status, 200)
-    const login12 = envelope(`<a:GenerateToken>${login()}</a:GenerateToken>`, 1.2)
-    const type = 'application/soap+xml; charset=UTF-8; action='
-    t.equal((await post(login12, { 'content-type': `${type}"AlloggiatiService/GenerateToken"` })).status, 200)
-    isFault(t, await post(login12, { 'content-type': `${type}"AlloggiatiService/Send"` }), 1.2, 'Client', /was not expected/)
-  })
+  t.test(
+    'SOAP 1.1 needs the SOAPAction of the operation in its body; in 1.2 an action may be left out but not be another',
+    async (t) => {
+      const login11 = envelope(`<a:GenerateToken>${login()}</a:GenerateToken>`, 1.1)
+      const unnamed = { 'content-type': 'text/xml' }
+      isFault(
+        t,
+        await post(login11, unnamed),
+        1.1,
+        'Client',
+        /^Server did not recognize the value of HTTP Header SOAPAction: \.$/
+      )
+      isFault(
+        t,
+        await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/Cancella' }),
+        1.1,
+        'Client',
+        /SOAPAction: AlloggiatiService\/Cancella/
+      )
+      isFault(
+        t,
+        await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/Send' }),
+        1.1,
+        'Client',
+        /GenerateToken .* was not expected/
+      )
+      t.equal((await post(login11, { ...unnamed, soapaction: 'AlloggiatiService/GenerateToken' })).status, 200)
+      const login12 = envelope(`<a:GenerateToken>${login()}</a:GenerateToken>`, 1.2)
+      const type = 'application/soap+xml; charset=UTF-8; action='
+      t.equal((await post(login12, { 'content-type': `${type}"AlloggiatiService/GenerateToken"` })).status, 200)
+      isFault(
+        t,
+        await post(login12, { 'content-type': `${type}"AlloggiatiService/Send"` }),
+        1.2,
+        'Client',
+        /was not expected/
+      )
+    }
+  )
 
   t.test('an envelope of the other version is a version mismatch', async (t) => {
-    isFault(t, await post(envelope(validTest, 1.2), headersOf('Test', 1.1)), 1.1, 'VersionMismatch', /Expecting http:\/\/schemas\.xmlsoap\.org/)
-    isFault(t, await post(envelope(validTest, 1.1), headersOf('Test', 1.2)), 1.2, 'VersionMismatch', /Expecting http:\/\/www\.w3\.org/)
+    isFault(
+      t,
+      await post(envelope(validTest, 1.2), headersOf('Test', 1.1)),
+      1.1,
+      'VersionMismatch',
+      /Expecting http:\/\/schemas\.xmlsoap\.org/
+    )
+    isFault(
+      t,
+      await post(envelope(validTest, 1.1), headersOf('Test', 1.2)),
+      1.2,
+      'VersionMismatch',
+      /Expecting http:\/\/www\.w3\.org/
+    )
   })
 
   const prefix = session(token)
@@ -91,12 +161,14 @@ t.test('the wire', async (t) => {
     'rows without their list': `<a:Test>${prefix}<a:string>x</a:string></a:Test>`,
     'text among elements': `<a:Test>${prefix}text${rows}</a:Test>`,
     'elements inside text': `<a:Test>${prefix}<a:ElencoSchedine><a:string><a:string>x</a:string></a:string></a:ElencoSchedine></a:Test>`,
-    'a nil that the WSDL does not allow': '<a:Test><a:Utente xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:nil="true"/></a:Test>',
+    'a nil that the WSDL does not allow':
+      '<a:Test><a:Utente xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:nil="true"/></a:Test>',
     'a required element left out': `<a:Tabella>${prefix}</a:Tabella>`,
     'a table that does not exist': `<a:Tabella>${prefix}<a:tipo>0</a:tipo></a:Tabella>`,
     'an empty date': `<a:Ricevuta>${prefix}<a:Data></a:Data></a:Ricevuta>`,
     'a date that does not exist': `<a:Ricevuta>${prefix}<a:Data>2026-02-30T00:00:00</a:Data></a:Ricevuta>`,
-    'an apartment that is no integer': '<a:GestioneAppartamenti_DisabilitaAppartamento><a:IdAppartamento>1e3</a:IdAppartamento></a:GestioneAppartamenti_DisabilitaAppartamento>',
+    'an apartment that is no integer':
+      '<a:GestioneAppartamenti_DisabilitaAppartamento><a:IdAppartamento>1e3</a:IdAppartamento></a:GestioneAppartamenti_DisabilitaAppartamento>',
     'two elements in the body': validTest + validTest,
     'an empty body': '',
     'an entity that is not declared': `<a:Test>&entity;${prefix}</a:Test>`,
@@ -107,8 +179,17 @@ t.test('the wire', async (t) => {
     t.test(`${title}: a fault of the sender, in the version of the request`, async (t) => {
       const operation = /<(?:a:)?(\w+)/.exec(body)?.[1] ?? 'Test'
       for (const version of BOTH) {
-        const headers = { ...headersOf(operation, version), ...(version === 1.1 && /FileUnico/.test(body) ? headersOf('Test', 1.1) : {}) }
-        isFault(t, await post(envelope(body, version), headers), version, 'Client', /^Server was unable to read request\. ---&gt; /)
+        const headers = {
+          ...headersOf(operation, version),
+          ...(version === 1.1 && /FileUnico/.test(body) ? headersOf('Test', 1.1) : {})
+        }
+        isFault(
+          t,
+          await post(envelope(body, version), headers),
+          version,
+          'Client',
+          /^Server was unable to read request\. ---&gt; /
+        )
       }
     })
   }
@@ -131,7 +212,13 @@ t.test('the wire', async (t) => {
   }
   for (const [title, document] of Object.entries(DOCUMENTS)) {
     t.test(`${title}: a fault of the sender`, async (t) => {
-      isFault(t, await post(document, headersOf('Test', 1.2)), 1.2, 'Client', /^Server was unable to read request\. ---&gt; /)
+      isFault(
+        t,
+        await post(document, headersOf('Test', 1.2)),
+        1.2,
+        'Client',
+        /^Server was unable to read request\. ---&gt; /
+      )
     })
   }
 
@@ -142,8 +229,18 @@ t.test('the wire', async (t) => {
 
   t.test('a header that must be understood is a fault, another is ignored', async (t) => {
     for (const version of BOTH) {
-      const mandatory = envelope(validTest, version, '<s:Header><w:Action xmlns:w="urn:w" s:mustUnderstand="1">x</w:Action></s:Header>')
-      isFault(t, await post(mandatory, headersOf('Test', version)), version, 'MustUnderstand', /Action was not understood/)
+      const mandatory = envelope(
+        validTest,
+        version,
+        '<s:Header><w:Action xmlns:w="urn:w" s:mustUnderstand="1">x</w:Action></s:Header>'
+      )
+      isFault(
+        t,
+        await post(mandatory, headersOf('Test', version)),
+        version,
+        'MustUnderstand',
+        /Action was not understood/
+      )
       const optional = envelope(validTest, version, '<s:Header><w:Action xmlns:w="urn:w">x</w:Action></s:Header>')
       t.equal((await post(optional, headersOf('Test', version))).status, 200)
     }
@@ -151,7 +248,8 @@ t.test('the wire', async (t) => {
 
   t.test('any prefix, CDATA, character references, comments, a BOM and the by-ref parameter are read', async (t) => {
     const [head, tail] = [guest().slice(0, 20), guest().slice(20)]
-    const body = `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test xmlns="AlloggiatiService"><Utente>${ACCOUNT.utente}</Utente><token>${token}</token>` +
+    const body =
+      `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test xmlns="AlloggiatiService"><Utente>${ACCOUNT.utente}</Utente><token>${token}</token>` +
       `<ElencoSchedine><string>${head}<!-- ' --><![CDATA[${tail.slice(0, 50)}]]>${tail.slice(50).replaceAll(' ', '&#x20;')}</string></ElencoSchedine>` +
       '<result><SchedineValide>0</SchedineValide><Dettaglio/></result></Test></Body></E>'
     const { text } = await post(body.replaceAll('E>', 'Envelope>').replace('<E ', '<Envelope '), headersOf('Test', 1.2))
@@ -162,7 +260,10 @@ t.test('the wire', async (t) => {
     const row = guest({ rilascio: '412058091' })
     const family = [guest({ tipo: '17' }), guest({ tipo: '19', documento: '', numero: '', rilascio: '' })]
     t.ok(family[1]?.endsWith(' '.repeat(34)))
-    const { text } = await call('Test', session(token) + list([...family, `${family[1]} `, family[1]?.slice(0, -1) ?? '', `${row}\r\n`]))
+    const { text } = await call(
+      'Test',
+      session(token) + list([...family, `${family[1]} `, family[1]?.slice(0, -1) ?? '', `${row}\r\n`])
+    )
     t.same(every(text, 'ErroreDettaglio'), ['', '', '', ...Array(3).fill('Dimensione Riga errata')])
   })
 
@@ -180,7 +281,13 @@ t.test('a failure of the sandbox itself is a fault of the receiver that tells no
   const { call } = await sandbox(t, db, clockAt('2026-11-21T09:00:00Z'))
   await close()
   for (const version of BOTH) {
-    isFault(t, await call('GenerateToken', login(), version), version, 'Server', /^Server was unable to process request\.$/)
+    isFault(
+      t,
+      await call('GenerateToken', login(), version),
+      version,
+      'Server',
+      /^Server was unable to process request\.$/
+    )
   }
 })
 

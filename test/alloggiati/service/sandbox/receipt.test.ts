@@ -46,18 +46,39 @@ t.test('there is none on the day itself, none for a day without schedine, none f
 t.test('from the day after on it says how many schedine and nights were acquired on the day in Rome', async (t) => {
   const lines = await linesOf(Buffer.from(first(await receiptOf('2026-11-21T00:00:00'), 'PDF'), 'base64'))
   t.equal(lines[0], 'AMBIENTE DI PROVA - SENZA VALORE')
-  for (const line of ['RICEVUTA DI INVIO', 'LOGIN RM000001', 'ID. RICEVUTA 2026/000002 [RM]', 'DATA DI INVIO 21/11/2026', 'SCHEDINE INVIATE 3',
-    'GG PERMANENZA PRESUNTA TOT. 7', 'ALLA QUESTURA DI ROMA']) {
+  for (const line of [
+    'RICEVUTA DI INVIO',
+    'LOGIN RM000001',
+    'ID. RICEVUTA 2026/000002 [RM]',
+    'DATA DI INVIO 21/11/2026',
+    'SCHEDINE INVIATE 3',
+    'GG PERMANENZA PRESUNTA TOT. 7',
+    'ALLA QUESTURA DI ROMA'
+  ]) {
     t.ok(lines.includes(line), line)
   }
-  for (const line of [/^CATEGORIA ./, /^STRUTTURA ./, /^COMUNE ./, /^INDIRIZZO ./, /^P\.IVA-C\.F\. ./, /^Codice di Controllo [0-9A-F]{24}$/]) {
-    t.ok(lines.some((one) => line.test(one)), String(line))
+  for (const line of [
+    /^CATEGORIA ./,
+    /^STRUTTURA ./,
+    /^COMUNE ./,
+    /^INDIRIZZO ./,
+    /^P\.IVA-C\.F\. ./,
+    /^Codice di Controllo [0-9A-F]{24}$/
+  ]) {
+    t.ok(
+      lines.some((one) => line.test(one)),
+      String(line)
+    )
   }
 })
 
 t.test('refused rows are not counted', async (t) => {
   const lines = await linesOf(Buffer.from(first(await receiptOf('2026-11-20T00:00:00', 1.1), 'PDF'), 'base64'))
-  t.ok(lines.includes('SCHEDINE INVIATE 1') && lines.includes('GG PERMANENZA PRESUNTA TOT. 5') && lines.includes('ID. RICEVUTA 2026/000001 [RM]'))
+  t.ok(
+    lines.includes('SCHEDINE INVIATE 1') &&
+      lines.includes('GG PERMANENZA PRESUNTA TOT. 5') &&
+      lines.includes('ID. RICEVUTA 2026/000001 [RM]')
+  )
 })
 
 t.test('the same day gives the same bytes, from any instance and at any time', async (t) => {

@@ -12,11 +12,18 @@ const send = Buffer.from(envelope(`<a:Send>${session(token)}${list([guest()])}</
 
 /** A proper refusal: a SOAP fault of the sender or a plain 4xx. */
 function isRefused ({ status, text }: Reply): boolean {
-  return status === 500 ? /soap:(Sender|VersionMismatch|MustUnderstand)<|soap:Client</.test(text) : status >= 400 && status < 500
+  return status === 500
+    ? /soap:(Sender|VersionMismatch|MustUnderstand)<|soap:Client</.test(text)
+    : status >= 400 && status < 500
 }
 
 t.test('any bytes at all are refused properly and acquire nothing', async (t) => {
-  const headers = fc.constantFrom(headersOf('Send', 1.1), headersOf('Send', 1.2), { 'content-type': 'text/plain' }, { 'content-type': ';;=' })
+  const headers = fc.constantFrom(
+    headersOf('Send', 1.1),
+    headersOf('Send', 1.2),
+    { 'content-type': 'text/plain' },
+    { 'content-type': ';;=' }
+  )
   await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), headers, async (bytes, headers) => {
     t.ok(isRefused(await post(new Uint8Array(bytes), headers)))
   }), { numRuns: 150 })
@@ -24,8 +31,32 @@ t.test('any bytes at all are refused properly and acquire nothing', async (t) =>
 })
 
 t.test('markup of the right words in any order is refused properly and acquires nothing', async (t) => {
-  const words = fc.constantFrom('<', '>', '/', '=', '"', '&', ';', ' ', '<a:Send>', '</a:Send>', '<a:Utente>', session(token), list([guest()]), '<![CDATA[',
-    ']]>', '<!--', '-->', '<?', '?>', '<!DOCTYPE a>', 'xmlns:a=', '\u{1f600}', '\0', '\ufeff')
+  const words = fc.constantFrom(
+    '<',
+    '>',
+    '/',
+    '=',
+    '"',
+    '&',
+    ';',
+    ' ',
+    '<a:Send>',
+    '</a:Send>',
+    '<a:Utente>',
+    session(token),
+    list([guest()]),
+    '<![CDATA[',
+    ']]>',
+    '<!--',
+    '-->',
+    '<?',
+    '?>',
+    '<!DOCTYPE a>',
+    'xmlns:a=',
+    '\u{1f600}',
+    '\0',
+    '\ufeff'
+  )
   await fc.assert(fc.asyncProperty(fc.array(words, { maxLength: 12 }), async (parts) => {
     t.ok(isRefused(await post(envelope(parts.join('')), headersOf('Send', 1.2))))
   }), { numRuns: 150 })
@@ -33,7 +64,10 @@ t.test('markup of the right words in any order is refused properly and acquires 
 })
 
 t.test('a good Send with some bytes replaced is refused, or acquires exactly what it says', async (t) => {
-  const changes = fc.array(fc.tuple(fc.nat(send.length - 1), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 })
+  const changes = fc.array(fc.tuple(fc.nat(send.length - 1), fc.integer({ min: 0, max: 255 })), {
+    minLength: 1,
+    maxLength: 3
+  })
   await fc.assert(fc.asyncProperty(changes, async (changes) => {
     const body = new Uint8Array(send)
     for (const [position, byte] of changes) body[position] = byte
@@ -46,7 +80,9 @@ t.test('a good Send with some bytes replaced is refused, or acquires exactly wha
 })
 
 t.test('whatever characters XML holds, each row gets its verdict', async (t) => {
-  const text = fc.string({ unit: 'binary', maxLength: 50 }).map((text) => text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd]/g, ''))
+  const text = fc
+    .string({ unit: 'binary', maxLength: 50 })
+    .map((text) => text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd]/g, ''))
   await fc.assert(fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 5 }), async (texts) => {
     const rows = texts.flatMap((text) => [text, guest({ cognome: text }), guest({ numero: text })])
     const reply = await call('Test', session(token) + list(rows).replaceAll(']]>', ']]&gt;'))

@@ -10,7 +10,14 @@ const prefix = session(await getToken())
 
 async function judge (rows: string[]): Promise<string[]> {
   const { text } = await call('Test', prefix + list(rows))
-  t.equal(first(text, 'SchedineValide'), String(every(text, 'esito').slice(1).filter((esito) => esito === 'true').length))
+  t.equal(
+    first(text, 'SchedineValide'),
+    String(
+      every(text, 'esito')
+        .slice(1)
+        .filter((esito) => esito === 'true').length
+    )
+  )
   return outcomes(text).slice(1).map((outcome) => outcome.replace('false 12 SCHEDINA_CAMPO_NON_CORRETTO ', ''))
 }
 
@@ -95,7 +102,12 @@ t.test('a row of another size is refused as a format, whatever it holds', async 
 
 t.test('members stand behind an accepted head of their kind, next to each other', async (t) => {
   const orphan = 'Ospite con Capo Gruppo o Capo Famiglia Mancante'
-  const [family, group, relative, companion] = [guest({ tipo: '17' }), guest({ tipo: '18' }), member(), member({ tipo: '20' })]
+  const [family, group, relative, companion] = [
+    guest({ tipo: '17' }),
+    guest({ tipo: '18' }),
+    member(),
+    member({ tipo: '20' })
+  ]
   t.same(await judge([family, relative, relative, group, companion]), Array(5).fill('true'))
   t.same(await judge([family, companion, group, relative]), ['true', orphan, 'true', orphan])
   t.same(await judge([family, guest(), relative]), ['true', 'true', orphan])

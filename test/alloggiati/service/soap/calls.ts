@@ -7,19 +7,30 @@ const rows = { ...access, ElencoSchedine: { string: ['prima riga', 'seconda riga
 
 /** One call of each operation with invented values. */
 export const CALLS: { [Name in Operation]: (client: SoapClient, options?: CallOptions) => Promise<Reply<object>> } = {
-  GenerateToken: (client, options) => client.GenerateToken({ Utente: 'RM000001', Password: 'segreta', WsKey: 'chiave' }, options),
+  GenerateToken: (client, options) =>
+    client.GenerateToken({ Utente: 'RM000001', Password: 'segreta', WsKey: 'chiave' }, options),
   Authentication_Test: (client, options) => client.Authentication_Test(access, options),
   Test: (client, options) => client.Test(rows, options),
   Send: (client, options) => client.Send(rows, options),
-  GestioneAppartamenti_Test: (client, options) => client.GestioneAppartamenti_Test({ ...rows, IdAppartamento: 4 }, options),
-  GestioneAppartamenti_Send: (client, options) => client.GestioneAppartamenti_Send({ ...rows, IdAppartamento: 4 }, options),
+  GestioneAppartamenti_Test: (client, options) =>
+    client.GestioneAppartamenti_Test({ ...rows, IdAppartamento: 4 }, options),
+  GestioneAppartamenti_Send: (client, options) =>
+    client.GestioneAppartamenti_Send({ ...rows, IdAppartamento: 4 }, options),
   GestioneAppartamenti_FileUnico_Test: (client, options) => client.GestioneAppartamenti_FileUnico_Test(rows, options),
   GestioneAppartamenti_FileUnico_Send: (client, options) => client.GestioneAppartamenti_FileUnico_Send(rows, options),
   Tabella: (client, options) => client.Tabella({ ...access, tipo: 'ListaAppartamenti' }, options),
   Ricevuta: (client, options) => client.Ricevuta({ ...access, Data: '2026-03-29' }, options),
-  GestioneAppartamenti_AggiungiAppartamento: (client, options) => client.GestioneAppartamenti_AggiungiAppartamento({
-    ...access, Descrizione: 'Casa & bottega', ComuneCodice: '412058091', Indirizzo: "Via dell'Esempio 1", Proprietario: 'PROVA'
-  }, options),
+  GestioneAppartamenti_AggiungiAppartamento: (client, options) =>
+    client.GestioneAppartamenti_AggiungiAppartamento(
+      {
+        ...access,
+        Descrizione: 'Casa & bottega',
+        ComuneCodice: '412058091',
+        Indirizzo: "Via dell'Esempio 1",
+        Proprietario: 'PROVA'
+      },
+      options
+    ),
   GestioneAppartamenti_DisabilitaAppartamento: (client, options) =>
     client.GestioneAppartamenti_DisabilitaAppartamento({ ...access, IdAppartamento: 7 }, options)
 }
@@ -32,9 +43,10 @@ export async function failureOf (call: Promise<unknown>): Promise<unknown> {
 /** The answer of an operation in which everything went well. */
 export function plainAnswer (operation: string): string {
   const outcome = '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>'
-  const result = operation === 'GenerateToken'
-    ? `<GenerateTokenResult><issued>2026-01-01T10:00:00+01:00</issued><expires>2026-01-01T11:00:00+01:00</expires><token>gettone</token></GenerateTokenResult><result>${outcome}</result>`
-    : `<${operation}Result>${outcome}</${operation}Result>`
+  const result =
+    operation === 'GenerateToken'
+      ? `<GenerateTokenResult><issued>2026-01-01T10:00:00+01:00</issued><expires>2026-01-01T11:00:00+01:00</expires><token>gettone</token></GenerateTokenResult><result>${outcome}</result>`
+      : `<${operation}Result>${outcome}</${operation}Result>`
   return envelope(`<${operation}Response xmlns="AlloggiatiService">${result}</${operation}Response>`)
 }
 

@@ -22,8 +22,11 @@ t.test('all twelve operations go out under their own name and come back', async 
 
 t.test('requests are those of the samples', async (t) => {
   for (const [operation, file] of [
-    ['GenerateToken', 'GenerateToken-richiesta'], ['Send', 'Send-richiesta'], ['GestioneAppartamenti_Send', 'GestioneAppartamenti_Send-richiesta'],
-    ['Ricevuta', 'Ricevuta-richiesta'], ['Tabella', 'Tabella-richiesta'],
+    ['GenerateToken', 'GenerateToken-richiesta'],
+    ['Send', 'Send-richiesta'],
+    ['GestioneAppartamenti_Send', 'GestioneAppartamenti_Send-richiesta'],
+    ['Ricevuta', 'Ricevuta-richiesta'],
+    ['Tabella', 'Tabella-richiesta'],
     ['GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_AggiungiAppartamento-richiesta']
   ] as const) {
     const server = await recorder(t, answer(plainAnswer(operation)))
@@ -38,7 +41,10 @@ t.test('SOAP 1.2 names the action in the media type, SOAP 1.1 in its own header'
   await CALLS.GenerateToken(clientOf(server, { soapVersion: '1.1' }))
   const [present, old] = server.received
   t.match(present!.head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
-  t.match(present!.head, /^content-type: application\/soap\+xml; charset=utf-8; action="AlloggiatiService\/GenerateToken"$/im)
+  t.match(
+    present!.head,
+    /^content-type: application\/soap\+xml; charset=utf-8; action="AlloggiatiService\/GenerateToken"$/im
+  )
   t.notMatch(present!.head, /^soapaction/im)
   t.match(old!.head, /^content-type: text\/xml; charset=utf-8$/im)
   t.match(old!.head, /^soapaction: "AlloggiatiService\/GenerateToken"$/im)
@@ -46,17 +52,29 @@ t.test('SOAP 1.2 names the action in the media type, SOAP 1.1 in its own header'
 })
 
 const MANUAL_ORDER: Operation[] = [
-  'GenerateToken', 'Authentication_Test', 'Test', 'Send', 'GestioneAppartamenti_Test', 'GestioneAppartamenti_Send',
-  'GestioneAppartamenti_FileUnico_Test', 'GestioneAppartamenti_FileUnico_Send', 'GestioneAppartamenti_AggiungiAppartamento',
-  'GestioneAppartamenti_DisabilitaAppartamento', 'Ricevuta', 'Tabella'
+  'GenerateToken',
+  'Authentication_Test',
+  'Test',
+  'Send',
+  'GestioneAppartamenti_Test',
+  'GestioneAppartamenti_Send',
+  'GestioneAppartamenti_FileUnico_Test',
+  'GestioneAppartamenti_FileUnico_Send',
+  'GestioneAppartamenti_AggiungiAppartamento',
+  'GestioneAppartamenti_DisabilitaAppartamento',
+  'Ricevuta',
+  'Tabella'
 ]
 const manual = new URL('../../../../../shared/data/alloggiati/envelopes/', import.meta.url)
-const skip = existsSync(manual) ? false : 'the samples of the official manual are not distributed: only the own ones are tested'
+const skip = existsSync(manual)
+  ? false
+  : 'the samples of the official manual are not distributed: only the own ones are tested'
 if (skip) t.comment(skip)
 
 t.test('the samples of the official manual', { skip }, async (t) => {
   for (const [index, operation] of MANUAL_ORDER.entries()) {
-    const read = (suffix: string) => readFileSync(new URL(`${String(index + 1).padStart(2, '0')}_${operation}_${suffix}.xml`, manual), 'utf8')
+    const read = (suffix: string) =>
+      readFileSync(new URL(`${String(index + 1).padStart(2, '0')}_${operation}_${suffix}.xml`, manual), 'utf8')
     const server = await recorder(t, answer(read(operation === 'Test' ? 'res_mixed' : 'res')))
     const { result } = await CALLS[operation](clientOf(server))
     t.match(Object.values(result).find((value) => 'esito' in Object(value)), { esito: true, ErroreCod: '' }, operation)
@@ -75,7 +93,24 @@ t.test('any row goes out and arrives byte for byte', async (t) => {
   const client = clientOf(server)
   const piece = fc.oneof(
     fc.string({ unit: 'grapheme' }),
-    fc.constantFrom('   ', '&', '<', '>', '"', '\'', '&amp;', '&#65;', '<![CDATA[', ']]>', '<!--', '<?xml version="1.0"?>', '\t', '\n', '\r', '$xml')
+    fc.constantFrom(
+      '   ',
+      '&',
+      '<',
+      '>',
+      '"',
+      "'",
+      '&amp;',
+      '&#65;',
+      '<![CDATA[',
+      ']]>',
+      '<!--',
+      '<?xml version="1.0"?>',
+      '\t',
+      '\n',
+      '\r',
+      '$xml'
+    )
   )
   const row = fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => pieces.join(''))
     .filter((text) => !/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(text))
@@ -109,10 +144,18 @@ t.test('a value that XML or the contract cannot carry is refused, unnamed, befor
     t.notMatch(String(error), 'ROSSI')
   }
   for (const IdAppartamento of [-1, 1.5, NaN, Infinity, 2 ** 31]) {
-    t.match(await failureOf(client.GestioneAppartamenti_Send({ ...rows('x'), IdAppartamento })), { kind: 'invalid-request', sent: false, reason: 'IdAppartamento' })
+    t.match(await failureOf(client.GestioneAppartamenti_Send({ ...rows('x'), IdAppartamento })), {
+      kind: 'invalid-request',
+      sent: false,
+      reason: 'IdAppartamento'
+    })
   }
   for (const Data of ['2026-02-30', '2026-3-1', '2026-03-01T00:00:00', '']) {
-    t.match(await failureOf(client.Ricevuta({ ...access, Data })), { kind: 'invalid-request', sent: false, reason: 'Data' })
+    t.match(await failureOf(client.Ricevuta({ ...access, Data })), {
+      kind: 'invalid-request',
+      sent: false,
+      reason: 'Data'
+    })
   }
   t.equal(server.connections, 0)
 })
@@ -128,11 +171,20 @@ t.test('the day of a receipt is midnight without zone, on the day when the clock
 t.test('answers have the types of the contract', async (t) => {
   const client = async (file: string) => clientOf(await recorder(t, answer(fixture(file))))
   const good = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
-  const rejected = { esito: false, ErroreCod: '12', ErroreDes: 'SCHEDINA_CAMPO_NON_CORRETTO', ErroreDettaglio: 'Data di Arrivo Errata' }
+  const rejected = {
+    esito: false,
+    ErroreCod: '12',
+    ErroreDes: 'SCHEDINA_CAMPO_NON_CORRETTO',
+    ErroreDettaglio: 'Data di Arrivo Errata'
+  }
 
   const token = await (await client('GenerateToken-risposta')).GenerateToken({ Utente: '', Password: '', WsKey: '' })
   t.strictSame(token.result, {
-    GenerateTokenResult: { issued: new Date('2026-03-29T00:30:00.123Z'), expires: new Date('2026-03-29T01:30:00.123Z'), token: 'gettone' },
+    GenerateTokenResult: {
+      issued: new Date('2026-03-29T00:30:00.123Z'),
+      expires: new Date('2026-03-29T01:30:00.123Z'),
+      token: 'gettone'
+    },
     result: good
   })
   const refused = await (await client('GenerateToken-rifiuto')).GenerateToken({ Utente: '', Password: '', WsKey: '' })
@@ -142,13 +194,23 @@ t.test('answers have the types of the contract', async (t) => {
   const test = await (await client('Test-risposta-mista')).Test(rows)
   t.strictSame(test.result, { TestResult: good, result: { SchedineValide: 1, Dettaglio: [good, rejected] } })
   const single = await (await client('Send-risposta')).Send(rows)
-  t.strictSame(single.result, { SendResult: good, result: { SchedineValide: 1, Dettaglio: [good] } }, 'a single row is a list as well')
+  t.strictSame(
+    single.result,
+    { SendResult: good, result: { SchedineValide: 1, Dettaglio: [good] } },
+    'a single row is a list as well'
+  )
 
   const table = await (await client('Tabella-risposta')).Tabella({ ...access, tipo: 'ListaAppartamenti' })
-  t.match(table.result.CSV.split('\n'), ['IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', '0;CASA & BOTTEGA;ROMA;RM;VIA DELL\'ESEMPIO 1;PROVA', /^7;/])
+  t.match(table.result.CSV.split('\n'), [
+    'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario',
+    "0;CASA & BOTTEGA;ROMA;RM;VIA DELL'ESEMPIO 1;PROVA",
+    /^7;/
+  ])
   const receipt = await (await client('Ricevuta-risposta')).Ricevuta({ ...access, Data: '2026-03-29' })
   t.strictSame(receipt.result, { RicevutaResult: good, PDF: Buffer.from('%PDF-1.7\n%ä\n') })
-  t.strictSame((await (await client('Authentication_Test-risposta')).Authentication_Test(access)).result, { Authentication_TestResult: good })
+  t.strictSame((await (await client('Authentication_Test-risposta')).Authentication_Test(access)).result, {
+    Authentication_TestResult: good
+  })
 })
 
 t.test('what is empty or missing is an empty text, an empty list or undefined', async (t) => {
@@ -167,7 +229,9 @@ t.test('what is empty or missing is an empty text, an empty list or undefined', 
     server.behaviour = answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
     t.equal((await client.Ricevuta({ ...access, Data: '2026-03-29' })).result.PDF, undefined)
   }
-  server.behaviour = answer(plainAnswer('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>'))
+  server.behaviour = answer(
+    plainAnswer('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>')
+  )
   t.match(await failureOf(client.Ricevuta({ ...access, Data: '2026-03-29' })), { kind: 'malformed', reason: 'PDF' })
 })
 
@@ -178,7 +242,12 @@ t.test('an error code keeps its zeros', async (t) => {
 })
 
 t.test('parallel calls do not mix', async (t) => {
-  const server = await recorder(t, (socket, { body }) => answer(fixture('Tabella-risposta').replace('IDAPP', find(parse(body), '{AlloggiatiService}token')?.text ?? ''))(socket, { head: '', body }))
+  const server = await recorder(t, (socket, { body }) =>
+    answer(fixture('Tabella-risposta').replace('IDAPP', find(parse(body), '{AlloggiatiService}token')?.text ?? ''))(
+      socket,
+      { head: '', body }
+    )
+  )
   const client = clientOf(server)
   const tokens = Array.from({ length: 10 }, (_, index) => `gettone${index}`)
   const tables = await Promise.all(tokens.map((token) => client.Tabella({ Utente: 'RM000001', token, tipo: 'Luoghi' })))

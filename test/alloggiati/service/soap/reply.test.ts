@@ -12,7 +12,14 @@ t.test('a fault is a fault in both versions and with any HTTP status', async (t)
     const text = 'Server was unable to read request. ---> There is an error in XML document (1, 2).'
     t.match(old, { name: 'SoapFault', kind: 'fault', sent: true, httpStatus, code: 'Client', text })
     const present = await failureOf(CALLS.Send(clientOf(await recorder(t, respond(status, fixture('fault-soap12'))))))
-    t.match(present, { name: 'SoapFault', kind: 'fault', sent: true, httpStatus, code: 'Server', text: 'Server was unable to process request.' })
+    t.match(present, {
+      name: 'SoapFault',
+      kind: 'fault',
+      sent: true,
+      httpStatus,
+      code: 'Server',
+      text: 'Server was unable to process request.'
+    })
     t.ok(present instanceof SoapFault && present instanceof SoapTransportError)
   }
 })
@@ -32,8 +39,14 @@ t.test('only the expected element in the expected namespaces is an answer', asyn
     'the request sent back': fixture('Send-richiesta'),
     'no namespace': SEND.replace(' xmlns="AlloggiatiService"', ''),
     'another namespace': SEND.replace('"AlloggiatiService"', '"http://servizio.example/"'),
-    'an envelope of another namespace': SEND.replace('http://www.w3.org/2003/05/soap-envelope', 'http://servizio.example/'),
-    'a Body of another namespace': SEND.replace('<soap:Body>', '<Body xmlns="http://servizio.example/">').replace('</soap:Body>', '</Body>'),
+    'an envelope of another namespace': SEND.replace(
+      'http://www.w3.org/2003/05/soap-envelope',
+      'http://servizio.example/'
+    ),
+    'a Body of another namespace': SEND.replace('<soap:Body>', '<Body xmlns="http://servizio.example/">').replace(
+      '</soap:Body>',
+      '</Body>'
+    ),
     'no envelope': send,
     'an empty Body': envelope(''),
     'two answers in the Body': envelope(send + send),
@@ -44,7 +57,10 @@ t.test('only the expected element in the expected namespaces is an answer', asyn
     'an undeclared entity': SEND.replace('<ErroreDes/>', '<ErroreDes>&b;</ErroreDes>'),
     'something after the end': `${SEND}<a/>`,
     'a reference by id': SEND.replace('<SendResult>', '<SendResult id="__proto__">'),
-    'a name without prefix declared': SEND.replace('<SendResult>', '<x:SendResult>').replace('</SendResult>', '</x:SendResult>')
+    'a name without prefix declared': SEND.replace('<SendResult>', '<x:SendResult>').replace(
+      '</SendResult>',
+      '</x:SendResult>'
+    )
   }
   for (const [name, body] of Object.entries(wrong)) {
     t.not(body, SEND)
@@ -61,7 +77,10 @@ t.test('an element that is missing, repeated or of another type makes the answer
     'an empty esito': ['<esito>true</esito>', '<esito/>'],
     'an esito that is neither true nor false': ['<esito>true</esito>', '<esito>forse</esito>'],
     'two values of esito': ['<esito>true</esito>', '<esito>true</esito><esito>false</esito>'],
-    'an outcome that is only text': ['<SendResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></SendResult>', '<SendResult>true</SendResult>'],
+    'an outcome that is only text': [
+      '<SendResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></SendResult>',
+      '<SendResult>true</SendResult>'
+    ],
     'no count': ['<SchedineValide>1</SchedineValide>', ''],
     'a count in words': ['<SchedineValide>1<', '<SchedineValide>una<'],
     'a negative count': ['<SchedineValide>1<', '<SchedineValide>-1<'],
@@ -82,10 +101,21 @@ t.test('a reply is read in the charset that it declares, and refused when its by
   const latin = Buffer.from(text, 'latin1')
   const declared = await recorder(t, respond('200 OK', latin, 'Content-Type: text/xml; charset=ISO-8859-1'))
   t.match((await CALLS.Send(clientOf(declared))).result, { SendResult: { ErroreDes: 'però' } })
-  const within = await recorder(t, respond('200 OK', Buffer.from(text.replace('utf-8', 'iso-8859-1'), 'latin1'), 'Content-Type: text/xml'))
+  const within = await recorder(
+    t,
+    respond('200 OK', Buffer.from(text.replace('utf-8', 'iso-8859-1'), 'latin1'), 'Content-Type: text/xml')
+  )
   t.match((await CALLS.Send(clientOf(within))).result, { SendResult: { ErroreDes: 'però' } })
-  for (const type of ['Content-Type: text/xml', 'Content-Type: text/xml; charset=utf-8', 'Content-Type: text/xml; charset=inventato']) {
-    t.match(await failureOf(CALLS.Send(clientOf(await recorder(t, respond('200 OK', latin, type))))), { kind: 'malformed', sent: true }, type)
+  for (const type of [
+    'Content-Type: text/xml',
+    'Content-Type: text/xml; charset=utf-8',
+    'Content-Type: text/xml; charset=inventato'
+  ]) {
+    t.match(
+      await failureOf(CALLS.Send(clientOf(await recorder(t, respond('200 OK', latin, type))))),
+      { kind: 'malformed', sent: true },
+      type
+    )
   }
 })
 

@@ -71,7 +71,9 @@ export async function closedPort (): Promise<string> {
 export function respond (status: string, body: string | Buffer, ...headers: string[]): Behaviour {
   const bytes = Buffer.from(body)
   return (socket) => {
-    socket.write([`HTTP/1.1 ${status}`, `Content-Length: ${bytes.length}`, 'Connection: close', ...headers, '', ''].join('\r\n'))
+    socket.write(
+      [`HTTP/1.1 ${status}`, `Content-Length: ${bytes.length}`, 'Connection: close', ...headers, '', ''].join('\r\n')
+    )
     socket.end(bytes)
   }
 }

@@ -11,7 +11,11 @@ if (skip) t.comment(skip)
 
 t.test('a certificate that nobody vouches for is refused before anything is sent', { skip }, async (t) => {
   const server = await recorder(t, SEND, { ...own })
-  t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'tls', sent: false, reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  t.match(await failureOf(CALLS.Send(clientOf(server))), {
+    kind: 'tls',
+    sent: false,
+    reason: 'DEPTH_ZERO_SELF_SIGNED_CERT'
+  })
   t.equal(server.bytes, 0)
 })
 
@@ -59,7 +63,10 @@ t.test('TLS older than 1.2 is refused, 1.2 itself is not', { skip }, async (t) =
 t.test('a server that accepts and never shakes hands is given up, and nothing was sent', async (t) => {
   const server = await recorder(t, () => {})
   const url = server.url.replace('http:', 'https:')
-  t.match(await failureOf(CALLS.Send(clientOf({ url }, { connectTimeoutMs: 300 }))), { kind: 'connect-timeout', sent: false })
+  t.match(await failureOf(CALLS.Send(clientOf({ url }, { connectTimeoutMs: 300 }))), {
+    kind: 'connect-timeout',
+    sent: false
+  })
 })
 
 t.test('a certificate that cannot be read stops the call, and nothing was sent', { skip }, async (t) => {

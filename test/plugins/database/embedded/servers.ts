@@ -24,7 +24,13 @@ export const everybody: readonly Who[] = isRoot
   ? [{ name: 'root' }, { name: 'an ordinary user', uid: NOBODY, gid: NOBODY }]
   : [{ name: 'an ordinary user' }]
 
-export interface Ready { ready: true, owned: boolean, url: string, connection: { host: string, port: number, password?: string }, ms: number }
+export interface Ready {
+  ready: true
+  owned: boolean
+  url: string
+  connection: { host: string; port: number; password?: string }
+  ms: number
+}
 type Line = Partial<Ready> & { log?: string, error?: string }
 
 export interface Server {
@@ -58,7 +64,9 @@ export function serve (t: Test, who: Who, dataDir: string, { script = CHILD, tcp
   ready.catch(() => {})
   const kill = async () => {
     // The whole process group, as Ctrl-C and terminals do it: the cluster must not be in it.
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, 'SIGKILL')
+    }
     await exit
   }
   t.teardown(kill)
@@ -118,6 +126,10 @@ export async function query (url: string, statement: string): Promise<Record<str
 
 /** Why the user cannot run this project, if so: its files may lie where only their owner can go. */
 export function obstacle ({ name, uid, gid }: Who): string | false {
-  const { status } = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(CHILD)})`], { uid, gid, cwd: '/' })
+  const { status } = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(CHILD)})`], {
+    uid,
+    gid,
+    cwd: '/'
+  })
   return status === 0 ? false : `${name} cannot read this project, which lies in a folder closed to others`
 }
