@@ -2,14 +2,13 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerD
 import { randomUUID } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
-import alloggiati from './alloggiati/plugin.ts'
-import bookings from './bookings/routes.ts'
+import administration from './administration/plugin.ts'
+import { alloggiati } from './alloggiati/index.ts'
+import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
-import identity from './identity/plugin.ts'
-import identityRoutes from './identity/routes.ts'
+import { identity, identityRoutes } from './identity/index.ts'
 import { createKeys } from './lib/secrets.ts'
 import audit from './plugins/audit/plugin.ts'
-import auditRoutes from './administration/audit-routes.ts'
 import auth, { guards } from './plugins/auth.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
@@ -63,12 +62,14 @@ export async function build ({ config, logStream, prepare, soapTimeoutMs }: Buil
     await app.register(metrics)
     await app.register(mail, { config, keys })
 
+    await app.register(bookingHooks)
+
     await app.register(openapiPages)
     await app.register(ops)
     await app.register(identityRoutes, { config, keys })
-    await app.register(auditRoutes)
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
+    await app.register(administration, { config, keys })
 
     await app.ready()
     return app

@@ -1,11 +1,11 @@
-import type { Account } from './identity/people/first-admin.ts'
+import type { Account } from './identity/index.ts'
 import { releaseMemory, speedUpLoading } from './loading.ts'
 
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
   const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] = await Promise.all([
-    import('./app.ts'), import('./config/config.ts'), import('./identity/people/first-admin.ts'), import('close-with-grace')
+    import('./app.ts'), import('./config/config.ts'), import('./identity/index.ts'), import('close-with-grace')
   ])
   const config = readConfig(process.env)
   const app = await build({ config })

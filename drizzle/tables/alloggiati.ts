@@ -8,13 +8,10 @@ import {
   pgTable,
   primaryKey,
   text,
-  timestamp,
   unique,
   uniqueIndex
 } from 'drizzle-orm/pg-core'
-import { bytea } from './columns.ts'
-
-const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'string' })
+import { bytea, instant } from './columns.ts'
 
 /**
  * One list of schedine handed over in one call: the unit of the submission ledger. It outlives its booking

@@ -1,9 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { check, date, index, integer, pgTable, text, timestamp, unique } from 'drizzle-orm/pg-core'
-
-/** Instants are kept to the millisecond, the precision in which the API shows them. */
-const instant = (name: string) =>
-  timestamp(name, { withTimezone: true, precision: 3, mode: 'string' }).notNull().defaultNow()
+import { check, date, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import { instant } from './columns.ts'
 
 export const prenotazioni = pgTable('prenotazioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
@@ -17,8 +14,8 @@ export const prenotazioni = pgTable('prenotazioni', {
   numero_notti: integer().notNull().generatedAlwaysAs(sql`check_out - check_in`),
   numero_ospiti: integer().notNull(),
   idf_gen: text(),
-  created_at: instant('created_at'),
-  updated_at: instant('updated_at'),
+  created_at: instant().notNull().defaultNow(),
+  updated_at: instant().notNull().defaultNow(),
   /** Counts every change of the booking or of its guests: the ETag. */
   versione: integer().notNull().default(1)
 }, (t) => [

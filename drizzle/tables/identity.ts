@@ -1,8 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, text, timestamp, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { bytea } from './columns.ts'
-
-const instant = () => timestamp({ withTimezone: true, precision: 3, mode: 'date' })
+import { index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { bytea, instantDate } from './columns.ts'
 
 /** What is known of a person: the keys are the provider's and the front end's. */
 export type Metadata = Record<string, unknown>
@@ -17,23 +15,23 @@ export const users = pgTable('users', {
   email: text().notNull(),
   /** An argon2id or, imported, a bcrypt hash; null: this account has no password. */
   password_hash: text(),
-  email_confirmed_at: instant(),
-  invited_at: instant(),
-  confirmation_sent_at: instant(),
-  recovery_sent_at: instant(),
+  email_confirmed_at: instantDate(),
+  invited_at: instantDate(),
+  confirmation_sent_at: instantDate(),
+  recovery_sent_at: instantDate(),
   /** An address that is waiting to be confirmed. */
   new_email: text(),
-  email_change_sent_at: instant(),
-  reauthentication_sent_at: instant(),
-  last_sign_in_at: instant(),
+  email_change_sent_at: instantDate(),
+  reauthentication_sent_at: instantDate(),
+  last_sign_in_at: instantDate(),
   /** Written by administrators alone: `role`, `provider`, `providers`. */
   app_metadata: jsonb().$type<Metadata>().notNull().default({}),
   /** Written by the person: never a source of rights. */
   user_metadata: jsonb().$type<Metadata>().notNull().default({}),
-  banned_until: instant(),
-  deleted_at: instant(),
-  created_at: instant().notNull().defaultNow(),
-  updated_at: instant().notNull().defaultNow()
+  banned_until: instantDate(),
+  deleted_at: instantDate(),
+  created_at: instantDate().notNull().defaultNow(),
+  updated_at: instantDate().notNull().defaultNow()
 }, (t) => [
   uniqueIndex('users_email').on(t.email).where(sql`${t.deleted_at} is null`),
   index('users_created_at').on(t.created_at, t.id)
@@ -48,9 +46,9 @@ export const identities = pgTable('identities', {
   /** Who this is to the provider (`sub`); for `email` the user's own id. `id` on the wire. */
   provider_id: text().notNull(),
   identity_data: jsonb().$type<Metadata>().notNull(),
-  last_sign_in_at: instant(),
-  created_at: instant().notNull().defaultNow(),
-  updated_at: instant().notNull().defaultNow()
+  last_sign_in_at: instantDate(),
+  created_at: instantDate().notNull().defaultNow(),
+  updated_at: instantDate().notNull().defaultNow()
 }, (t) => [
   unique('identities_provider_id').on(t.provider, t.provider_id),
   index('identities_user').on(t.user_id)
@@ -63,13 +61,13 @@ export const sessions = pgTable('sessions', {
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
   /** Which refresh token is the current one. The tokens themselves are computed, not kept. */
   refresh_counter: integer().notNull().default(0),
-  refreshed_at: instant(),
+  refreshed_at: instantDate(),
   /** The end, however often it is refreshed. */
-  not_after: instant().notNull(),
+  not_after: instantDate().notNull(),
   user_agent: text(),
   ip: text(),
-  created_at: instant().notNull().defaultNow(),
-  updated_at: instant().notNull().defaultNow()
+  created_at: instantDate().notNull().defaultNow(),
+  updated_at: instantDate().notNull().defaultNow()
 }, (t) => [index('sessions_user').on(t.user_id)])
 
 /** One way through another provider, or through a link in a mail: from its start until its code is exchanged. */
@@ -91,9 +89,9 @@ export const flow_states = pgTable('flow_states', {
   authentication_method: text().notNull(),
   /** The provider's own tokens until they are handed over, sealed. */
   provider_tokens: bytea(),
-  created_at: instant().notNull().defaultNow(),
+  created_at: instantDate().notNull().defaultNow(),
   /** When the provider came back; the code lives from then. */
-  authenticated_at: instant()
+  authenticated_at: instantDate()
 }, (t) => [
   uniqueIndex('flow_states_auth_code').on(t.auth_code),
   index('flow_states_created_at').on(t.created_at)
@@ -112,8 +110,8 @@ export const one_time_tokens = pgTable('one_time_tokens', {
   /** Wrong codes so far. */
   attempts: integer().notNull().default(0),
   flow_state_id: uuid().references(() => flow_states.id, { onDelete: 'set null' }),
-  created_at: instant().notNull().defaultNow(),
-  expires_at: instant().notNull()
+  created_at: instantDate().notNull().defaultNow(),
+  expires_at: instantDate().notNull()
 }, (t) => [
   unique('one_time_tokens_kind').on(t.user_id, t.kind),
   index('one_time_tokens_link').on(t.link_fingerprint)
@@ -129,10 +127,10 @@ export const signing_keys = pgTable('signing_keys', {
   public_key: text().notNull(),
   /** The private key as PEM (PKCS #8), sealed. */
   private_key: bytea().notNull(),
-  signs_from: instant().notNull(),
+  signs_from: instantDate().notNull(),
   /** No token that it signed is taken any more after this; null while it is in use. */
-  retires_at: instant(),
-  created_at: instant().notNull().defaultNow()
+  retires_at: instantDate(),
+  created_at: instantDate().notNull().defaultNow()
 })
 
 /** Keys of persons. The secret is shown once; only its hash is kept. `user_id` may be one of an external provider. */
@@ -143,25 +141,11 @@ export const api_keys = pgTable('api_keys', {
   /** SHA-256 of the whole key: it is random, so a slow hash would add nothing. */
   secret_hash: bytea().notNull(),
   scopes: text().array().notNull(),
-  created_at: instant().notNull().defaultNow(),
-  expires_at: instant().notNull(),
-  last_used_at: instant(),
-  revoked_at: instant()
+  created_at: instantDate().notNull().defaultNow(),
+  expires_at: instantDate().notNull(),
+  last_used_at: instantDate(),
+  revoked_at: instantDate()
 }, (t) => [index('api_keys_user').on(t.user_id)])
-
-/** Who may see the pages under `/ad/`: what the signed cookie stands for. */
-export const admin_sessions = pgTable('admin_sessions', {
-  /** SHA-256 of the id in the cookie. */
-  id_hash: bytea().primaryKey(),
-  /**
-   * The principal it was granted to, and the user whose rights are asked for at every page; null for the service key.
-   */
-  principal: text().notNull(),
-  user_id: uuid(),
-  created_at: instant().notNull().defaultNow(),
-  last_seen_at: instant().notNull().defaultNow(),
-  expires_at: instant().notNull()
-})
 
 /** Sessions of an external provider, as their tokens were seen here: it has no list of them. */
 export const seen_sessions = pgTable('seen_sessions', {
@@ -169,9 +153,9 @@ export const seen_sessions = pgTable('seen_sessions', {
   user_id: uuid().notNull(),
   user_agent: text(),
   ip: text(),
-  created_at: instant().notNull().defaultNow(),
-  updated_at: instant().notNull().defaultNow(),
+  created_at: instantDate().notNull().defaultNow(),
+  updated_at: instantDate().notNull().defaultNow(),
   /** The latest `exp` of its tokens. */
-  expires_at: instant().notNull(),
-  revoked_at: instant()
+  expires_at: instantDate().notNull(),
+  revoked_at: instantDate()
 }, (t) => [index('seen_sessions_user').on(t.user_id)])

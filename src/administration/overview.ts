@@ -1,14 +1,10 @@
-import { count, isNull } from 'drizzle-orm'
-import { invii, sessions, users } from '#drizzle/tables/index.ts'
 import type { AuditEvent } from '#schemas/audit.ts'
-import { openHold } from '#src/alloggiati/ledger/hold.ts'
-import { scopeOf } from '#src/alloggiati/ledger/read.ts'
-import { STATES } from '#src/alloggiati/ledger/states.ts'
+import { ledgerSummary } from '#src/alloggiati/index.ts'
 import type { Config } from '#src/config/config.ts'
+import { countPeople } from '#src/identity/index.ts'
 import { auditPage } from '#src/plugins/audit/list.ts'
-import { countByState } from '#src/plugins/mail/queue.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { liveSession } from '#src/identity/people/users.ts'
+import { countByState } from '#src/plugins/mail/queue.ts'
 
 const LATEST = 20
 
@@ -27,28 +23,26 @@ export interface Overview {
 }
 
 export async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<Overview> {
-  const [alive, live, states, hold, mail, { data: actions }] = await Promise.all([
-    db.$count(users, isNull(users.deleted_at)),
-    db.$count(sessions, liveSession),
-    db.select({ stato: invii.stato, n: count() }).from(invii).where(scopeOf(mode)).groupBy(invii.stato),
-    openHold(db),
+  const [people, ledger, mail, { data: actions }] = await Promise.all([
+    countPeople(db),
+    ledgerSummary(db, mode),
     countByState(db),
     auditPage(db, {}, LATEST)
   ])
-  const inState = (stato: string) => states.find((row) => row.stato === stato)?.n ?? 0
+  const inState = (stato: string) => ledger.states.find((row) => row.stato === stato)?.submissions ?? 0
   return {
     mode,
     people: [
-      { what: 'Utenti', n: alive },
-      { what: 'Sessioni attive', n: live }
+      { what: 'Utenti', n: people.users },
+      { what: 'Sessioni attive', n: people.sessions }
     ],
-    submissions: Object.entries(STATES)
-      .map(([stato, description]) => ({ what: `${stato}: ${description}`, n: inState(stato) }))
+    submissions: ledger.states
+      .map(({ stato, description, submissions: n }) => ({ what: `${stato}: ${description}`, n }))
       .filter(({ n }) => n > 0),
     alarms: [
       { what: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
       { what: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },
-      { what: 'Sospensioni degli invii in vigore', n: hold === undefined ? 0 : 1 },
+      { what: 'Sospensioni degli invii in vigore', n: ledger.suspended ? 1 : 0 },
       { what: 'E-mail non consegnate', n: mail.fallita ?? 0 }
     ],
     actions

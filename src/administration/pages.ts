@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
@@ -6,6 +5,7 @@ import { CookieAnswer } from '#schemas/admin-cookie.ts'
 import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config/config.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
+import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { acceptNoBody } from '#src/plugins/no-body.ts'
@@ -14,7 +14,6 @@ import { grantSession, granteeOf, useSession } from './sessions.ts'
 import { overview } from './overview.ts'
 import { PAGE_POLICY, overviewPage } from './page.ts'
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
 const tags = ['Sistema']
 
 /**
@@ -83,7 +82,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
       response: { 200: { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } } }
     },
     handler: async (_request, reply) => {
-      const page = overviewPage(version, await overview(db, config.ALLOGGIATI_MODE))
+      const page = overviewPage(VERSION, await overview(db, config.ALLOGGIATI_MODE))
       return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
     }
   })

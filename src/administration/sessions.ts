@@ -1,5 +1,6 @@
-import { and, arrayContains, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
-import { admin_sessions as table, api_keys } from '#drizzle/tables/index.ts'
+import { and, eq, gt, lte, or, sql } from 'drizzle-orm'
+import { admin_sessions as table } from '#drizzle/tables/administration.ts'
+import { adminKeyScopes } from '#src/identity/index.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 
@@ -49,18 +50,8 @@ export async function granteeOf (db: Executor, { principal, userId }: AdminSessi
   const [kind, id = ''] = principal.split(':')
   if (kind === 'session') return { ...person, sessionId: id }
   if (kind !== 'key') return person
-  const [key] = await db
-    .select({ scopes: api_keys.scopes })
-    .from(api_keys)
-    .where(
-      and(
-        eq(api_keys.id, id),
-        isNull(api_keys.revoked_at),
-        gt(api_keys.expires_at, sql`now()`),
-        arrayContains(api_keys.scopes, ['amministrazione'])
-      )
-    )
-  return key && { ...person, keyId: id, scopes: key.scopes }
+  const scopes = await adminKeyScopes(db, id)
+  return scopes && { ...person, keyId: id, scopes }
 }
 
 function credentialOf ({ id, sessionId, keyId }: Principal): string {

@@ -31,6 +31,7 @@ import { crossCheck } from './receipts/cross-check.ts'
 import { ConnessioneFallita } from './errors.ts'
 import type { LedgerContext } from './ledger/context.ts'
 import { ledgerHead } from './ledger/head.ts'
+import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { holdOrStop } from './ledger/hold.ts'
 import { registerReconciliation } from './ledger/reconcile/job.ts'
 import { ledgerRoutes } from './routes/invii.ts'
@@ -74,6 +75,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{
   const desk: Desk = { ledger, clock, log, tables: tables.get }
 
   app.addHook('onClose', close)
+  app.addBookingHook('beforeDelete', refuseWhileUnfinished)
   const shared = [
     Segnalazione,
     EsitoSchedina,

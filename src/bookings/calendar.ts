@@ -1,5 +1,5 @@
 import { asc, sql } from 'drizzle-orm'
-import { prenotazioni as t } from '#drizzle/tables/index.ts'
+import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { CalendarQuery } from '#schemas/booking.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Database } from '#src/plugins/database/connect.ts'

@@ -1,6 +1,6 @@
 import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
-import { prenotazioni } from '#drizzle/tables/index.ts'
+import { prenotazioni } from '#drizzle/tables/bookings.ts'
 
 /** An instant as the API writes it: PostgreSQL formats it, so that nothing is mapped row by row. */
 function iso (column: PgColumn): SQL<string> {

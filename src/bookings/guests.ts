@@ -1,7 +1,8 @@
 import { and, eq, gte, sql } from 'drizzle-orm'
-import { ospiti, prenotazioni } from '#drizzle/tables/index.ts'
+import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { GuestFields, type SaveGuests } from '#schemas/guest.ts'
-import { CampiNonValidi, PrenotazioneNonTrovata } from '#src/lib/errors.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { PrenotazioneNonTrovata } from './errors.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 
 /** On a second save every field takes the new value. */

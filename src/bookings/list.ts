@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, type SQL } from 'drizzle-orm'
-import { prenotazioni as t } from '#drizzle/tables/index.ts'
+import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'

@@ -1,12 +1,12 @@
 import { eq, inArray, sql } from 'drizzle-orm'
-import { ospiti, prenotazioni as t } from '#drizzle/tables/index.ts'
+import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
 import { Guest } from '#schemas/guest.ts'
-import { openSubmissions } from '#src/alloggiati/ledger/open.ts'
-import { InvioInCorso, PrenotazioneModificata, PrenotazioneNonTrovata } from '#src/lib/errors.ts'
+import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { bookingColumns } from './columns.ts'
+import type { BeforeDelete } from './hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
 /** A booking and the number of its present version, which is its ETag. */
@@ -31,8 +31,11 @@ function versioned ({ versione, ...booking }: Booking & { versione: number }): V
   return { booking, versione }
 }
 
-/** Bookings in the database. */
-export function bookingRepository (db: Database, audit: Audit) {
+/**
+ * Bookings in the database.
+ * @param beforeDelete what other areas have to say before bookings are deleted
+ */
+export function bookingRepository (db: Database, audit: Audit, beforeDelete: readonly BeforeDelete[]) {
   const { created_at, updated_at, ...plain } = bookingColumns
   const detail = db.select({ booking: { ...plain, ospiti: guestList, created_at, updated_at }, versione: t.versione })
     .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
@@ -75,7 +78,7 @@ export function bookingRepository (db: Database, audit: Audit) {
     /**
      * Deletes, all or nothing; the guests go with their booking. Who did it is written down.
      * @returns the ids that existed, ascending
-     * @throws InvioInCorso when one of them has a submission to the police still open
+     * @throws what a `beforeDelete` hook throws
      * @throws RegistroNonDisponibile
      */
     deleteMany (ids: readonly number[], author: Author): Promise<number[]> {
@@ -83,9 +86,8 @@ export function bookingRepository (db: Database, audit: Audit) {
         // Locked in one order, so that two deletions cannot wait for each other.
         const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
         const found = present.map(({ id }) => id)
-        const open = await openSubmissions(tx, found)
-        if (open.length > 0) throw new InvioInCorso(open.join(', '))
         if (found.length === 0) return found
+        for (const hook of beforeDelete) await hook(tx, found)
         await tx.delete(t).where(inArray(t.id, found))
         await audit.append(tx, { ...author, action: 'prenotazioni_eliminate', details: { ids: found.map(String) } })
         return found

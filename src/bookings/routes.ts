@@ -30,7 +30,7 @@ const tags = ['Prenotazioni']
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
-  const repository = bookingRepository(app.db, app.audit)
+  const repository = bookingRepository(app.db, app.audit, app.bookingHooks.beforeDelete)
   const entries = calendar(app.db)
   const countries = { data: listCountries() }
 

@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { SCOPES } from '#schemas/api-key.ts'
 import { BOOKING_SORTS } from '#schemas/booking.ts'
 import { Id } from '#schemas/common.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
 import { key } from './commands/key.ts'
@@ -25,8 +25,6 @@ import { helpConfiguration } from './italian.ts'
 import { day, integer, oneOf, someOf } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
-
 type SourceOptions = Omit<Source, 'file'>
 
 /**
@@ -38,7 +36,7 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .description('Prenotazioni, ospiti e schedine di un server Locanda, dalla riga di comando.')
     .option('--json', 'risultati in JSON su stdout, errori in JSON su stderr')
     .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell'ultimo accesso, ${DEFAULT_URL})`)
-    .version(version, '--version', 'mostra la versione')
+    .version(VERSION, '--version', 'mostra la versione')
     .helpOption('-h, --help', 'mostra l\'aiuto')
     .helpCommand('help [comando]', 'mostra l\'aiuto di un comando')
     .configureHelp(helpConfiguration)

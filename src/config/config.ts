@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { envSchema } from 'env-schema'
 import { Environment } from '#schemas/config.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
-import { masterKey } from '#src/lib/secrets.ts'
+import { masterKey } from './master-key.ts'
 import { parseProviders, type OAuthProvider } from './oauth-providers.ts'
 import { isDay } from '#src/lib/time.ts'
 

@@ -90,3 +90,8 @@ export const AmministrazioneNonDisponibile = createError(
   'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY',
   503
 )
+export const ProviderNonRaggiungibile = createError(
+  'PROVIDER_NON_RAGGIUNGIBILE',
+  'Provider di identità momentaneamente non raggiungibile: riprovare fra poco',
+  503
+)

@@ -5,7 +5,6 @@ import { Session } from '#schemas/session.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import adminPages from '#src/administration/pages.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
@@ -20,7 +19,6 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(people)
   await app.register(own)
   await app.register(keyRoutes)
-  await app.register(adminPages, { config, keys })
   if (config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)
   await app.register(provider, { config, keys, prefix: '/auth/v1' })

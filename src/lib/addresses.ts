@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 
 /**
  * An address to which guests' data and credentials must not be sent. The address is not repeated: it may hold a
@@ -31,4 +31,12 @@ export function isSafeAddress (address: string): boolean {
 /** Of a host as `URL` gives it: every spelling of an IPv4 address is four decimal numbers there. */
 export function isLoopbackHost (hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+}
+
+/** An IPv6 customer holds a /64: counting single addresses would count nothing. */
+export function network (ip: string): string {
+  if (!isIPv6(ip) || ip.startsWith('::ffff:')) return ip
+  const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))
+  const zeros = right === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0')
+  return [...left, ...zeros, ...(right ?? [])].slice(0, 4).join(':')
 }

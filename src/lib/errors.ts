@@ -32,41 +32,11 @@ export const ServizioOccupato = createError(
   'Servizio momentaneamente occupato: riprovare fra poco',
   503
 )
-export const ProviderNonRaggiungibile = createError(
-  'PROVIDER_NON_RAGGIUNGIBILE',
-  'Provider di identità momentaneamente non raggiungibile: riprovare fra poco',
-  503
-)
 export const PostaNonConfigurata = createError(
   'POSTA_NON_CONFIGURATA',
   'L’invio di e-mail non è configurato su questo server',
   503
 )
-
-export const PrenotazioneNonTrovata = createError('PRENOTAZIONE_NON_TROVATA', 'Prenotazione non trovata', 404)
-export const PrenotazioneModificata = createError(
-  'PRENOTAZIONE_MODIFICATA',
-  'La prenotazione è stata modificata nel frattempo',
-  412
-)
-export const InvioInCorso = createError(
-  'INVIO_IN_CORSO',
-  'Prenotazioni con un invio alla Polizia ancora aperto: %s',
-  409
-)
-
-export const ChiaveRiusata = createError(
-  'IDEMPOTENCY_KEY_RIUSATA',
-  'Idempotency-Key già usata con una richiesta diversa',
-  422
-)
-export const ChiaveInCorso = createError(
-  'IDEMPOTENCY_KEY_IN_CORSO',
-  'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta',
-  409
-)
-
-export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per la data richiesta', 404)
 
 /** A 400 that names the fields at fault. */
 export class CampiNonValidi extends RichiestaNonValida {

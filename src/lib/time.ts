@@ -96,22 +96,6 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
   return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
 }
 
-/** The hour from which a guest is taken to have arrived: the booking knows the day alone. */
-const ARRIVAL_HOUR = 14
-
-/**
- * When the law wants an arrival communicated: within 24 hours, or 6 for stays of up to 24 hours (art. 109 TULPS, DM
- * 16/9/2021).
- */
-export function filingDeadline (arrival: Day, nights: number): Date {
-  return new Date(instantInRome(arrival, ARRIVAL_HOUR).getTime() + (nights <= 1 ? 6 : 24) * MS_PER_HOUR)
-}
-
-/** Whether the service still takes an arrival: today's or yesterday's, by the calendar of Rome. */
-export function arrivalWindowOpen (arrival: Day, today: Day): boolean {
-  return arrival === today || arrival === addDays(today, -1)
-}
-
 function wallClock (instant: Date): number {
   const parts = romeClock.formatToParts(instant).map(({ type, value }) => [type, Number(value)])
   const { year, month, day, hour, minute, second } = Object.fromEntries(parts)

@@ -1,6 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { secretComparer } from '#src/lib/secrets.ts'
 import type { Scope } from '#schemas/api-key.ts'
 import type { Config } from '#src/config/config.ts'
 import {
@@ -206,12 +206,4 @@ function takeQueryKey (request: FastifyRequest): unknown {
   const others = search.split('&').filter((pair) => !new URLSearchParams(pair).has('api_key'))
   request.raw.url = others.length > 0 ? `${path}?${others.join('&')}` : path
   return key
-}
-
-/** Compares against the secret in constant time, whatever the length of what is presented. */
-export function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
-  if (secret === undefined) return () => false
-  const digest = (text: string) => hash('sha256', text, 'buffer')
-  const expected = digest(secret)
-  return (presented) => typeof presented === 'string' && timingSafeEqual(digest(presented), expected)
 }

@@ -1,9 +1,21 @@
 import { and, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import createError from '@fastify/error'
 import fp from 'fastify-plugin'
-import { idempotency_keys as keys } from '#drizzle/tables/index.ts'
-import { CampiNonValidi, ChiaveInCorso, ChiaveRiusata } from '#src/lib/errors.ts'
+import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+
+export const ChiaveRiusata = createError(
+  'IDEMPOTENCY_KEY_RIUSATA',
+  'Idempotency-Key già usata con una richiesta diversa',
+  422
+)
+export const ChiaveInCorso = createError(
+  'IDEMPOTENCY_KEY_IN_CORSO',
+  'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta',
+  409
+)
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,8 +1,8 @@
-import { isIPv6 } from 'node:net'
 import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
 
@@ -52,14 +52,6 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
 
 function callerKey (request: FastifyRequest): string {
   return request.principal?.id ?? `ip:${network(request.ip)}`
-}
-
-/** An IPv6 customer holds a /64: counting single addresses would count nothing. */
-export function network (ip: string): string {
-  if (!isIPv6(ip) || ip.startsWith('::ffff:')) return ip
-  const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))
-  const zeros = right === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return [...left, ...zeros, ...(right ?? [])].slice(0, 4).join(':')
 }
 
 const REDIS_PATIENCE_MS = 500

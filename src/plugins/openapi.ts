@@ -1,13 +1,10 @@
-import { createRequire } from 'node:module'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
+import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
-
-/** The package's version is the API's. */
-const { version: VERSION } = createRequire(import.meta.url)('../../package.json') as { version: string }
 
 const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { audit_log } from '#drizzle/tables/index.ts'
+import { audit_log } from '#drizzle/tables/audit.ts'
 import type { AuditEvent } from '#schemas/audit.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { AUDIT, admin, entry } from '#test/plugins/audit/samples.ts'

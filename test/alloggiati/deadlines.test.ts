@@ -1,5 +1,6 @@
 import t from 'tap'
-import { addDays, arrivalWindowOpen, dayInRome, filingDeadline, instantInRome } from '#src/lib/time.ts'
+import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
+import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
 
 const MINUTE = 60_000
 /**

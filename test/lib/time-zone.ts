@@ -1,15 +1,7 @@
 import { calendarSpan } from '#src/bookings/calendar.ts'
 import { changedStay, newStay } from '#src/bookings/stay.ts'
-import {
-  addDays,
-  ageInYears,
-  arrivalWindowOpen,
-  dayInRome,
-  daysBetween,
-  filingDeadline,
-  instantInRome,
-  isDay
-} from '#src/lib/time.ts'
+import { addDays, ageInYears, dayInRome, daysBetween, instantInRome, isDay } from '#src/lib/time.ts'
+import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
 
 /* Prints what the house's days come to in the process's time zone; run by `time.test.ts` in zones far apart. */
 

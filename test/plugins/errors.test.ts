@@ -1,6 +1,6 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
-import { idempotency_keys } from '#drizzle/tables/index.ts'
+import { idempotency_keys } from '#drizzle/tables/idempotency.ts'
 import { Closed } from '#schemas/common.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { prenotazioni } from '#drizzle/tables/index.ts'
+import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
 import { stopSending } from '#src/alloggiati/ledger/hold.ts'
 import metrics from '#src/plugins/metrics.ts'

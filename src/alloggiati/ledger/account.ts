@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { account_polizia as accounts } from '#drizzle/tables/index.ts'
+import { account_polizia as accounts } from '#drizzle/tables/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 
 /** Whether nothing but this ledger files with the account; false until somebody says so. */

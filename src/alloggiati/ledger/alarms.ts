@@ -1,5 +1,5 @@
 import { and, eq, inArray, lte } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/index.ts'
+import { invii } from '#drizzle/tables/alloggiati.ts'
 import { addDays, instantInRome } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
 import { OPEN_STATES, unfiledBookings } from './unfiled-bookings.ts'

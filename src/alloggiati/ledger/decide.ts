@@ -4,13 +4,13 @@ import {
   invii_decisioni as decisions,
   invii_esiti as outcomes,
   invii_schedine as schedine
-} from '#drizzle/tables/index.ts'
+} from '#drizzle/tables/alloggiati.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from './errors.ts'
+import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from '../errors.ts'
 import { attemptsOf } from './history.ts'
 import { move, moveRows } from './moves.ts'
 import { obstacle, type Case } from './obstacles.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
-import { invii, invii_tentativi as attempts } from '#drizzle/tables/index.ts'
+import { invii, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
 import { dayInRome } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
 import { holdOrStop } from './hold.ts'

@@ -1,6 +1,6 @@
 import { and, count, eq, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { invii } from '#drizzle/tables/index.ts'
+import { invii } from '#drizzle/tables/alloggiati.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
 import { unfiledBookings } from './unfiled-bookings.ts'

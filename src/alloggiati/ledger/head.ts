@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { invii_transizioni as transitions } from '#drizzle/tables/index.ts'
+import { invii_transizioni as transitions } from '#drizzle/tables/alloggiati.ts'
 import { chainHead, type Head } from '#src/plugins/database/chain-head.ts'
 
 /**

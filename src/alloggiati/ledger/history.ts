@@ -5,7 +5,7 @@ import {
   invii_tentativi as attempts,
   invii_transizioni as transitions,
   ricevute
-} from '#drizzle/tables/index.ts'
+} from '#drizzle/tables/alloggiati.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 

@@ -1,5 +1,5 @@
 import { isNull, sql } from 'drizzle-orm'
-import { invii_sospensioni as holds } from '#drizzle/tables/index.ts'
+import { invii_sospensioni as holds } from '#drizzle/tables/alloggiati.ts'
 import type { Head } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 

@@ -1,5 +1,6 @@
 import type { DecisionBody, InvioDetail } from '#schemas/invio.ts'
-import { arrivalWindowOpen, type Day } from '#src/lib/time.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { RowOutcome } from './moves.ts'
 
 /** What is known of a submission that is to be decided on. */

@@ -1,10 +1,12 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import { invii, invii_numerazione, invii_schedine as schedine, prenotazioni } from '#drizzle/tables/index.ts'
+import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { keepBooking } from '#src/bookings/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
-import { filingDeadline, type Day } from '#src/lib/time.ts'
+import { filingDeadline } from '../deadlines.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { SchedineGiaInviate } from '../errors.ts'
 import type { LedgerContext } from './context.ts'
@@ -75,9 +77,7 @@ async function insert (
   const { account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id } = submission
   const { data_arrivo, permanenza } = records[0]!
   // The booking cannot be deleted while its submission is being written down.
-  if (prenotazione_id !== null) {
-    await tx.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, prenotazione_id)).for('share')
-  }
+  if (prenotazione_id !== null) await keepBooking(tx, prenotazione_id)
   await attribute(tx, operatore, 'accettato')
   const ricevuta = await nextReference(tx, today)
   const [created] = await tx

@@ -1,5 +1,5 @@
 import { and, asc, eq } from 'drizzle-orm'
-import { invii_schedine as schedine } from '#drizzle/tables/index.ts'
+import { invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { RowOutcome } from './moves.ts'

@@ -4,7 +4,7 @@ import {
   invii_esiti as outcomes,
   invii_schedine as schedine,
   invii_tentativi as attempts
-} from '#drizzle/tables/index.ts'
+} from '#drizzle/tables/alloggiati.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { unknown, type Verdict } from './classify.ts'
 import type { LedgerContext } from './context.ts'

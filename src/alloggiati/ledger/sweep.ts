@@ -1,5 +1,5 @@
 import { and, eq, lt, sql } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/index.ts'
+import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { LedgerContext } from './context.ts'
 import { move } from './moves.ts'
 import { giveUpAttempt } from './settle.ts'

@@ -1,6 +1,8 @@
 import { inArray, sql } from 'drizzle-orm'
+import { staysByArrival } from '#src/bookings/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { addDays, filingDeadline, type Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
+import { filingDeadline } from '../deadlines.ts'
 import type { State } from './states.ts'
 
 /** Nothing is acquired yet, and may still be. */
@@ -20,12 +22,12 @@ interface Row extends Record<string, unknown> { id: number, check_in: Day, numer
 
 /** Bookings with arrival today or yesterday and no acquired submission, with the legal deadline of each. */
 export async function unfiledBookings (db: Executor, account: string, today: Day): Promise<Unfiled[]> {
+  const stays = staysByArrival(db, { from: addDays(today, -1), to: today }).as('p')
   const rows = await db.execute<Row>(sql`
     select p.id, p.check_in, p.numero_notti,
       coalesce(bool_or(${inArray(sql`i.stato`, [...OPEN_STATES])}), false) as aperto
-    from prenotazioni p left join invii i on i.prenotazione_id = p.id and i.utente = ${account}
-    where p.check_in between ${addDays(today, -1)}::date and ${today}::date
-    group by p.id
+    from ${stays} left join invii i on i.prenotazione_id = p.id and i.utente = ${account}
+    group by p.id, p.check_in, p.numero_notti
     having not coalesce(bool_or(${inArray(sql`i.stato`, [...FILED_STATES])}), false)
     order by p.id`)
   return rows.map(({ id, check_in, numero_notti, aperto }) => ({

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { CrossCheckAnswer, CrossCheckQuery } from '#schemas/alloggiati.ts'
+import { staysByArrival } from '#src/bookings/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { filingDeadline, type Day } from '#src/lib/time.ts'
+import { filingDeadline } from '../deadlines.ts'
+import type { Day } from '#src/lib/time.ts'
 
 interface Row extends Record<string, unknown> {
   prenotazione_id: number
@@ -24,17 +26,17 @@ export async function crossCheck (
   { da, a }: CrossCheckQuery
 ): Promise<CrossCheckAnswer> {
   const until = a !== undefined && a < today ? a : today
+  const stays = staysByArrival(db, { from: da, to: until }).as('p')
   const bookings = await db.execute<Row>(sql`
     select p.id as prenotazione_id, p.nome_cognome, p.check_in, p.numero_notti,
       case when coalesce(bool_or(r.giorno is not null), false) then 'ricevuta'
            when coalesce(bool_or(t.giorno_da >= ${today}::date), false) then 'in_attesa' else 'mancante' end as stato
-    from prenotazioni p
+    from ${stays}
     left join invii i on i.prenotazione_id = p.id and i.utente = ${account} and i.stato in ('acquisito', 'ricevuto')
     left join invii_esiti e on e.invio_id = i.id and e.esito = 'K'
     left join invii_tentativi t on t.invio_id = e.invio_id and t.numero = e.numero
     left join ricevute r on r.utente = i.utente and r.giorno = t.giorno_da
-    where p.check_in <= ${until}::date and p.check_in >= coalesce(${da ?? null}::date, '-infinity')
-    group by p.id
+    group by p.id, p.nome_cognome, p.check_in, p.numero_notti
     order by p.check_in, p.id`)
   const days = await db.execute<DayRow>(sql`
     select * from (

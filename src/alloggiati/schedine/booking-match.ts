@@ -1,5 +1,4 @@
-import { eq } from 'drizzle-orm'
-import { prenotazioni } from '#drizzle/tables/index.ts'
+import { bookingExists, staysByArrival } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
@@ -16,14 +15,12 @@ export async function bookingOf (
   { data_arrivo, cognome, nome }: RecordSchedina
 ): Promise<number | null> {
   if (id !== undefined) {
-    const [found] = await db.select({ id: prenotazioni.id }).from(prenotazioni).where(eq(prenotazioni.id, id))
-    if (!found) throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: 'non è una prenotazione esistente' })
+    if (!await bookingExists(db, id)) {
+      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: 'non è una prenotazione esistente' })
+    }
     return id
   }
-  const arrivals = await db
-    .select({ id: prenotazioni.id, nome_cognome: prenotazioni.nome_cognome })
-    .from(prenotazioni)
-    .where(eq(prenotazioni.check_in, data_arrivo))
+  const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo })
   // People write either name first.
   const matching = arrivals.filter(({ nome_cognome }) =>
     [`${nome} ${cognome}`, `${cognome} ${nome}`].includes(foldName(nome_cognome).text)

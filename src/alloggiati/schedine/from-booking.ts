@@ -1,7 +1,5 @@
-import { asc, eq } from 'drizzle-orm'
-import { ospiti, prenotazioni } from '#drizzle/tables/index.ts'
 import { CAMPI_SCHEDINA, type SchedinaIntera, type SoggiornoDaPrenotazione } from '#schemas/from-booking.ts'
-import { PrenotazioneNonTrovata } from '#src/lib/errors.ts'
+import { stayWithGuests } from '#src/bookings/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { SENZA_DOCUMENTO } from '../rules/fields.ts'
 
@@ -20,13 +18,7 @@ const DOCUMENT: readonly string[] = ['tipo_documento', 'numero_documento', 'luog
 export async function fromBooking (
   db: Executor, id: number, id_appartamento?: number
 ): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
-  const { check_in, numero_notti } = prenotazioni
-  const [booking] = await db
-    .select({ id: prenotazioni.id, check_in, numero_notti })
-    .from(prenotazioni)
-    .where(eq(prenotazioni.id, id))
-  if (!booking) throw new PrenotazioneNonTrovata()
-  const guests = await db.select().from(ospiti).where(eq(ospiti.prenotazione_id, id)).orderBy(asc(ospiti.indice))
+  const { ospiti: guests, ...stay } = await stayWithGuests(db, id)
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
   const schedine = guests.map((guest, at) => {
     const tipo_alloggiato = types[at]!
@@ -34,7 +26,7 @@ export async function fromBooking (
     const values = CAMPI_SCHEDINA.map((name): [string, string] => [name, unfit.includes(name) ? '' : guest[name] ?? ''])
     return { ...Object.fromEntries(values) as SchedinaIntera, tipo_alloggiato }
   })
-  return { schedine, soggiorno: id_appartamento === undefined ? booking : { ...booking, id_appartamento } }
+  return { schedine, soggiorno: id_appartamento === undefined ? stay : { ...stay, id_appartamento } }
 }
 
 /**

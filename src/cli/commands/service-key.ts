@@ -19,7 +19,7 @@ export async function printServiceKey ({ terminal: { env }, out }: Context): Pro
     )
   }
   const [{ ConfigError, readConfig }, { createKeys }, { serviceKey }] = await Promise.all([
-    import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/tokens/machine-tokens.ts')
+    import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/index.ts')
   ])
   try {
     const config = readConfig(env)

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { identities } from '#drizzle/tables/index.ts'
+import { identities } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'

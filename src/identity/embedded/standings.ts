@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
-import { api_keys, sessions, users } from '#drizzle/tables/index.ts'
+import { api_keys, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Principal, Refusal } from '#src/plugins/auth.ts'
 import type { Change, Changes } from '../changes.ts'

@@ -1,5 +1,5 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { ProviderNonRaggiungibile } from '#src/lib/errors.ts'
+import { ProviderNonRaggiungibile } from '../errors.ts'
 import type { Verified } from '../tokens/bearer.ts'
 import type { ProviderClient } from './client.ts'
 import type { SeenSessions } from './seen-sessions.ts'

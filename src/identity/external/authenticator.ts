@@ -1,6 +1,7 @@
 import type { JWT } from '@fastify/jwt'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { secretComparer, type Authenticator, type Principal, type Refusal } from '#src/plugins/auth.ts'
+import { secretComparer } from '#src/lib/secrets.ts'
+import type { Authenticator, Principal, Refusal } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
 import {

@@ -1,4 +1,4 @@
-import { ProviderNonRaggiungibile } from '#src/lib/errors.ts'
+import { ProviderNonRaggiungibile } from '../errors.ts'
 import type { ExternalSettings } from './settings.ts'
 
 /** What the provider answered: a body that was JSON, or undefined where there was none. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { CampiNonValidi, NonAutenticato, ProviderNonRaggiungibile, ServeUnaPersona } from '#src/lib/errors.ts'
+import { CampiNonValidi, NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
+import { ProviderNonRaggiungibile } from '../errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory, Person } from '../directory.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'

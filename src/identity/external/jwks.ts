@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { safeAddress } from '#src/lib/addresses.ts'
-import { ProviderNonRaggiungibile } from '#src/lib/errors.ts'
+import { ProviderNonRaggiungibile } from '../errors.ts'
 
 /** A public key that verifies access tokens, under the only algorithm it is good for. */
 export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }

@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { api_keys } from '#drizzle/tables/index.ts'
+import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Changes } from '../changes.ts'
 import { isAdmin, isStranger } from '../people/roles.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { ProviderNonRaggiungibile } from '#src/lib/errors.ts'
+import { ProviderNonRaggiungibile } from '../errors.ts'
 import type { ProviderClient } from './client.ts'
 import { isBarred, readUser } from './users.ts'
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
-import { seen_sessions as table } from '#drizzle/tables/index.ts'
+import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { Verified } from '../tokens/bearer.ts'
 import type { Changes } from '../changes.ts'

@@ -1,5 +1,5 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm'
-import { api_keys } from '#drizzle/tables/index.ts'
+import { and, arrayContains, desc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { api_keys } from '#drizzle/tables/identity.ts'
 import { SCOPES, type ApiKey, type MintedKey, type MintQuery, type Scope } from '#schemas/api-key.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from './api-keys.ts'
@@ -42,4 +42,15 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
     .where(and(eq(api_keys.id, id), whose, isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
   return revoked.length > 0
+}
+
+/** The scopes of a key that is in force and good for administration; undefined for any other. */
+export async function adminKeyScopes (db: Executor, id: string): Promise<string[] | undefined> {
+  const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
+    eq(api_keys.id, id),
+    isNull(api_keys.revoked_at),
+    gt(api_keys.expires_at, sql`now()`),
+    arrayContains(api_keys.scopes, ['amministrazione'])
+  ))
+  return key?.scopes
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
-import { api_keys } from '#drizzle/tables/index.ts'
+import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from './api-keys.ts'

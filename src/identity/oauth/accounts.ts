@@ -7,7 +7,7 @@ import {
   sessions,
   users,
   type Metadata
-} from '#drizzle/tables/index.ts'
+} from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { endSessions } from '../sign-in/sessions.ts'

@@ -1,4 +1,4 @@
-import type { Metadata } from '#drizzle/tables/index.ts'
+import type { Metadata } from '#drizzle/tables/identity.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { unusable } from './problems.ts'
 

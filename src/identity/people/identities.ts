@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { identities, users } from '#drizzle/tables/index.ts'
+import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { getUserToChange, recountProviders, updateUser, type IdentityRow, type User } from './users.ts'

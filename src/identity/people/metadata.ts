@@ -1,4 +1,4 @@
-import type { Metadata } from '#drizzle/tables/index.ts'
+import type { Metadata } from '#drizzle/tables/identity.ts'
 import { AuthError } from '../errors.ts'
 
 /** They travel in every access token, a third longer in base64, and a request's headers have 16 KiB. */

@@ -1,4 +1,4 @@
-import type { Metadata } from '#drizzle/tables/index.ts'
+import type { Metadata } from '#drizzle/tables/identity.ts'
 
 /** What `app_metadata.role` may say of a person. */
 export const ROLES = ['admin', 'operator', 'pending'] as const

@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
-import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/index.ts'
+import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { normalizeEmail } from './email.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { or, sql } from 'drizzle-orm'
-import { users, type Metadata } from '#drizzle/tables/index.ts'
+import { users, type Metadata } from '#drizzle/tables/identity.ts'
 import { AuthUserList, Nothing } from '#schemas/auth/answers.ts'
 import { AdminUserBody, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { network } from '#src/plugins/limits.ts'
+import { network } from '#src/lib/addresses.ts'
 import { normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import type { ProviderOptions } from './routes.ts'

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { users } from '#drizzle/tables/index.ts'
+import { users } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'

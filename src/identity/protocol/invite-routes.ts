@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import type { Metadata } from '#drizzle/tables/index.ts'
+import type { Metadata } from '#drizzle/tables/identity.ts'
 import { GenerateLinkBody, InviteBody, RedirectQuery } from '#schemas/auth/requests.ts'
 import { AuthUser, AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'

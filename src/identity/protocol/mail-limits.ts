@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Keys } from '#src/lib/secrets.ts'
-import { network } from '#src/plugins/limits.ts'
+import { network } from '#src/lib/addresses.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 import type { MailKind } from '../sign-in/mails.ts'
 import type { ProviderOptions } from './routes.ts'

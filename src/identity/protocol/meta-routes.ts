@@ -1,9 +1,8 @@
-import { createRequire } from 'node:module'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
+import { VERSION } from '#src/lib/version.ts'
 import type { ProviderOptions } from './routes.ts'
 
-const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 const tags = ['Provider di identità']
 
 /** What a client asks before anybody signs in. */
@@ -34,7 +33,7 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { con
     url: '/health',
     config: { access: 'public' },
     schema: { operationId: 'authHealth', tags, summary: 'Il provider risponde', response: { 200: ProviderHealth } },
-    handler: async () => ({ version, name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' })
+    handler: async () => ({ version: VERSION, name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' })
   })
 
   app.route({

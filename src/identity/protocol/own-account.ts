@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { eq } from 'drizzle-orm'
-import { sessions } from '#drizzle/tables/index.ts'
+import { sessions } from '#drizzle/tables/identity.ts'
 import type { UserUpdate } from '#schemas/auth/requests.ts'
 import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'

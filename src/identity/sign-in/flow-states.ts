@@ -1,6 +1,6 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm'
-import { flow_states } from '#drizzle/tables/index.ts'
+import { flow_states } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { and, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
-import { one_time_tokens as t } from '#drizzle/tables/index.ts'
+import { one_time_tokens as t } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, ne, not, sql } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
-import { identities, sessions, users } from '#drizzle/tables/index.ts'
+import { identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { signAccessToken } from '../tokens/access-token.ts'

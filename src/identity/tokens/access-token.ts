@@ -1,5 +1,5 @@
 import { createSigner } from 'fast-jwt'
-import type { AuthenticationMethod, Metadata } from '#drizzle/tables/index.ts'
+import type { AuthenticationMethod, Metadata } from '#drizzle/tables/identity.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from './signing-keys.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { desc, gt, isNull, or, sql } from 'drizzle-orm'
-import { signing_keys as table } from '#drizzle/tables/index.ts'
+import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
-import { audit_log as t } from '#drizzle/tables/index.ts'
+import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
 import type { Executor } from '../database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'

@@ -1,6 +1,6 @@
 import { desc, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { audit_log as t } from '#drizzle/tables/index.ts'
+import { audit_log as t } from '#drizzle/tables/audit.ts'
 import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '../database/connect.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import fp from 'fastify-plugin'
-import { audit_log } from '#drizzle/tables/index.ts'
+import { audit_log } from '#drizzle/tables/audit.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { chainHead } from '../database/chain-head.ts'

@@ -1,5 +1,5 @@
 import { asc, gt } from 'drizzle-orm'
-import { audit_log as t } from '#drizzle/tables/index.ts'
+import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Link } from '../database/chain-head.ts'
 import type { Executor } from '../database/connect.ts'

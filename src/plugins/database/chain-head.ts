@@ -2,7 +2,8 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
-import type { audit_log, invii_transizioni } from '#drizzle/tables/index.ts'
+import type { audit_log } from '#drizzle/tables/audit.ts'
+import type { invii_transizioni } from '#drizzle/tables/alloggiati.ts'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are counted from 1 without a gap, each chained by its hash to the one before. */

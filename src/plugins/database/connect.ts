@@ -1,9 +1,8 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
-import * as tables from '#drizzle/tables/index.ts'
 
 /** The database as repositories see it. A repository takes an `Executor`, so that it can run inside a transaction. */
-export type Database = PostgresJsDatabase<typeof tables>
+export type Database = PostgresJsDatabase
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 export type Executor = Database | Transaction
 
@@ -26,5 +25,5 @@ export function connect (url: string, max: number): Connection {
     onnotice: () => {},
     connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000 }
   })
-  return { sql, db: drizzle(sql, { schema: tables }), close: () => sql.end({ timeout: 5 }) }
+  return { sql, db: drizzle(sql), close: () => sql.end({ timeout: 5 }) }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { and, asc, count, eq, lt, lte, sql } from 'drizzle-orm'
-import { mails } from '#drizzle/tables/index.ts'
+import { mails } from '#drizzle/tables/mail.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '../database/connect.ts'

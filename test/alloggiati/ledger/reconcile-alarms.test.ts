@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
-import { invii, prenotazioni } from '#drizzle/tables/index.ts'
+import { invii } from '#drizzle/tables/alloggiati.ts'
+import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { ledgerAlarms } from '#src/alloggiati/ledger/alarms.ts'
 import { world, type World } from './reconcile-world.ts'
 

@@ -1,6 +1,6 @@
 import { count, eq, sql } from 'drizzle-orm'
 import t from 'tap'
-import { invii, invii_decisioni, invii_esiti, invii_transizioni, ricevute_letture } from '#drizzle/tables/index.ts'
+import { invii, invii_decisioni, invii_esiti, invii_transizioni, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
 import { reconcileDays, openDays } from '#src/alloggiati/ledger/reconcile/job.ts'
 import { reconcile } from '#src/alloggiati/ledger/reconcile/reconcile.ts'
 import { SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import t from 'tap'
-import { ricevute, ricevute_letture } from '#drizzle/tables/index.ts'
+import { ricevute, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
 import { world, type World } from '#test/alloggiati/ledger/reconcile-world.ts'
 
 const DAY = '2026-11-20'

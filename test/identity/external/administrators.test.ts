@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { eq } from 'drizzle-orm'
 import t from 'tap'
-import { seen_sessions } from '#drizzle/tables/index.ts'
+import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
 import { bearer, claimsOf, provider } from './provider.ts'

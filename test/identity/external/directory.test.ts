@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { identities } from '#drizzle/tables/index.ts'
+import { identities } from '#drizzle/tables/identity.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { compactText, hmac } from '#test/identity/guards/forge.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import t from 'tap'
-import { seen_sessions } from '#drizzle/tables/index.ts'
+import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'

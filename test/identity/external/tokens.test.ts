@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import t from 'tap'
-import { seen_sessions } from '#drizzle/tables/index.ts'
+import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } from '#test/identity/guards/forge.ts'

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { api_keys, users } from '#drizzle/tables/index.ts'
+import { api_keys, users } from '#drizzle/tables/identity.ts'
 import { SCOPES, type Scope } from '#schemas/api-key.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
 import { endSessions } from '#src/identity/sign-in/sessions.ts'

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import t, { type Test } from 'tap'
-import { api_keys, flow_states, identities, one_time_tokens, sessions, users } from '#drizzle/tables/index.ts'
+import { api_keys, flow_states, identities, one_time_tokens, sessions, users } from '#drizzle/tables/identity.ts'
 import { apiKeyFormat } from '#src/identity/keys/api-keys.ts'
 import { AuthError } from '#src/identity/errors.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'

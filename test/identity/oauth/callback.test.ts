@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import t, { type Test } from 'tap'
-import { flow_states, users } from '#drizzle/tables/index.ts'
+import { flow_states, users } from '#drizzle/tables/identity.ts'
 import { startCrookedProvider, type CrookedProvider } from './crooked-provider.ts'
 import { CLIENT } from './openid-provider.ts'
 import { acts, fragment, LANDING, setting, SIGNUP, type Setting } from './setting.ts'

@@ -1,7 +1,9 @@
+import { asc } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { createClient, type SupabaseClient, type SupabaseClientOptions } from '@supabase/supabase-js'
 import type { Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
+import { audit_log } from '#drizzle/tables/audit.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { browser, type Browser, type Stop } from './browser.ts'
 import { CLIENT, startOpenidProvider, type OpenidProvider } from './openid-provider.ts'
@@ -78,10 +80,8 @@ export function fragment ({ hash }: URL): URLSearchParams {
 
 /** The actions that were written down, oldest first. */
 export async function acts (app: FastifyInstance): Promise<{ action: string, actor: string, details: unknown }[]> {
-  return await app.db.query.audit_log.findMany({
-    columns: { action: true, actor: true, details: true },
-    orderBy: ({ id }, { asc }) => asc(id)
-  })
+  const { action, actor, details } = audit_log
+  return await app.db.select({ action, actor, details }).from(audit_log).orderBy(asc(audit_log.id))
 }
 
 function memory () {

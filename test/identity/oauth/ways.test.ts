@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import t from 'tap'
-import { flow_states, sessions, users } from '#drizzle/tables/index.ts'
+import { audit_log } from '#drizzle/tables/audit.ts'
+import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
 import { forgetOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
@@ -215,7 +216,7 @@ t.test('a provider’s refresh token is handed on, and no token, code or address
   const written = JSON.stringify(logs)
   t.ok(written.includes('/auth/v1/callback'))
   t.strictSame(secrets.filter((secret) => written.includes(secret)), [])
-  const audit = JSON.stringify(await app.db.query.audit_log.findMany())
+  const audit = JSON.stringify(await app.db.select().from(audit_log))
   t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor written down')
 })
 

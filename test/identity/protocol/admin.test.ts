@@ -1,6 +1,6 @@
 import t from 'tap'
 import { eq } from 'drizzle-orm'
-import { users } from '#drizzle/tables/index.ts'
+import { users } from '#drizzle/tables/identity.ts'
 import { isLetIn } from '#test/identity/twins.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 

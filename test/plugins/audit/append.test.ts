@@ -1,7 +1,7 @@
 import { sql as query } from 'drizzle-orm'
 import fc from 'fast-check'
 import t from 'tap'
-import { prenotazioni } from '#drizzle/tables/index.ts'
+import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { auditLog, type AuditEntry } from '#src/plugins/audit/log.ts'
 import { verifyChain } from '#src/plugins/audit/verify.ts'
 import { connect } from '#src/plugins/database/connect.ts'

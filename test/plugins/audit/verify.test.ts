@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { eq, sql as query, TransactionRollbackError } from 'drizzle-orm'
 import t from 'tap'
-import { audit_log } from '#drizzle/tables/index.ts'
+import { audit_log } from '#drizzle/tables/audit.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { auditLog } from '#src/plugins/audit/log.ts'
 import { verifyChain } from '#src/plugins/audit/verify.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mails } from '#drizzle/tables/index.ts'
+import { mails } from '#drizzle/tables/mail.ts'
 import { deleteOld } from '#src/plugins/mail/queue.ts'
 import { build } from '#test/helper.ts'
 import { startSmtp } from '#test/smtp.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { mails } from '#drizzle/tables/index.ts'
+import { mails } from '#drizzle/tables/mail.ts'
 import type { Mail } from '#src/plugins/mail/queue.ts'
 import { build } from '#test/helper.ts'
 import { smtpError, startSmtp } from '#test/smtp.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eq, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { mails } from '#drizzle/tables/index.ts'
+import { mails } from '#drizzle/tables/mail.ts'
 import pino from 'pino'
 import type { Test } from 'tap'
 import { createKeys } from '#src/lib/secrets.ts'

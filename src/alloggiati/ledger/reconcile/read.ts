@@ -7,7 +7,7 @@ import {
   invii_tentativi as attempts,
   invii_transizioni as transitions,
   ricevute_letture as looks
-} from '#drizzle/tables/index.ts'
+} from '#drizzle/tables/alloggiati.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { addDays, dayInRome, type Day } from '#src/lib/time.ts'
 import { CLOCKS_MS } from '../dispatch.ts'

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { invii, invii_esiti as outcomes } from '#drizzle/tables/index.ts'
+import { invii, invii_esiti as outcomes } from '#drizzle/tables/alloggiati.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { LedgerContext } from '../context.ts'

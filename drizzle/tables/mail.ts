@@ -1,0 +1,20 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, pgTable, text } from 'drizzle-orm/pg-core'
+import { bytea, instantDate } from './columns.ts'
+
+/** Mails to be sent, and those that were: written in the transaction that wants them, delivered by a worker. */
+export const mails = pgTable('mails', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  /** Fixed when it is written, so that a second delivery is recognised as the same mail. */
+  message_id: text().notNull().unique(),
+  /** Recipient, subject and body, sealed; null once delivered or given up. */
+  content: bytea(),
+  /** in_coda · inviata · fallita */
+  stato: text().notNull().default('in_coda'),
+  attempts: integer().notNull().default(0),
+  next_attempt_at: instantDate().notNull().defaultNow(),
+  /** The SMTP reply code, or the error's code, of the last attempt. */
+  last_error: text(),
+  created_at: instantDate().notNull().defaultNow(),
+  sent_at: instantDate()
+}, (t) => [index('mails_in_coda').on(t.next_attempt_at).where(sql`${t.stato} = 'in_coda'`)])

@@ -1,0 +1,12 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import auditRoutes from './audit-routes.ts'
+import pages from './pages.ts'
+
+/** What administrators look at: the pages under `/ad/` and the audit log. The one area that looks into all others. */
+const administration: FastifyPluginAsync<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
+  await app.register(auditRoutes)
+  await app.register(pages, { config, keys })
+}
+export default administration

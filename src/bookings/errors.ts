@@ -1,0 +1,8 @@
+import createError from '@fastify/error'
+
+export const PrenotazioneNonTrovata = createError('PRENOTAZIONE_NON_TROVATA', 'Prenotazione non trovata', 404)
+export const PrenotazioneModificata = createError(
+  'PRENOTAZIONE_MODIFICATA',
+  'La prenotazione è stata modificata nel frattempo',
+  412
+)

@@ -1,0 +1,7 @@
+/* What the rest of the house may use of identity. */
+export { adminKeyScopes } from './keys/key-store.ts'
+export { firstAdministrator, type Account } from './people/first-admin.ts'
+export { countPeople } from './people/count.ts'
+export { default as identity } from './plugin.ts'
+export { default as identityRoutes } from './routes.ts'
+export { serviceKey } from './tokens/machine-tokens.ts'
