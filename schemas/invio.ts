@@ -1,24 +1,11 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { paging } from './paging.ts'
+import { ATTEMPT_OUTCOMES, DECISIONS, ROW_OUTCOMES, STATE_NAMES } from './submission.ts'
 
 /* The submission ledger as it is shown, and what a person can decide of it. */
 
-export const STATI = [
-  'pronto',
-  'preso',
-  'in_invio',
-  'acquisito',
-  'parziale',
-  'rifiutato',
-  'non_inviato',
-  'sconosciuto',
-  'da_verificare',
-  'ricevuto',
-  'depositato_altrove',
-  'annullato'
-] as const
-const Stato = OneOf(STATI)
+const Stato = OneOf(STATE_NAMES)
 
 const fields = {
   id: Id,
@@ -85,7 +72,7 @@ export type Mascherata = Static<typeof Mascherata>
 const Riga = Closed({
   indice: Type.Integer(),
   capo: Type.Integer(),
-  esito: OneOf(['in_corso', 'acquisita', 'rifiutata', 'non_inviata', 'sconosciuta', 'depositata', 'annullata']),
+  esito: OneOf(ROW_OUTCOMES),
   codice_errore: Nullable(Type.String()),
   messaggio_soap: Nullable(Type.String()),
   dettaglio: Nullable(Type.String()),
@@ -94,7 +81,7 @@ const Riga = Closed({
   schedina: Nullable(Mascherata)
 })
 
-const Esito = OneOf(['K', 'N', '?'], { description: 'K noto, riga per riga; N provato non acquisito; ? sconosciuto' })
+const Esito = OneOf(ATTEMPT_OUTCOMES, { description: 'K noto, riga per riga; N provato non acquisito; ? sconosciuto' })
 
 /** What was seen of an attempt: a reply, a receipt, a decision, or that its time ran out. */
 const Osservazione = Closed({
@@ -130,10 +117,8 @@ const Transizione = Closed({
   hash: Type.String({ description: 'SHA-256 concatenato al precedente, esadecimale' })
 })
 
-const DECISIONI = ['reinvia', 'acquisito', 'depositato', 'annulla'] as const
-
 const DecisionePresa = Closed({
-  decisione: OneOf(DECISIONI),
+  decisione: OneOf(DECISIONS),
   versione: Type.Integer(),
   chi: Type.String(),
   motivo: Type.String(),
@@ -238,7 +223,7 @@ const Motivo = Text(1000, {
 
 export const DecisionBody = Closed(
   {
-    decisione: OneOf(DECISIONI),
+    decisione: OneOf(DECISIONS),
     motivo: Motivo,
     protocollo: Type.Optional(
       Text(100, { minLength: 1, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })

@@ -11,7 +11,16 @@ import {
   unique,
   uniqueIndex
 } from 'drizzle-orm/pg-core'
+import {
+  ATTEMPT_BASES, ATTEMPT_OUTCOMES, DECISIONS, FINAL_ATTEMPT_OUTCOMES, IN_FLIGHT_STATES, LIVE_ROW_OUTCOMES,
+  OBSERVATION_SOURCES, ROW_OUTCOMES, STATE_NAMES, UNFINISHED_STATES
+} from '#schemas/submission.ts'
 import { bytea, instant } from './columns.ts'
+
+/** Words as SQL literals: the predicate of an index takes no parameters. */
+function among (words: readonly string[]) {
+  return sql.raw(words.map((word) => `'${word}'`).join(', '))
+}
 
 /**
  * One list of schedine handed over in one call: the unit of the submission ledger. It outlives its booking
@@ -34,8 +43,7 @@ export const invii = pgTable(
     permanenza: integer().notNull(),
     /** When the law wants it sent. */
     scadenza: instant().notNull(),
-    /** See `src/alloggiati/ledger/states.ts`. */
-    stato: text().notNull(),
+    stato: text({ enum: STATE_NAMES }).notNull(),
     /** Counts the changes of state. */
     versione: integer().notNull().default(0),
     /** The attempt under way, or the last one; 0 before the first. */
@@ -52,11 +60,11 @@ export const invii = pgTable(
     index('invii_prenotazione').on(t.prenotazione_id),
     index('invii_aperti')
       .on(t.stato)
-      .where(sql`${t.stato} in ('pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare')`),
+      .where(sql`${t.stato} in (${among(UNFINISHED_STATES)})`),
     // One flight an account: two calls at once could not be told apart on a receipt that only counts.
     uniqueIndex('invii_un_volo')
       .on(t.utente)
-      .where(sql`${t.stato} in ('preso', 'in_invio')`)
+      .where(sql`${t.stato} in (${among(IN_FLIGHT_STATES)})`)
   ]
 )
 
@@ -74,8 +82,7 @@ export const invii_schedine = pgTable('invii_schedine', {
   impronta_contenuto: bytea().notNull(),
   /** HMAC of account, apartment, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
-  /** in_corso · acquisita · rifiutata · non_inviata · sconosciuta · depositata · annullata */
-  esito: text().notNull(),
+  esito: text({ enum: ROW_OUTCOMES }).notNull(),
   codice_errore: text(),
   messaggio_soap: text(),
   dettaglio: text()
@@ -83,15 +90,14 @@ export const invii_schedine = pgTable('invii_schedine', {
   primaryKey({ columns: [t.invio_id, t.indice] }),
   // Never twice: a guest that is being sent, was filed or may have been cannot be entered again.
   uniqueIndex('invii_schedine_una_volta').on(t.utente, t.impronta_identita)
-    .where(sql`${t.esito} in ('in_corso', 'acquisita', 'sconosciuta', 'depositata')`)
+    .where(sql`${t.esito} in (${among(LIVE_ROW_OUTCOMES)})`)
 ])
 
 /** One call that may have reached the service. Append-only; committed before the first byte leaves. */
 export const invii_tentativi = pgTable('invii_tentativi', {
   invio_id: integer().notNull().references(() => invii.id),
   numero: integer().notNull(),
-  /** primo · ripresa (an earlier attempt was proven not acquired, or a person decided to send again) */
-  base: text().notNull(),
+  base: text({ enum: ATTEMPT_BASES }).notNull(),
   inviato_il: instant().notNull(),
   /** Until then bytes that have left may still be acted on. */
   consegna_entro: instant().notNull(),
@@ -112,10 +118,8 @@ export const invii_esiti = pgTable('invii_esiti', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
   invio_id: integer().notNull(),
   numero: integer().notNull(),
-  /** `?` unknown · `K` known, row by row · `N` proven not acquired */
-  esito: text().notNull(),
-  /** risposta · ricevuta · decisione · scadenza (its process died) */
-  fonte: text().notNull(),
+  esito: text({ enum: ATTEMPT_OUTCOMES }).notNull(),
+  fonte: text({ enum: OBSERVATION_SOURCES }).notNull(),
   /** Rows known to be acquired, and their nights together. */
   schedine: integer().notNull().default(0),
   notti: integer().notNull().default(0),
@@ -126,7 +130,7 @@ export const invii_esiti = pgTable('invii_esiti', {
   registrato_il: instant().notNull().defaultNow()
 }, (t) => [
   foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
-  uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero).where(sql`${t.esito} in ('K', 'N')`)
+  uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero).where(sql`${t.esito} in (${among(FINAL_ATTEMPT_OUTCOMES)})`)
 ])
 
 /** The changes of state that the trigger lets through, and what must stand beside each. */
@@ -140,8 +144,8 @@ export const invii_transizioni_ammesse = pgTable('invii_transizioni_ammesse', {
 export const invii_transizioni = pgTable('invii_transizioni', {
   id: integer().primaryKey(),
   invio_id: integer().notNull().references(() => invii.id),
-  da: text(),
-  a: text().notNull(),
+  da: text({ enum: STATE_NAMES }),
+  a: text({ enum: STATE_NAMES }).notNull(),
   chi: text().notNull(),
   perche: text().notNull(),
   quando: instant().notNull(),
@@ -154,8 +158,7 @@ export const invii_decisioni = pgTable('invii_decisioni', {
   invio_id: integer().notNull().references(() => invii.id),
   /** The version of the submission that was decided on: a decision serves once. */
   versione: integer().notNull(),
-  /** reinvia · acquisito · depositato · annulla */
-  decisione: text().notNull(),
+  decisione: text({ enum: DECISIONS }).notNull(),
   chi: text().notNull(),
   motivo: text().notNull(),
   /** Protocol number of the portal, or of the certified mail. */

@@ -14,7 +14,8 @@ import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere 
 import { attemptsOf } from './history.ts'
 import { move, moveRows } from './moves.ts'
 import { obstacle, type Case } from './obstacles.ts'
-import { TRANSITIONS, type State } from './states.ts'
+import { TRANSITIONS } from './transitions.ts'
+import type { State } from '#schemas/submission.ts'
 
 const TARGETS: Readonly<Record<DecisionBody['decisione'], State>> = {
   reinvia: 'pronto', acquisito: 'acquisito', depositato: 'depositato_altrove', annulla: 'annullato'

@@ -1,6 +1,6 @@
 import type { Verdict } from './classify.ts'
-import type { RowOutcome } from './moves.ts'
-import type { State } from './states.ts'
+import type { RowOutcome } from '#schemas/submission.ts'
+import type { State } from '#schemas/submission.ts'
 
 /** What a verdict meets: the submission as it is, and what its other attempts are known to have done. */
 export interface Situation {

@@ -6,7 +6,7 @@ import type { LedgerContext } from './context.ts'
 import { unfiledBookings } from './unfiled-bookings.ts'
 import { openHold } from './hold.ts'
 import { daysWithoutReceipt } from '../receipts/missing-days.ts'
-import { STATES } from './states.ts'
+import { STATES } from '#schemas/submission.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
 /** How far back a missing receipt is counted: it can be fetched for 30 days. */

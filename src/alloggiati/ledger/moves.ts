@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine } from '#drizzle/tables/alloggiati.ts'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { State } from './states.ts'
+import type { RowOutcome, State } from '#schemas/submission.ts'
 
 /** A change of state to make: from where to where, by whom and why, as the chain of transitions will tell. */
 export interface Move {
@@ -15,9 +15,6 @@ export interface Move {
   /** Columns that change with the state. */
   set?: PgUpdateSetSource<typeof invii>
 }
-
-export type RowOutcome =
-  'in_corso' | 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta' | 'depositata' | 'annullata'
 
 /** Longer than the longest call: when it has ended, whoever took the submission is not at work on it any more. */
 export const LEASE = sql`now() + interval '90 seconds'`

@@ -1,7 +1,7 @@
 import type { DecisionBody, InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { RowOutcome } from './moves.ts'
+import type { RowOutcome } from '#schemas/submission.ts'
 
 /** What is known of a submission that is to be decided on. */
 export interface Case {

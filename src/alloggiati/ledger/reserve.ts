@@ -1,5 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { LIVE_ROW_OUTCOMES } from '#schemas/submission.ts'
 import { keepBooking } from '#src/bookings/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
@@ -29,8 +30,6 @@ export interface Submission {
 }
 
 export interface Reserved { id: number, ricevuta: string }
-
-const LIVE = ['in_corso', 'acquisita', 'sconosciuta', 'depositata']
 
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit'>
 
@@ -107,7 +106,7 @@ async function insert (
       permanenza: records[indice]!.permanenza,
       impronta_contenuto: keys.fingerprint('schedina/content', account, String(id_appartamento ?? ''), line),
       impronta_identita: identities[indice]!,
-      esito: 'in_corso'
+      esito: 'in_corso' as const
     }))
   )
   return { id, ricevuta }
@@ -138,7 +137,7 @@ async function earlier (
       and(
         eq(schedine.utente, account),
         inArray(schedine.impronta_identita, [...identities]),
-        inArray(schedine.esito, LIVE)
+        inArray(schedine.esito, LIVE_ROW_OUTCOMES)
       )
     )
     .orderBy(invii.id)

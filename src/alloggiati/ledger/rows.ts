@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import type { RowOutcome } from './moves.ts'
+import type { RowOutcome } from '#schemas/submission.ts'
 
 /** A row of a submission, readable. */
 export interface Row {

@@ -9,9 +9,9 @@ import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { unknown, type Verdict } from './classify.ts'
 import type { LedgerContext } from './context.ts'
 import { follow, rowAfter } from './follow.ts'
-import { move, type RowOutcome } from './moves.ts'
+import { move } from './moves.ts'
+import type { ObservationSource, RowOutcome, State } from '#schemas/submission.ts'
 import type { Row } from './rows.ts'
-import type { State } from './states.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
 export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
@@ -64,7 +64,7 @@ export async function inDoubt (db: Executor, id: number, numero?: number): Promi
  * @returns whether the reply says otherwise
  */
 async function write (
-  tx: Transaction, { id, numero, rows }: Attempt, verdict: Verdict, fonte: string, seal?: (raw: string) => Buffer
+  tx: Transaction, { id, numero, rows }: Attempt, verdict: Verdict, fonte: ObservationSource, seal?: (raw: string) => Buffer
 ): Promise<boolean> {
   const accepted = rows.filter((_, at) => verdict.schedine[at]?.esito === 'acquisita')
   const outcome = {

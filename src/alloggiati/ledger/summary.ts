@@ -4,7 +4,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { openHold } from './hold.ts'
 import { scopeOf } from './read.ts'
-import { STATES, type State } from './states.ts'
+import { STATES, type State } from '#schemas/submission.ts'
 
 /** The ledger at a glance. */
 export interface LedgerSummary {

@@ -3,7 +3,7 @@ import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { LedgerContext } from './context.ts'
 import { move } from './moves.ts'
 import { giveUpAttempt } from './settle.ts'
-import type { State } from './states.ts'
+import type { State } from '#schemas/submission.ts'
 import { carryOut } from './worker.ts'
 
 /**

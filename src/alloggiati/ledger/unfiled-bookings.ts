@@ -3,7 +3,7 @@ import { staysByArrival } from '#src/bookings/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { filingDeadline } from '../deadlines.ts'
-import type { State } from './states.ts'
+import type { State } from '#schemas/submission.ts'
 
 /** Nothing is acquired yet, and may still be. */
 export const OPEN_STATES: readonly State[] = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare']

@@ -13,7 +13,7 @@ import { holdOrStop } from './hold.ts'
 import { LEASE, move, moveRows } from './moves.ts'
 import { rowsOf, type Row } from './rows.ts'
 import { inDoubt, settle } from './settle.ts'
-import type { State } from './states.ts'
+import type { State } from '#schemas/submission.ts'
 
 /** How long a caller waits for the account's flight to be free. */
 const QUEUE_MS = 45_000
@@ -226,7 +226,7 @@ async function holdBack (
         own.esito === 'rifiutata'
           ? own
           : {
-              esito: 'rifiutata',
+              esito: 'rifiutata' as const,
               dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
             }
       await tx

@@ -24,7 +24,7 @@ import { controlRoutes } from './control.ts'
 import { decide } from '../ledger/decide.ts'
 import { holdOrStop } from '../ledger/hold.ts'
 import { countSubmissions, scopeOf, submissionDetail, submissionPage } from '../ledger/read.ts'
-import { STATES } from '../ledger/states.ts'
+import { STATES } from '#schemas/submission.ts'
 import { carryOut } from '../ledger/worker.ts'
 
 const tags = ['Alloggiati Web']

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { STATI, type Invio } from '#schemas/invio.ts'
-import { STATES } from '#src/alloggiati/ledger/states.ts'
+import { STATE_NAMES } from '#schemas/submission.ts'
+import type { Invio } from '#schemas/invio.ts'
+import { STATES } from '#schemas/submission.ts'
 import { createClock } from '#src/lib/time.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
@@ -24,7 +25,7 @@ async function filled (t: Test, count: number): Promise<TestApp> {
 }
 
 t.test('the API knows exactly the states of the ledger', async (t) => {
-  t.same([...STATI].sort(), Object.keys(STATES).sort())
+  t.same([...STATE_NAMES].sort(), Object.keys(STATES).sort())
 })
 
 t.test('an item tells what was sent, where it stands and until when the law wants it', async (t) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decideDay } from '#src/alloggiati/ledger/reconcile/decide.ts'
 import type { Counts, DayAttempt, DayInput, DayUnit } from '#src/alloggiati/ledger/reconcile/day.ts'
-import type { State } from '#src/alloggiati/ledger/states.ts'
+import type { State } from '#schemas/submission.ts'
 import { attempt, day, twice, unit } from './reconcile-samples.ts'
 
 /*

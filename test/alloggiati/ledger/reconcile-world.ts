@@ -99,7 +99,7 @@ export async function world (t: Test, present: string) {
         permanenza: nights,
         impronta_contenuto: randomBytes(8),
         impronta_identita: randomBytes(8),
-        esito: indice < rows ? 'in_corso' : 'rifiutata'
+        esito: indice < rows ? 'in_corso' as const : 'rifiutata' as const
       }))
     )
     await call(id, { at, rows, nights, seen })

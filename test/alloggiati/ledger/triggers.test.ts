@@ -1,6 +1,7 @@
 import type postgres from 'postgres'
 import t from 'tap'
-import { STATES, TRANSITIONS, type Evidence, type State } from '#src/alloggiati/ledger/states.ts'
+import { STATES, type State } from '#schemas/submission.ts'
+import { TRANSITIONS, type Evidence } from '#src/alloggiati/ledger/transitions.ts'
 import { testDatabase } from '#test/database.ts'
 import { brokenLinks } from './chain.ts'
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { State } from '#src/alloggiati/ledger/states.ts'
+import type { State } from '#schemas/submission.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { expire, ledgerOf } from '#test/alloggiati/ledger/context.ts'
 import { twice } from '#test/alloggiati/oracle.ts'

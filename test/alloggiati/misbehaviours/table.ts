@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { State } from '#src/alloggiati/ledger/states.ts'
+import type { State } from '#schemas/submission.ts'
 import { envelope } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'

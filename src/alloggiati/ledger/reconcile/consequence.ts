@@ -1,6 +1,6 @@
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { State } from '../states.ts'
+import type { State } from '#schemas/submission.ts'
 import type { DayAttempt, DayUnit, Decision, Outcome, Proof } from './day.ts'
 import { ALARMS, TEXTS } from './texts.ts'
 

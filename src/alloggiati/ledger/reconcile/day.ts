@@ -1,5 +1,5 @@
 import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
-import type { State } from '../states.ts'
+import type { State } from '#schemas/submission.ts'
 
 /** Schedine and their nights: all that a receipt tells. */
 export interface Counts { schedine: number, notti: number }

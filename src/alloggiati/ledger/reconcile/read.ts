@@ -11,7 +11,7 @@ import {
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { addDays, dayInRome, type Day } from '#src/lib/time.ts'
 import { CLOCKS_MS } from '../dispatch.ts'
-import type { State } from '../states.ts'
+import type { State } from '#schemas/submission.ts'
 import type { DayAttempt, DayInput, DayUnit, Look, Outcome } from './day.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { STATES, type State } from '#src/alloggiati/ledger/states.ts'
+import { STATES, type State } from '#schemas/submission.ts'
 import type { Attempt, Look, Outcome, Unit, Wire, Worker, World } from './world.ts'
 
 function numbered<K extends string> (...names: K[]): Record<K, number> {

@@ -1,4 +1,4 @@
-import type { State } from '#src/alloggiati/ledger/states.ts'
+import type { State } from '#schemas/submission.ts'
 import type { System } from './checker.ts'
 import { key } from './key.ts'
 import { peopleSteps } from './people.ts'

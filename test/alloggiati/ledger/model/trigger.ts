@@ -1,4 +1,5 @@
-import { TRANSITIONS, type Evidence, type State } from '#src/alloggiati/ledger/states.ts'
+import { TRANSITIONS, type Evidence } from '#src/alloggiati/ledger/transitions.ts'
+import type { State } from '#schemas/submission.ts'
 import { ownAttempts, type Day, type Unit, type World } from './world.ts'
 
 const ALLOWED = new Map(TRANSITIONS.map(({ da, a, serve }) => [`${da}>${a}`, serve]))

@@ -1,4 +1,4 @@
-import type { State } from '#src/alloggiati/ledger/states.ts'
+import type { State } from '#schemas/submission.ts'
 import type { Rule } from './rules.ts'
 
 /** What a run looks at: how many of each, and which misfortunes. */

@@ -1,22 +1,4 @@
-/**
- * The states of a submission and every change between them that is allowed. The database enforces this table by trigger
- * (the migration's copy is held against it by a test); code only asks for a change.
- */
-export const STATES = {
-  pronto: 'accettato e scritto, non ancora preso in carico',
-  preso: 'preso in carico da un processo: accesso e prova in corso, niente è stato inviato',
-  in_invio: 'consegnato: la registrazione precede il primo byte',
-  acquisito: 'acquisito per intero',
-  parziale: 'acquisito in parte',
-  rifiutato: 'rifiutato, niente acquisito',
-  non_inviato: 'certamente non inviato',
-  sconosciuto: 'esito sconosciuto',
-  da_verificare: 'una persona deve decidere',
-  ricevuto: 'acquisito e provato dalla ricevuta',
-  depositato_altrove: 'comunicato per altra via (portale, PEC)',
-  annullato: 'abbandonato per decisione'
-} as const
-export type State = keyof typeof STATES
+import type { State } from '#schemas/submission.ts'
 
 /** What must stand beside a change for it to be allowed. */
 export type Evidence =
@@ -35,6 +17,10 @@ export type Evidence =
 
 export interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
+/**
+ * Every change of state that is allowed. The database enforces this table by trigger (the migration's copy is held
+ * against it by a test); code only asks for a change.
+ */
 export const TRANSITIONS: readonly Transition[] = [
   { da: 'pronto', a: 'preso', perche: 'un processo lo prende in carico' },
   { da: 'pronto', a: 'non_inviato', serve: 'tutti_N', perche: 'ritirato da chi lo aspettava' },

@@ -1,0 +1,55 @@
+/* The words of the submission ledger: its API, its tables and its code take them from here. */
+
+/** The states of a submission, in the order of its life, with the words in which people are told. */
+export const STATES = {
+  pronto: 'accettato e scritto, non ancora preso in carico',
+  preso: 'preso in carico da un processo: accesso e prova in corso, niente è stato inviato',
+  in_invio: 'consegnato: la registrazione precede il primo byte',
+  acquisito: 'acquisito per intero',
+  parziale: 'acquisito in parte',
+  rifiutato: 'rifiutato, niente acquisito',
+  non_inviato: 'certamente non inviato',
+  sconosciuto: 'esito sconosciuto',
+  da_verificare: 'una persona deve decidere',
+  ricevuto: 'acquisito e provato dalla ricevuta',
+  depositato_altrove: 'comunicato per altra via (portale, PEC)',
+  annullato: 'abbandonato per decisione'
+} as const
+export type State = keyof typeof STATES
+export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
+
+/** Something may still be acquired: what the submission is about must not disappear. */
+export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'] as const satisfies State[]
+
+/** A worker holds the submission: of one account one at a time, for a receipt only counts. */
+export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
+
+/** All its guests are with the police, in one way or another. */
+export const FILED_STATES = ['acquisito', 'ricevuto', 'depositato_altrove'] as const satisfies State[]
+
+/** What has become of one row of a submission. */
+export const ROW_OUTCOMES = [
+  'in_corso', 'acquisita', 'rifiutata', 'non_inviata', 'sconosciuta', 'depositata', 'annullata'
+] as const
+export type RowOutcome = typeof ROW_OUTCOMES[number]
+
+/** The row's guest is being sent, was filed, or may have been: the same guest cannot be entered again. */
+export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depositata'] as const satisfies RowOutcome[]
+
+/** What is known of an attempt: `K` answered row by row · `N` proven not acquired · `?` unknown */
+export const ATTEMPT_OUTCOMES = ['K', 'N', '?'] as const
+export type AttemptOutcome = typeof ATTEMPT_OUTCOMES[number]
+
+/** Those that are said once and stand. */
+export const FINAL_ATTEMPT_OUTCOMES = ['K', 'N'] as const satisfies AttemptOutcome[]
+
+/** Why an attempt was made: the first one, or a further one after a proof or a decision. */
+export const ATTEMPT_BASES = ['primo', 'ripresa'] as const
+
+/** Where an observation comes from; `scadenza`: its process died before the reply. */
+export const OBSERVATION_SOURCES = ['risposta', 'ricevuta', 'decisione', 'scadenza'] as const
+export type ObservationSource = typeof OBSERVATION_SOURCES[number]
+
+/** What a person can decide of a submission that no rule could settle. */
+export const DECISIONS = ['reinvia', 'acquisito', 'depositato', 'annulla'] as const
+export type DecisionName = typeof DECISIONS[number]
