@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const FOLDERS = ['.github', 'drizzle', 'fixtures', 'schemas', 'src', 'test']
+
+/** Every page of the project, by its path, without its blocks of code. */
+const pages = ['README.md', ...FOLDERS.flatMap(markdown)].map((path) => ({
+  path,
+  text: read(path).replace(/^```[^]*?^```$/gm, '')
+}))
+
+t.test('every link of every page leads to a file, and to a heading that is there', async (t) => {
+  const broken = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+      .filter(([, file, heading]) => !leads(file === '' ? path : join(dirname(path), file!), heading))
+      .map(([link]) => `${path}: ${link}`)
+  )
+  t.same(broken, [])
+  t.ok(pages.length > 8, 'the pages are found')
+})
+
+t.test('the journeys and the words of the plan keep within their bounds', async (t) => {
+  const plan = read('src/README.md')
+  const journeys = section(plan, 'Three journeys').split(/^### /m).slice(1)
+  const lengths = journeys.map((journey) => [...journey.matchAll(/^\d+\. /gm)].length)
+  t.equal(lengths.length, 3)
+  t.ok(lengths.every((length, at) => length > 0 && length <= [25, 12, 5][at]!), String(lengths))
+  const words = [...section(plan, 'Words').matchAll(/^\| (?!Word |-)(\w[^|]*) \|/gm)].map(([, word]) => word)
+  t.ok(words.length > 30 && words.length <= 40, `${words.length} words`)
+  t.equal(new Set(words).size, words.length, 'no word stands there twice')
+})
+
+t.test('the page of dependencies names exactly the packages of package.json', async (t) => {
+  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
+  const page = read('.github/dependencies.md')
+  const named = (heading: string) =>
+    [...section(page, heading).matchAll(/^\| (`[^|]*)\|/gm)]
+      .flatMap(([, packages]) => [...packages!.matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+      .sort()
+  t.same(named('In production'), Object.keys(dependencies).sort())
+  t.same(named('Optional'), Object.keys(optionalDependencies).sort())
+  t.same(named('In development'), Object.keys(devDependencies).sort())
+})
+
+function read (path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+function markdown (folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join(folder, path))
+}
+
+/** What stands under a heading of the second level. */
+function section (text: string, heading: string): string {
+  return text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+}
+
+function leads (path: string, heading: string | undefined): boolean {
+  if (!existsSync(join(ROOT, path))) return false
+  return heading === undefined || headings(read(path)).includes(heading)
+}
+
+/** The anchors that a page has on the web. */
+function headings (text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)]
+    .map(([, title]) => title!.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))
+}
