@@ -22,6 +22,26 @@ t.test('every link of every page leads to a file, and to a heading that is there
   t.ok(pages.length > 8, 'the pages are found')
 })
 
+t.test('every path of the project that a page names is there', async (t) => {
+  // `notes` is the made-up area of the example.
+  const missing = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:src|test|schemas|drizzle|fixtures)\/[\w./-]+)`/g)]
+      .filter(([, named]) => !/\/notes?[./]/.test(named!) && !existsSync(join(ROOT, named!)))
+      .map(([, named]) => `${path}: ${named}`)
+  )
+  t.same(missing, [])
+})
+
+t.test('the README stays short, and every variable in its table is in .env.example', async (t) => {
+  const readme = read('README.md')
+  t.ok(readme.split('\n').length <= 181, 'at most 180 lines')
+  const named = [...section(readme, 'Configuration').matchAll(/^\| (`[^|]*)\|/gm)]
+    .flatMap(([, cell]) => [...cell!.matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name!))
+  const known = read('.env.example').split('\n').map((line) => line.split('=', 1)[0])
+  t.same(named.filter((name) => !known.includes(name)), [])
+  t.ok(named.length > 20, 'the table is found')
+})
+
 t.test('the journeys and the words of the plan keep within their bounds', async (t) => {
   const plan = read('src/README.md')
   const journeys = section(plan, 'Three journeys').split(/^### /m).slice(1)
