@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encode } from '#src/alloggiati/codec/codec.ts'
-import { maskedLine } from '#src/alloggiati/ledger/mask.ts'
+import { maskLine } from '#src/alloggiati/ledger/mask.ts'
 import { records } from '#test/alloggiati/codec/arbitraries.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -57,7 +57,7 @@ t.test(
     t.doesNotThrow(() =>
       fc.assert(
         fc.property(records, (each) => {
-          const masked = maskedLine(encode(each))!
+          const masked = maskLine(encode(each))!
           const tail = masked.numero_documento.replace('…', '')
           return (
             masked.cognome.length === 2 &&
@@ -75,8 +75,8 @@ t.test(
 )
 
 t.test('what is no record is shown as none', async (t) => {
-  t.equal(maskedLine(''), null)
-  t.equal(maskedLine('x'.repeat(168)), null)
+  t.equal(maskLine(''), null)
+  t.equal(maskLine('x'.repeat(168)), null)
 })
 
 t.test('the detail tells the whole story: rows, attempt, steps in their order, and no receipt yet', async (t) => {

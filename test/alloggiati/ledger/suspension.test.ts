@@ -103,7 +103,7 @@ t.test('an older database put under a running history sends nothing until somebo
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.ok(
-    restored.logs.some(({ level, msg }) => level === 50 && /sending is stopped/.test(String(msg))),
+    restored.logs.some(({ level, msg }) => level === 50 && /sending is suspended/.test(String(msg))),
     'the log says so'
   )
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type postgres from 'postgres'
 import t from 'tap'
 import { SchedineGiaInviate } from '#src/alloggiati/errors.ts'
-import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
@@ -137,7 +137,7 @@ t.test('while sending is stopped nothing is called, and all stays ready', async 
   const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
   await reserve([single()])
   await expire()
-  await stopSending((await worker()).db, 'prova', 'prova')
+  await suspendSending((await worker()).db, 'prova', 'prova')
   await sweep(await worker())
   t.same(police.calls, [])
   t.same(await states(), ['pronto/in_corso'])

@@ -176,7 +176,7 @@ t.test('what was written down stays: no row of the record is changed, deleted or
   await GIVE.ricevuta(sql, id)
   await GIVE.reinvia(sql, id)
   await sql`insert into ricevute_letture (utente, giorno) values (${ACCOUNT}, '2026-11-21')`
-  await sql`insert into invii_schedine values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'x', 'in_corso')`
+  await sql`insert into invii_schedine values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'in_corso')`
   const columns: Record<string, string | undefined> = {
     invii_tentativi: 'schedine = 0',
     invii_esiti: 'esito = \'N\'',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
-import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -31,7 +31,7 @@ t.test('what a rehearsal refuses is not sent, nor is the rest of its family', as
   const { id } = await reserve([...family(), single({ nome: 'UGO' })])
   const { schedine } = await carryOut(await worker(), id, true)
   t.match(schedine, [
-    { esito: 'rifiutata', codice_errore: '', dettaglio: /stessa famiglia/ },
+    { esito: 'rifiutata', codice_errore: null, dettaglio: /stessa famiglia/ },
     { esito: 'rifiutata', codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO' },
     { esito: 'acquisita' }
   ])
@@ -72,7 +72,7 @@ t.test('of workers at once one carries a submission out', async (t) => {
 t.test('a submission that was given up is not sent any more', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  await stopSending((await worker()).db, 'prova', 'prova')
+  await suspendSending((await worker()).db, 'prova', 'prova')
   t.match(await carryOut(await worker(), id, true), {
     stato: 'non_inviato',
     causa: 'INVII_SOSPESI',
@@ -152,8 +152,8 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
   const { police, sql, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { await sleep(5100) } }
-  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  const chainHead = { holds: async () => true, advance: async () => { await sleep(5100) } }
+  t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -162,8 +162,8 @@ t.test('a worker that slept between the commit and the first byte does not write
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
-  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  const chainHead = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
+  t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
 })
@@ -194,13 +194,13 @@ t.test('a worker that lost its submission while it connected does not send it in
   const { id } = await reserve([single()])
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
   let looks = 0
-  // The second look at the head is the dispatch's.
+  // The second look at the chain head is the dispatch's.
   const holds = async () => {
     if (++looks === 2) await gate.promise
     return true
   }
   const seen = until(() => looks === 2)
-  const sleeper = carryOut(await worker({ head: { holds, advance: async () => {} } }), id, true)
+  const sleeper = carryOut(await worker({ chainHead: { holds, advance: async () => {} } }), id, true)
   await seen
   await sql`update invii set stato = 'pronto', proprietario = null`
   police.on.Test = rehearsal.behaviour
