@@ -8,7 +8,7 @@ import { createClock } from '#src/lib/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { family, foreigner, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { dump, guestNo, invio, production, refusalReply, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { dump, guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 
 const TODAY = { TODAY: today }
 const send = ({ call }: TestApp, ospiti: readonly object[], more: object = {}) => (
@@ -48,17 +48,6 @@ t.test('a dry run registers nothing and leaves no trace in the ledger', async (t
   })
   t.same(await sizes(server), [0, 0, 0, 0, 0])
   t.equal((await send(server, [single()])).json().ricevuta, 'AW-20261121-1', 'and the guest can be sent')
-})
-
-t.test('a dry run whose token is refused forgets it, and the next one logs in afresh', async (t) => {
-  const police = await standIn(t)
-  const server = await production(t, police)
-  const dryRun = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)], { testMode: true }))
-  police.on.Test = answer(refusalReply('Test', 'TOKEN_NON_VALIDO'))
-  t.match((await dryRun()).json(), { status: 422, codice: 'RIFIUTATO_DAL_SERVIZIO' })
-  delete police.on.Test
-  t.equal((await dryRun()).statusCode, 200)
-  t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Test', 'GenerateToken', 'Test'])
 })
 
 t.test('local errors block: 422 with the list, no call and no trace', async (t) => {
