@@ -19,7 +19,9 @@ export type State = keyof typeof STATES
 export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
 
 /** Something may still be acquired: what the submission is about must not disappear. */
-export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'] as const satisfies State[]
+export const UNFINISHED_STATES = [
+  'pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'
+] as const satisfies State[]
 
 /** What a person can decide of: no rule can say what became of the submission. */
 export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]

@@ -57,7 +57,7 @@ t.test('a service that goes down between login and Send sends nothing', async (t
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
 })
 
-t.test('whatever the login answers, a login that fails sends nothing', async (t) => {
+t.test('a login that fails sends nothing, for every kind of failure', async (t) => {
   const replies: Record<string, Behaviour> = {
     reset: (socket) => socket.resetAndDestroy(),
     html: respond('500 Internal Server Error', '<html/>'),

@@ -16,7 +16,11 @@ export interface LedgerSummary {
 
 /** The submissions of a mode by state, and whether sending is suspended. */
 export async function ledgerSummary (db: Executor, mode: Config['ALLOGGIATI_MODE']): Promise<LedgerSummary> {
-  const counted = await db.select({ stato: invii.stato, n: count() }).from(invii).where(scopeOf(mode)).groupBy(invii.stato)
+  const counted = await db
+    .select({ stato: invii.stato, n: count() })
+    .from(invii)
+    .where(scopeOf(mode))
+    .groupBy(invii.stato)
   const states = STATE_NAMES.map((stato) => ({
     stato,
     description: STATES[stato],

@@ -116,7 +116,8 @@ async function excludeRefused (
   rehearsal: Verdict
 ): Promise<Row[]> {
   const { id } = claim
-  const refused = new Set(rows.filter((_, at) => rehearsal.schedine[at]?.esito === 'rifiutata').map(({ capo }) => capo))
+  const isRefused = (at: number) => rehearsal.schedine[at]?.esito === 'rifiutata'
+  const refused = new Set(rows.filter((_, at) => isRefused(at)).map(({ capo }) => capo))
   if (refused.size === 0) return [...rows]
   const accepted = rows.filter(({ capo }) => !refused.has(capo))
   const changed = await db.transaction(async (tx) => {

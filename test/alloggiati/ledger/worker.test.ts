@@ -10,7 +10,7 @@ import { ledgerBench } from './bench.ts'
 
 /* How one submission is carried out: in which order, by whom, and what of it. */
 
-t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
+t.test('a rehearsal with the same rows precedes the Send', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
@@ -25,7 +25,7 @@ t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
   t.same(await states(), ['acquisito/acquisita,acquisita'])
 })
 
-t.test('what a rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
+t.test('a row that the rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   police.on.Test = answer(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), single({ nome: 'UGO' })])
@@ -58,7 +58,7 @@ t.test('a list that a rehearsal refuses whole is never dispatched, and can be pu
   await t.resolves(reserve([single()]))
 })
 
-t.test('of workers at once one carries a submission out', async (t) => {
+t.test('of several workers at once one carries a submission out', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
@@ -69,7 +69,7 @@ t.test('of workers at once one carries a submission out', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a submission that was given up is not sent any more', async (t) => {
+t.test('a submission that ended without a Send is not sent any more', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
   await suspendSending((await worker()).db, 'prova', 'prova')
@@ -83,7 +83,7 @@ t.test('a submission that was given up is not sent any more', async (t) => {
   t.same(police.calls, [])
 })
 
-t.test('an account has one flight: the next waits until it has landed', async (t) => {
+t.test('an account has one submission in flight: the next one waits until it has its outcome', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
@@ -168,7 +168,7 @@ t.test('an attempt that was committed and could not be followed is written down 
   t.same(await states(), ['non_inviato/non_inviata'])
 })
 
-t.test('a worker that lost its submission lets go of no row that another is about to send', async (t) => {
+t.test('a worker that lost its claim frees no row that another worker is about to send', async (t) => {
   const { police, worker, reserve, states, sql } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
   const [mine, its] = [held(), held()]
@@ -189,7 +189,7 @@ t.test('a worker that lost its submission lets go of no row that another is abou
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a worker that lost its submission while it connected does not send it in the place of another', async (t) => {
+t.test('a worker that lost its claim while it connected does not send', async (t) => {
   const { police, worker, reserve, states, sql } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
@@ -224,7 +224,7 @@ t.test('the raw reply is kept encrypted', async (t) => {
 })
 
 t.test(
-  'an attempt says how many rows were handed over, and its outcome how many of them were taken, with their nights',
+  'an attempt tells how many rows were handed over, and its outcome how many were acquired, with their nights',
   async (t) => {
     const { police, worker, reserve, sql } = await ledgerBench(t)
     police.on.Test = answer(rowsReply('Test', [true, true, false]))
@@ -235,7 +235,7 @@ t.test(
   }
 )
 
-t.test('each account is another registration; each apartment is not: nobody sleeps in two', async (t) => {
+t.test('the same guest can be entered for two accounts, but not for two apartments of one account', async (t) => {
   const { reserve } = await ledgerBench(t)
   await reserve([single()])
   await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
@@ -251,7 +251,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 })
 
 t.test(
-  'whoever waits is told at once of a service that is down; what nobody waits for is tried again later',
+  'a waiting caller is told at once that the service is down; without a waiting caller it is tried again later',
   async (t) => {
     const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
     await police.stop()
