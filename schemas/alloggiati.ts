@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
+import { Closed, Day, errorWith, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
 
 const GUEST_EXAMPLE = {
@@ -60,12 +60,12 @@ export type FileBody = Static<typeof FileBody>
 export const InvioAnswer = Closed({
   success: Type.Boolean(),
   message: Type.String(),
-  /** The ledger's own reference; empty for a Test, which leaves no trace. */
+  /** Our reference of the submission; empty for a Test, which leaves no trace. */
   ricevuta: Type.String(),
   dettagli: Closed({
     schedine_inviate: Type.Integer(),
     metodo: Type.String(),
-    /** The booking that the submission was tied to. */
+    /** The booking to which the submission belongs. */
     prenotazione_id: Nullable(Type.Integer())
   })
 }, {
@@ -89,13 +89,9 @@ export const EsitoSchedina = Closed({
 export type EsitoSchedina = Static<typeof EsitoSchedina>
 
 /** A submission that failed: 422. */
-export const InvioFailure = Closed({
+export const InvioFailure = errorWith({
   success: Type.Boolean(),
-  error: Type.String(),
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() }),
-  status: Type.Integer(),
-  codice: Type.String(),
-  requestId: Type.String(),
   ricevuta: Type.Optional(Type.String()),
   errors: Type.Optional(Type.Array(Ref(Segnalazione))),
   schedine: Type.Optional(Type.Array(Ref(EsitoSchedina)))
@@ -112,11 +108,7 @@ export const InvioFailure = Closed({
 })
 
 /** A guest that was sent before, or may have been: 409. */
-export const InvioDuplicate = Closed({
-  error: Type.String(),
-  status: Type.Integer(),
-  codice: Type.String(),
-  requestId: Type.String(),
+export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
   ospiti: Type.Optional(Type.Array(Type.Integer()))
 }, {
@@ -143,14 +135,8 @@ export const CheckAnswer = Closed(
     ]
   }
 )
-export const CheckFailure = Closed(
-  {
-    connected: Type.Boolean(),
-    error: Type.String(),
-    status: Type.Integer(),
-    codice: Type.String(),
-    requestId: Type.String()
-  },
+export const CheckFailure = errorWith(
+  { connected: Type.Boolean() },
   {
     $id: 'ConnessioneFallita',
     examples: [

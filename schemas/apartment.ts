@@ -1,13 +1,15 @@
-import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Ref, Text } from './common.ts'
+import { Type, type SchemaOptions, type Static } from '@sinclair/typebox'
+import { Closed, errorWith, Ref, Text } from './common.ts'
 
-/** Ids are given by the service, from 0. */
-const IdAppartamento = Type.Integer({ minimum: 0, maximum: 999_999, examples: [0] })
+/** The id of an apartment: the service gives ids from 0, and a line has six places for one. */
+export function ApartmentId (options: SchemaOptions = {}) {
+  return Type.Integer({ minimum: 0, maximum: 999_999, ...options })
+}
 
 /** An apartment as the service lists it. */
 export const Apartment = Closed(
   {
-    id: IdAppartamento,
+    id: ApartmentId({ examples: [0] }),
     descrizione: Type.String(),
     comune: Type.String(),
     provincia: Type.String(),
@@ -76,7 +78,7 @@ export const ApartmentBody = Closed(
 )
 export type ApartmentBody = Static<typeof ApartmentBody>
 
-export const ApartmentParams = Closed({ id: IdAppartamento })
+export const ApartmentParams = Closed({ id: ApartmentId({ examples: [0] }) })
 
 export const ApartmentAnswer = (status: 200 | 201) =>
   Closed(
@@ -95,11 +97,7 @@ export const ApartmentAnswer = (status: 200 | 201) =>
   )
 
 /** What the service said of an apartment that it did not take: 422. */
-export const ApartmentRefused = Closed({
-  error: Type.String(),
-  status: Type.Integer(),
-  codice: Type.String(),
-  requestId: Type.String(),
+export const ApartmentRefused = errorWith({
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 }, {
   $id: 'AppartamentoRifiutato',

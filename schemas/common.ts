@@ -62,15 +62,17 @@ export const IdParams = Closed({ id: Id })
 export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type FieldError = Static<typeof FieldError>
 
-/** The body of every error. */
-export const ErrorBody = Closed(
-  {
-    error: Type.String(),
-    status: Type.Integer(),
-    codice: Type.String(),
-    requestId: Type.String(),
-    dettagli: Type.Optional(Type.Array(FieldError))
-  },
+/** The body of an error: the fields that every error has, and its own. */
+export function errorWith<T extends TProperties> (properties: T, options: ObjectOptions) {
+  return Closed(
+    { error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String(), ...properties },
+    options
+  )
+}
+
+/** The body of an error without a shape of its own. */
+export const ErrorBody = errorWith(
+  { dettagli: Type.Optional(Type.Array(FieldError)) },
   {
     $id: 'Errore',
     examples: [

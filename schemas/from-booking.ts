@@ -1,4 +1,5 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
+import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
 import { Schedina, Segnalazione } from './schedina.ts'
 
@@ -14,11 +15,7 @@ const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String
 const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
-const IdAppartamento = Type.Integer({
-  minimum: 0,
-  maximum: 999_999,
-  description: 'Per gli account "Gestione Appartamenti"'
-})
+const IdAppartamento = ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })
 
 export const SoggiornoDaPrenotazione = Closed({
   id: Id,

@@ -83,7 +83,7 @@ const Riga = Closed({
 
 const Esito = OneOf(ATTEMPT_OUTCOMES, { description: 'K noto, riga per riga; N provato non acquisito; ? sconosciuto' })
 
-/** What was seen of an attempt: a reply, a receipt, a decision, or that its time ran out. */
+/** What was seen of an attempt: a reply, a receipt, a decision, or that its process died before the reply. */
 const Osservazione = Closed({
   esito: Esito,
   fonte: Type.String(),
@@ -256,7 +256,7 @@ export const DecisionAnswer = Closed(
   }
 )
 
-export const HoldState = Closed(
+export const SuspensionState = Closed(
   { sospeso: Type.Boolean(), motivo: Nullable(Type.String()), chi: Nullable(Type.String()), dal: Nullable(Instant) },
   {
     $id: 'SospensioneInvii',
@@ -270,8 +270,8 @@ export const HoldState = Closed(
     ]
   }
 )
-export type HoldState = Static<typeof HoldState>
-export const HoldBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
+export type SuspensionState = Static<typeof SuspensionState>
+export const SuspensionBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
   examples: [{ sospeso: true, motivo: 'Controllo delle credenziali' }]
 })
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { ApartmentId } from './apartment.ts'
 import { Closed, Nullable, Open } from './common.ts'
 
 /** A value of a schedina as it comes in: bounded here, judged by the rules. */
@@ -29,7 +30,7 @@ export const Soggiorno = Open({
   check_in: Type.Optional(Campo),
   numero_notti: Type.Optional(Type.Number()),
   id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-  id_appartamento: Type.Optional(Type.Integer({ minimum: 0, maximum: 999_999 }))
+  id_appartamento: Type.Optional(ApartmentId())
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

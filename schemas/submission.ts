@@ -19,9 +19,14 @@ export type State = keyof typeof STATES
 export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
 
 /** Something may still be acquired: what the submission is about must not disappear. */
-export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'] as const satisfies State[]
+export const UNFINISHED_STATES = [
+  'pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'
+] as const satisfies State[]
 
-/** A worker holds the submission: of one account one at a time, for a receipt only counts. */
+/** What a person can decide of: no rule can say what became of the submission. */
+export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
+
+/** A worker is at work on the submission: one at a time for each account, because a receipt only counts. */
 export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
 
 /** All its guests are with the police, in one way or another. */
@@ -36,11 +41,14 @@ export type RowOutcome = typeof ROW_OUTCOMES[number]
 /** The row's guest is being sent, was filed, or may have been: the same guest cannot be entered again. */
 export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depositata'] as const satisfies RowOutcome[]
 
+/** Nothing is known for good of the row: it is being sent, or its outcome is unknown. */
+export const UNRESOLVED_ROW_OUTCOMES = ['in_corso', 'sconosciuta'] as const satisfies RowOutcome[]
+
 /** What is known of an attempt: `K` answered row by row · `N` proven not acquired · `?` unknown */
 export const ATTEMPT_OUTCOMES = ['K', 'N', '?'] as const
 export type AttemptOutcome = typeof ATTEMPT_OUTCOMES[number]
 
-/** Those that are said once and stand. */
+/** What is proven or decided: an attempt has at most one of them, and it does not change. */
 export const FINAL_ATTEMPT_OUTCOMES = ['K', 'N'] as const satisfies AttemptOutcome[]
 
 /** Why an attempt was made: the first one, or a further one after a proof or a decision. */

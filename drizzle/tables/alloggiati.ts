@@ -48,7 +48,7 @@ export const invii = pgTable(
     versione: integer().notNull().default(0),
     /** The attempt under way, or the last one; 0 before the first. */
     tentativo: integer().notNull().default(0),
-    /** The worker that took it. Until the lease ends it is believed to be at work on it. */
+    /** The worker that has claimed it. Until the lease ends the worker is believed to be at work on it. */
     proprietario: text(),
     lease_fino_al: instant().notNull(),
     /** What a person is shown: why it is as it is. */
@@ -61,7 +61,7 @@ export const invii = pgTable(
     index('invii_aperti')
       .on(t.stato)
       .where(sql`${t.stato} in (${among(UNFINISHED_STATES)})`),
-    // One flight an account: two calls at once could not be told apart on a receipt that only counts.
+    // One call at a time for each account: two calls at once could not be told apart on a receipt that only counts.
     uniqueIndex('invii_un_volo')
       .on(t.utente)
       .where(sql`${t.stato} in (${among(IN_FLIGHT_STATES)})`)
@@ -73,14 +73,12 @@ export const invii_schedine = pgTable('invii_schedine', {
   invio_id: integer().notNull().references(() => invii.id),
   /** Index into the `ospiti` of the request. */
   indice: integer().notNull(),
-  /** Index of the head of its family or group; its own where it stands alone. They are sent together or not at all. */
+  /** Index of the leader of its family or group; its own for a single guest. They are sent together or not at all. */
   capo: integer().notNull(),
   utente: text().notNull(),
   riga: bytea().notNull(),
   permanenza: integer().notNull(),
-  /** HMAC of account, apartment and the exact bytes. */
-  impronta_contenuto: bytea().notNull(),
-  /** HMAC of account, apartment, arrival, name and birth date: the same guest even when the record was edited. */
+  /** HMAC of account, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
   esito: text({ enum: ROW_OUTCOMES }).notNull(),
   codice_errore: text(),
@@ -130,10 +128,12 @@ export const invii_esiti = pgTable('invii_esiti', {
   registrato_il: instant().notNull().defaultNow()
 }, (t) => [
   foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
-  uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero).where(sql`${t.esito} in (${among(FINAL_ATTEMPT_OUTCOMES)})`)
+  uniqueIndex('invii_esiti_definitivo')
+    .on(t.invio_id, t.numero)
+    .where(sql`${t.esito} in (${among(FINAL_ATTEMPT_OUTCOMES)})`)
 ])
 
-/** The changes of state that the trigger lets through, and what must stand beside each. */
+/** The transitions that the trigger allows, and what must stand beside each. */
 export const invii_transizioni_ammesse = pgTable('invii_transizioni_ammesse', {
   da: text().notNull(),
   a: text().notNull(),
@@ -167,7 +167,7 @@ export const invii_decisioni = pgTable('invii_decisioni', {
 }, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
 
 /**
- * While a row is open nothing is sent: a person's stop, or the ledger's own when the database is older than its
+ * While a suspension is in force nothing is sent: a person's, or the ledger's own when the database is older than its
  * history.
  */
 export const invii_sospensioni = pgTable('invii_sospensioni', {

@@ -18,12 +18,13 @@ const CAUSES = {
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
   ESITO_SCONOSCIUTO:
-    'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. Verificare la ricevuta di domani o il portale'
+    'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. ' +
+    'Verificare la ricevuta di domani o il portale'
 } as const
 
 export type Cause = keyof typeof CAUSES
 
-/** Nothing has left, for a reason that may pass: the same request, with the same Idempotency-Key, may be made again. */
+/** Nothing was sent, for a reason that may pass: the same request, with the same Idempotency-Key, may be made again. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
@@ -56,12 +57,12 @@ export class InvioFallito extends ShapedError {
 
 /** A guest that was sent before, or may have been. `ospiti` are indices into the request's list. */
 export class SchedineGiaInviate extends ShapedError {
-  constructor (ricevute: readonly string[], ospiti: readonly number[]) {
+  constructor (references: readonly string[], ospiti: readonly number[]) {
     super(
       'SCHEDINE_GIA_INVIATE',
       409,
-      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${ricevute.join(', ')}`,
-      { ricevuta: ricevute[0], ospiti }
+      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`,
+      { ricevuta: references[0], ospiti }
     )
   }
 }

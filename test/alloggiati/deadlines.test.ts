@@ -49,12 +49,12 @@ for (const change of CHANGES) {
   )
 }
 
-t.test('an hour that the clocks skip is taken as if they had not been moved yet', async (t) => {
+t.test('an hour that the clocks skip is read as if they had not been moved yet', async (t) => {
   t.equal(instantInRome('2026-03-29', 2, 30).toISOString(), '2026-03-29T01:30:00.000Z')
 })
 
 t.test(
-  'an arrival is due 24 real hours after two in the afternoon, 6 for one night, whatever the clocks do',
+  'an arrival is due 24 real hours after two in the afternoon, 6 for one night, also when the clocks change',
   async (t) => {
     t.equal(filingDeadline('2026-11-21', 3).toISOString(), '2026-11-22T13:00:00.000Z')
     t.equal(filingDeadline('2026-11-21', 1).toISOString(), '2026-11-21T19:00:00.000Z')

@@ -18,6 +18,17 @@ t.test('after a refused token the next Send begins with a fresh login', async (t
   ])
 })
 
+t.test('a dry run whose token is refused forgets it, and the next one logs in afresh', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  const dryRun = () => call('POST', '/api/alloggiati/invio', invio([guestNo(1)], { testMode: true }))
+  police.on.Test = answer(refusalReply('Test', 'TOKEN_NON_VALIDO'))
+  t.match((await dryRun()).json(), { status: 422, codice: 'RIFIUTATO_DAL_SERVIZIO' })
+  delete police.on.Test
+  t.equal((await dryRun()).statusCode, 200)
+  t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Test', 'GenerateToken', 'Test'])
+})
+
 t.test('a service that is down sends nothing, and the same guest goes out once it is back', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
@@ -46,7 +57,7 @@ t.test('a service that goes down between login and Send sends nothing', async (t
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
 })
 
-t.test('whatever the login answers, a login that fails sends nothing', async (t) => {
+t.test('a login that fails sends nothing, for every kind of failure', async (t) => {
   const replies: Record<string, Behaviour> = {
     reset: (socket) => socket.resetAndDestroy(),
     html: respond('500 Internal Server Error', '<html/>'),

@@ -82,7 +82,7 @@ t.test('a server that dies while the police holds the reply: unknown after the l
 })
 
 t.test(
-  'what a server that died before the dispatch had taken is sent by the next one after the lease, once',
+  'the submission of a server that died before the dispatch is sent once by the next server, after the lease',
   async (t) => {
     const { police, environ, server, sql } = await realServer(t)
     const login = held()
@@ -103,7 +103,7 @@ t.test(
   }
 )
 
-t.test('a server that slept through its lease does not send what another has sent meanwhile', async (t) => {
+t.test('a server that slept through its lease does not send what another server has sent meanwhile', async (t) => {
   const police = await standIn(t)
   const sleeper = await production(t, police)
   const login = held()
@@ -123,7 +123,7 @@ t.test('a server that slept through its lease does not send what another has sen
   t.match((await other.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json(), { status: 409, ricevuta })
 })
 
-t.test('a reply that comes after its submission was given up for unknown still counts', async (t) => {
+t.test('a reply still counts when it comes after its submission became unknown', async (t) => {
   const police = await standIn(t)
   const slow = await production(t, police)
   const reply = held()

@@ -10,7 +10,7 @@ const STEPS: readonly Step[] = [
   'connected',
   'dispatched',
   'replied',
-  'settled'
+  'recorded'
 ]
 /** The longest life of a server, milliseconds: to be killed at an instant, and until a step is reached. */
 const LIFE_MS = { instant: 1000, step: 3000 }

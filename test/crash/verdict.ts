@@ -1,4 +1,4 @@
-import { openRow } from '#src/alloggiati/ledger/rows.ts'
+import { unsealLine } from '#src/alloggiati/ledger/rows.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'
@@ -56,7 +56,7 @@ export async function judge (
 ): Promise<Verdict> {
   const found = await sql<Omit<Entry, 'line'>[]>`
     select i.id, i.ricevuta, i.stato, s.indice, s.esito, s.riga from invii i join invii_schedine s on s.invio_id = i.id order by i.id, s.indice`
-  const entries = found.map((row): Entry => ({ ...row, line: openRow(keys, row.id, row.indice, row.riga) }))
+  const entries = found.map((row): Entry => ({ ...row, line: unsealLine(keys, row.id, row.indice, row.riga) }))
   const books: Books = {
     entries,
     byName: Map.groupBy(entries, ({ line }) => nameOf(line)),

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
-import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import metrics from '#src/plugins/metrics.ts'
 import { world } from '#test/alloggiati/ledger/reconcile-world.ts'
 import { API_KEY, build } from '#test/helper.ts'
@@ -52,7 +52,7 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   await w.sent({ at: '2026-11-14T17:00:00Z', seen: 'K' })
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'N' })
-  await stopSending(w.db, 'admin', 'prova')
+  await suspendSending(w.db, 'admin', 'prova')
   await w.db.insert(prenotazioni).values(
     [
       ['2026-11-20', '2026-11-21'],

@@ -2,8 +2,8 @@ import { eq } from 'drizzle-orm'
 import { account_polizia as accounts } from '#drizzle/tables/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 
-/** Whether nothing but this ledger files with the account; false until somebody says so. */
-export async function isExclusive (db: Executor, account: string): Promise<boolean> {
+/** Whether nothing but this ledger files with the account; false until an administrator says so. */
+export async function readExclusiveChannel (db: Executor, account: string): Promise<boolean> {
   const [found] = await db
     .select({ canale_esclusivo: accounts.canale_esclusivo })
     .from(accounts)
@@ -11,7 +11,7 @@ export async function isExclusive (db: Executor, account: string): Promise<boole
   return found?.canale_esclusivo ?? false
 }
 
-export async function setExclusive (db: Executor, account: string, canale_esclusivo: boolean): Promise<void> {
+export async function setExclusiveChannel (db: Executor, account: string, canale_esclusivo: boolean): Promise<void> {
   await db
     .insert(accounts)
     .values({ utente: account, canale_esclusivo })

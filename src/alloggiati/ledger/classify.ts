@@ -1,22 +1,23 @@
+import type { AttemptOutcome, RowOutcome, State } from '#schemas/submission.ts'
+import type { Cause } from '../errors.ts'
 import type { EsitoOperazioneServizio, ElencoSchedineEsito } from '../service/soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from '../service/soap/errors.ts'
 
-/** What a Send is known to have done, in the words of the ledger's tables. */
+/** What one call to the service proves. */
 export interface Verdict {
-  stato: 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'
-  /** `K` answered row by row · `N` proven not acquired · `?` unknown */
-  tentativo: 'K' | 'N' | '?'
-  /** One a row, in order. */
+  stato: Extract<State, 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'>
+  tentativo: AttemptOutcome
+  /** One for each row, in order. */
   schedine: RowVerdict[]
   /** Why nothing was sent, of a verdict `non_inviato`. */
-  causa?: 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO'
+  causa?: Extract<Cause, 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO'>
   httpStatus?: number
   errore?: string
   raw?: string
 }
 
 export interface RowVerdict {
-  esito: 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta'
+  esito: Extract<RowOutcome, 'acquisita' | 'rifiutata' | 'non_inviata' | 'sconosciuta'>
   codice_errore?: string
   messaggio_soap?: string
   dettaglio?: string
@@ -32,7 +33,7 @@ export interface SendReply {
 /** Statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
 
-/** Names of errors with which the service refuses whoever calls. */
+/** Names of errors with which the service refuses the caller. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
 /** Names of errors with which the service refuses a whole call before it looks at the rows. */
@@ -50,11 +51,12 @@ export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, ro
       details.length === 0 &&
       (result?.SchedineValide ?? 0) === 0 &&
       REFUSED_BEFORE.some((names) => names.test(esito.ErroreDes))
-    return { ...(refusedWhole ? notSent('RIFIUTATO_DAL_SERVIZIO', rows) : unknown(rows)), ...seen, errore }
+    const verdict = refusedWhole ? notSentVerdict('RIFIUTATO_DAL_SERVIZIO', rows) : unknownVerdict(rows)
+    return { ...verdict, ...seen, errore }
   }
   const accepted = details.filter((row) => row.esito).length
   if (result === undefined || details.length !== rows || result.SchedineValide !== accepted) {
-    return { ...unknown(rows), ...seen, errore: 'conteggi incoerenti' }
+    return { ...unknownVerdict(rows), ...seen, errore: 'conteggi incoerenti' }
   }
   return {
     stato: accepted === rows ? 'acquisito' : accepted === 0 ? 'rifiutato' : 'parziale',
@@ -66,22 +68,23 @@ export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, ro
 
 /** The verdict of a call without a usable reply: not sent only where the transport proves it. */
 export function classifyFailure (err: unknown, rows: number): Verdict {
-  if (!(err instanceof SoapTransportError)) return { ...unknown(rows), errore: 'errore interno' }
+  if (!(err instanceof SoapTransportError)) return { ...unknownVerdict(rows), errore: 'errore interno' }
   const unserved = err.kind === 'http-status' && err.httpStatus !== undefined && NEVER_SERVED.has(err.httpStatus)
+  const verdict = !err.sent || unserved ? notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows) : unknownVerdict(rows)
   return {
-    ...(!err.sent || unserved ? notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows) : unknown(rows)),
+    ...verdict,
     errore: err.kind,
     ...(err.httpStatus === undefined ? {} : { httpStatus: err.httpStatus }),
     ...(err.raw === undefined ? {} : { raw: err.raw })
   }
 }
 
-/** The verdict of a login that failed: without a token nothing is sent, whatever the login's own reply was. */
+/** The verdict of a login that failed: without a token nothing is sent, even when the login was written. */
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
-    ? { ...notSent('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
+    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.message }
     : {
-        ...notSent('SERVIZIO_NON_RAGGIUNGIBILE', rows),
+        ...notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows),
         errore: err instanceof SoapTransportError ? err.kind : 'errore interno'
       }
 }
@@ -91,15 +94,16 @@ function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOper
   return { esito: 'rifiutata', codice_errore: ErroreCod, messaggio_soap: ErroreDes, dettaglio: ErroreDettaglio }
 }
 
-function notSent (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
-  return { stato: 'non_inviato', tentativo: 'N', schedine: every('non_inviata', rows), causa }
+/** It is proven that nothing was acquired, because nothing reached the service. */
+export function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
+  return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
 }
 
-/** Nobody can tell. */
-export function unknown (rows: number): Verdict {
-  return { stato: 'sconosciuto', tentativo: '?', schedine: every('sconosciuta', rows) }
+/** The rows may have been acquired or not. */
+export function unknownVerdict (rows: number): Verdict {
+  return { stato: 'sconosciuto', tentativo: '?', schedine: allRows('sconosciuta', rows) }
 }
 
-function every (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
+function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
   return Array.from({ length: rows }, () => ({ esito }))
 }

@@ -1,10 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
+import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
+import { invii_transizioni as transitions } from '#drizzle/tables/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Audit } from '#src/plugins/audit/log.ts'
-import type { Head } from '#src/plugins/database/chain-head.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
+import type { Audit } from '#src/plugins/audit/log.ts'
+import { chainHead, type Head } from '#src/plugins/database/chain-head.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
 import type { PoliceService } from '../service/police-service.ts'
 
 /** What the ledger works with. */
@@ -13,20 +15,28 @@ export interface LedgerContext {
   keys: Keys
   clock: Clock
   service: PoliceService
-  head: Head
+  chainHead: Head
   audit: Audit
   log: FastifyBaseLogger
   /** Names this process in claims and transitions. */
   name: string
 }
 
-/** The steps of a submission in their order: whoever listens can see, or end, the process between any two of them. */
+/**
+ * The head of the ledger's chain, noted outside of the database. A database that does not hold it is an older one that
+ * was put back: what it does not know may have been sent.
+ */
+export function ledgerChainHead (dataDir: string): Head {
+  return chainHead(join(dataDir, 'ledger.head'), transitions)
+}
+
+/** The steps of a submission in their order: a listener can see, or end, the process between any two of them. */
 export type Step =
-  'reserved' | 'claimed' | 'logged-in' | 'rehearsed' | 'connected' | 'dispatched' | 'replied' | 'settled'
+  'reserved' | 'claimed' | 'logged-in' | 'rehearsed' | 'connected' | 'dispatched' | 'replied' | 'recorded'
 
 const steps = channel('locanda:ledger')
 
-/** Tells that a step is done. */
-export function reached (step: Step, id: number): void {
+/** Tells listeners that a step is done. */
+export function announce (step: Step, id: number): void {
   if (steps.hasSubscribers) steps.publish({ step, id })
 }

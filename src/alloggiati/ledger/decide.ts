@@ -1,27 +1,31 @@
-import { and, asc, count, eq, inArray, type SQL } from 'drizzle-orm'
+import { and, asc, eq, inArray, type SQL } from 'drizzle-orm'
 import {
   invii,
   invii_decisioni as decisions,
-  invii_esiti as outcomes,
+  invii_esiti as observations,
   invii_schedine as schedine
 } from '#drizzle/tables/alloggiati.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
+import {
+  DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
+} from '#schemas/submission.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { Clock } from '#src/lib/time.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
-import type { Clock } from '#src/lib/time.ts'
 import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from '../errors.ts'
-import { attemptsOf } from './history.ts'
+import { readAttempts } from './history.ts'
 import { move, moveRows } from './moves.ts'
-import { obstacle, type Case } from './obstacles.ts'
+import { findObstacle, type DecisionFacts } from './obstacles.ts'
+import { sumNights } from './rows.ts'
 import { TRANSITIONS } from './transitions.ts'
-import type { State } from '#schemas/submission.ts'
 
-const TARGETS: Readonly<Record<DecisionBody['decisione'], State>> = {
+const TARGETS: Readonly<Record<DecisionName, State>> = {
   reinvia: 'pronto', acquisito: 'acquisito', depositato: 'depositato_altrove', annulla: 'annullato'
 }
 
-export interface Court {
+/** What a decision works with. */
+export interface DecisionContext {
   db: Database
   audit: Audit
   clock: Clock
@@ -32,13 +36,13 @@ export interface Court {
 }
 
 /**
- * Writes down what a person decides of a submission that no rule could settle, and then moves it, in one transaction.
- * Of two people at once one decides; the other one's version is not the present one any more.
+ * Writes down what a person decides of a submission that no rule could decide, and then moves it, in one transaction.
+ * Of two persons at once one decides: the version that the other one names is not the present one any more.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile
  */
 export async function decide (
-  { db, audit, clock, scope, account }: Court,
+  { db, audit, clock, scope, account }: DecisionContext,
   id: number,
   body: DecisionBody,
   author: Author
@@ -49,41 +53,38 @@ export async function decide (
     throw new CampiNonValidi({ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' })
   }
   await db.transaction(async (tx) => {
-    const [unit] = await tx
+    const [submission] = await tx
       .select()
       .from(invii)
       .where(and(scope, eq(invii.id, id)))
       .for('update')
-    if (!unit) throw new InvioNonTrovato()
-    const { stato, data_arrivo } = unit
-    if (unit.versione !== body.versione) throw new InvioCambiato(String(unit.versione), stato)
-    if (stato !== 'sconosciuto' && stato !== 'da_verificare') throw new NullaDaDecidere(stato)
-    await confirm(tx, id, data_arrivo, body.conferma)
-    const facts = await factsOf(tx, id)
-    const reason = obstacle(decisione, facts, {
-      data_arrivo,
-      today: clock.today(),
-      ownAccount: unit.utente === account
-    })
+    if (!submission) throw new InvioNonTrovato()
+    const { stato, data_arrivo, utente } = submission
+    let { versione } = submission
+    if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
+    if (!DECIDABLE_STATES.some((decidable) => decidable === stato)) throw new NullaDaDecidere(stato)
+    await checkPhrase(tx, id, data_arrivo, body.conferma)
+    const circumstances = { data_arrivo, today: clock.today(), ownAccount: utente === account }
+    const facts = { ...await readFacts(tx, id), ...circumstances }
+    const reason = findObstacle(decisione, facts)
     if (reason !== undefined) throw new DecisioneNonPossibile(reason)
 
-    let { versione } = unit
     if (stato === 'sconosciuto') {
       await move(tx, id, { da: stato, a: 'da_verificare', chi, perche: 'una persona lo prende in esame' })
       versione++
     }
     await tx.insert(decisions).values({ invio_id: id, versione, decisione, chi, motivo, protocollo })
-    await carryOver(tx, id, decisione, facts)
+    await applyToRows(tx, id, decisione, facts)
     const a = TARGETS[decisione]
-    const why = TRANSITIONS.find((each) => each.da === 'da_verificare' && each.a === a)!.perche
+    const { perche } = TRANSITIONS.find((each) => each.da === 'da_verificare' && each.a === a)!
     // The chain holds the reason as well: a decision cannot be reworded later.
-    await move(tx, id, { da: 'da_verificare', a, chi, perche: `${why}: ${motivo}` })
+    await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
   })
 }
 
-/** The phrase that a person types is about this very submission: how many guests, and which arrival. */
-async function confirm (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
+/** The phrase that a person types names this very submission: how many guests, and which arrival. */
+async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
   const expected = `${guests} ${guests === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
   if (typed.trim().replace(/\s+/g, ' ').toLowerCase() !== expected) {
@@ -91,48 +92,42 @@ async function confirm (tx: Transaction, id: number, data_arrivo: string, typed:
   }
 }
 
-async function factsOf (tx: Transaction, id: number): Promise<Case> {
-  const attempts = await attemptsOf(tx, id)
-  const byWord = attempts.some(({ osservazioni }) =>
-    osservazioni.some(({ esito, fonte }) => esito === 'K' && fonte === 'decisione')
-  )
-  const proven = attempts.some(({ osservazioni }) =>
-    osservazioni.some(({ esito, fonte }) => esito === 'K' && fonte !== 'decisione')
-  )
-  // What is acquired on somebody's word alone can be decided on again.
-  const doubtful =
-    byWord && !proven ? (['in_corso', 'sconosciuta', 'acquisita'] as const) : (['in_corso', 'sconosciuta'] as const)
-  const [found] = await tx
-    .select({ open: count() })
-    .from(schedine)
-    .where(and(eq(schedine.invio_id, id), inArray(schedine.esito, [...doubtful])))
-  return { attempts, byWord, proven, doubtful, open: found!.open }
+type HistoryFacts = Omit<DecisionFacts, 'data_arrivo' | 'today' | 'ownAccount'>
+
+async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
+  const attempts = await readAttempts(tx, id)
+  const acquired = attempts.flatMap(({ osservazioni }) => osservazioni).filter(({ esito }) => esito === 'K')
+  const decidedAcquired = acquired.some(({ fonte }) => fonte === 'decisione')
+  const proven = acquired.some(({ fonte }) => fonte !== 'decisione')
+  // What is acquired by decision alone can be decided on again.
+  const concerned: RowOutcome[] = [...UNRESOLVED_ROW_OUTCOMES]
+  if (decidedAcquired && !proven) concerned.push('acquisita')
+  const concernedRows = await tx.$count(schedine, and(eq(schedine.invio_id, id), inArray(schedine.esito, concerned)))
+  return { attempts, decidedAcquired, proven, concerned, concernedRows }
 }
 
-/** What a decision makes of the rows in doubt, and what it says of the attempts. */
-async function carryOver (
+/** What a decision makes of the rows that it is about, and what it says of the attempts. */
+async function applyToRows (
   tx: Transaction,
   id: number,
-  decisione: DecisionBody['decisione'],
-  { attempts, byWord, proven, doubtful }: Case
+  decisione: DecisionName,
+  { attempts, decidedAcquired, proven, concerned }: HistoryFacts
 ): Promise<void> {
-  if (decisione === 'acquisito' && !proven && !byWord) {
-    await writeAcquired(tx, id, attempts.findLast(({ esito }) => esito !== 'N')!.numero)
+  if (decisione === 'acquisito' && !proven && !decidedAcquired) {
+    await observeAcquired(tx, id, attempts.findLast(({ esito }) => esito !== 'N')!.numero)
   }
   // Cancelled is not the same as free: only guests that certainly were not acquired can be entered again.
   const cancelled = attempts.every(({ esito }) => esito === 'N') ? 'annullata' : 'sconosciuta'
   const outcome = { reinvia: 'in_corso', acquisito: 'acquisita', depositato: 'depositata', annulla: cancelled } as const
-  for (const esito of doubtful) await moveRows(tx, id, outcome[decisione], esito)
+  for (const esito of concerned) await moveRows(tx, id, outcome[decisione], esito)
 }
 
-async function writeAcquired (tx: Transaction, id: number, numero: number): Promise<void> {
+async function observeAcquired (tx: Transaction, id: number, numero: number): Promise<void> {
   const rows = await tx
     .select({ permanenza: schedine.permanenza })
     .from(schedine)
-    .where(and(eq(schedine.invio_id, id), inArray(schedine.esito, ['in_corso', 'sconosciuta'])))
+    .where(and(eq(schedine.invio_id, id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
     .orderBy(asc(schedine.indice))
-  const notti = rows.reduce((sum, { permanenza }) => sum + permanenza, 0)
-  await tx
-    .insert(outcomes)
-    .values({ invio_id: id, numero, esito: 'K', fonte: 'decisione', schedine: rows.length, notti })
+  const counts = { schedine: rows.length, notti: sumNights(rows) }
+  await tx.insert(observations).values({ invio_id: id, numero, esito: 'K', fonte: 'decisione', ...counts })
 }

@@ -4,7 +4,7 @@ import { invii } from '#drizzle/tables/alloggiati.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import type { LedgerContext } from './context.ts'
 import { unfiledBookings } from './unfiled-bookings.ts'
-import { openHold } from './hold.ts'
+import { currentSuspension } from './suspension.ts'
 import { daysWithoutReceipt } from '../receipts/missing-days.ts'
 import { STATES } from '#schemas/submission.ts'
 
@@ -82,7 +82,7 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
   app.addGauge({
     name: 'sending_stopped',
     help: '1 while nothing is sent: a stop is in force.',
-    read: async () => await openHold(db) === undefined ? 0 : 1
+    read: async () => await currentSuspension(db) === undefined ? 0 : 1
   })
 }
 

@@ -1,7 +1,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import {
   invii_decisioni as decisions,
-  invii_esiti as outcomes,
+  invii_esiti as observations,
   invii_tentativi as attempts,
   invii_transizioni as transitions,
   ricevute
@@ -10,19 +10,18 @@ import type { InvioDetail } from '#schemas/invio.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 
 type Attempt = InvioDetail['tentativi'][number]
-type Outcome = NonNullable<Attempt['esito']>
 
 const instant = (text: string) => new Date(text).toISOString()
 
-/** The attempts of a submission with all that was seen of each. What was seen for good wins over `?`. */
-export async function attemptsOf (db: Executor, id: number): Promise<Attempt[]> {
+/** The attempts of a submission with the observations of each. The outcome is the final one, if there is one. */
+export async function readAttempts (db: Executor, id: number): Promise<Attempt[]> {
   const made = await db.select().from(attempts).where(eq(attempts.invio_id, id)).orderBy(asc(attempts.numero))
-  const seen = await db.select().from(outcomes).where(eq(outcomes.invio_id, id)).orderBy(asc(outcomes.id))
+  const seen = await db.select().from(observations).where(eq(observations.invio_id, id)).orderBy(asc(observations.id))
   return made.map(({ numero, base, inviato_il, giorno_da, giorno_a, schedine, notti }) => {
     const osservazioni = seen
       .filter((one) => one.numero === numero)
       .map(({ esito, fonte, schedine, notti, http_status, errore, registrato_il }) => ({
-        esito: esito as Outcome,
+        esito,
         fonte,
         schedine,
         notti,
@@ -35,17 +34,16 @@ export async function attemptsOf (db: Executor, id: number): Promise<Attempt[]> 
   })
 }
 
-export async function transitionsOf (db: Executor, id: number): Promise<InvioDetail['transizioni']> {
+export async function readTransitions (db: Executor, id: number): Promise<InvioDetail['transizioni']> {
   const found = await db.select().from(transitions).where(eq(transitions.invio_id, id)).orderBy(asc(transitions.id))
-  type State = InvioDetail['stato']
   return found.map(({ id, da, a, chi, perche, quando, hash }) => (
-    { id, da: da as State | null, a: a as State, chi, perche, quando: instant(quando), hash: hash.toString('hex') }))
+    { id, da, a, chi, perche, quando: instant(quando), hash: hash.toString('hex') }))
 }
 
-export async function decisionsOf (db: Executor, id: number): Promise<InvioDetail['decisioni']> {
+export async function readDecisions (db: Executor, id: number): Promise<InvioDetail['decisioni']> {
   const found = await db.select().from(decisions).where(eq(decisions.invio_id, id)).orderBy(asc(decisions.id))
   return found.map(({ decisione, versione, chi, motivo, protocollo, quando }) => ({
-    decisione: decisione as InvioDetail['decisioni'][number]['decisione'],
+    decisione,
     versione,
     chi,
     motivo,
@@ -55,7 +53,7 @@ export async function decisionsOf (db: Executor, id: number): Promise<InvioDetai
 }
 
 /** The kept receipt of the day of the attempt that was acquired, else of the last one. */
-export async function receiptOf (
+export async function readReceipt (
   db: Executor,
   utente: string,
   made: readonly Attempt[]

@@ -4,13 +4,13 @@ import { decode, type RecordSchedina } from '../codec/codec.ts'
 /** Characters of a document's number that are shown at most. */
 const SHOWN = 3
 
-/** What of a row may be shown; null for one that is no record. */
-export function maskedLine (line: string): Mascherata | null {
+/** The part of a line that may be shown; null for a line that is no record. */
+export function maskLine (line: string): Mascherata | null {
   const decoded = decode(line)
-  return 'record' in decoded ? masked(decoded.record) : null
+  return 'record' in decoded ? mask(decoded.record) : null
 }
 
-function masked ({
+function mask ({
   tipo_alloggiato,
   cognome,
   nome,
@@ -34,7 +34,7 @@ function initial (name: string): string {
   return `${name.slice(0, 1)}.`
 }
 
-/** The last characters, never more than half: a short number would be told whole. */
+/** The last characters, never more than half: a short number would be shown whole. */
 function tail (number: string): string {
   const shown = Math.min(SHOWN, Math.floor(number.length / 2))
   return number === '' ? '' : `…${number.slice(number.length - shown)}`

@@ -4,19 +4,19 @@ import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 
-/** A change of state to make: from where to where, by whom and why, as the chain of transitions will tell. */
+/** A transition to make: from where to where, by whom and why, as the chain of transitions will tell. */
 export interface Move {
   da: State
   a: State
   chi: string
   perche: string
-  /** Only if this claim still holds it: a worker whose lease has ended is not the owner any more. */
+  /** Only while this is the submission's claim: a worker whose lease has ended may have lost it to another. */
   claim?: string
   /** Columns that change with the state. */
   set?: PgUpdateSetSource<typeof invii>
 }
 
-/** Longer than the longest call: when it has ended, whoever took the submission is not at work on it any more. */
+/** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
 /** Tells the trigger who makes the changes of this transaction, and why. */

@@ -1,44 +1,49 @@
-import type { DecisionBody, InvioDetail } from '#schemas/invio.ts'
-import { arrivalWindowOpen } from '../deadlines.ts'
+import type { InvioDetail } from '#schemas/invio.ts'
+import type { DecisionName, RowOutcome } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { RowOutcome } from '#schemas/submission.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
 
-/** What is known of a submission that is to be decided on. */
-export interface Case {
+/** What is known of a submission that a person wants to decide on. */
+export interface DecisionFacts {
   attempts: InvioDetail['tentativi']
-  /** Acquired by a reply or a receipt. */
+  /** A reply or a receipt has proven that an attempt was acquired. */
   proven: boolean
-  /** Acquired on somebody's word. */
-  byWord: boolean
-  /** Outcomes of rows that the decision is about. */
-  doubtful: readonly RowOutcome[]
+  /** A person has decided that an attempt was acquired. */
+  decidedAcquired: boolean
+  /** Outcomes of the rows that the decision is about. */
+  concerned: readonly RowOutcome[]
   /** How many rows have one of them. */
-  open: number
+  concernedRows: number
+  data_arrivo: Day
+  today: Day
+  /** The submission is of the account that would send again. */
+  ownAccount: boolean
 }
 
-interface Circumstances { data_arrivo: Day, today: Day, ownAccount: boolean }
-
-interface Obstacle { holds (facts: Case, circumstances: Circumstances): boolean, text: string }
+interface Obstacle { applies (facts: DecisionFacts): boolean, text: string }
 
 const ACQUIRED: Obstacle = {
-  holds: ({ proven }) => proven,
+  applies: ({ proven }) => proven,
   text: 'è provato che il servizio ha acquisito queste schedine'
 }
 
-/** What stands in the way of each decision; the first that holds is told. */
-const OBSTACLES: Readonly<Record<DecisionBody['decisione'], readonly Obstacle[]>> = {
+/** What forbids each decision; the first obstacle that applies is told. */
+const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
   reinvia: [
     ACQUIRED,
-    { holds: ({ open }) => open === 0, text: 'nessuna schedina è in dubbio' },
-    { holds: (_, { ownAccount }) => !ownAccount, text: "l'invio è di un altro account" },
+    { applies: ({ concernedRows }) => concernedRows === 0, text: 'nessuna schedina è in dubbio' },
+    { applies: ({ ownAccount }) => !ownAccount, text: "l'invio è di un altro account" },
     {
-      holds: (_, { data_arrivo, today }) => !arrivalWindowOpen(data_arrivo, today),
-      text: 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. Va comunicato per altra via'
+      applies: ({ data_arrivo, today }) => !arrivalWindowOpen(data_arrivo, today),
+      text:
+        'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
+        'Va comunicato per altra via'
     }
   ],
   acquisito: [
     {
-      holds: ({ attempts, proven, byWord }) => !proven && !byWord && attempts.every(({ esito }) => esito === 'N'),
+      applies: ({ attempts, proven, decidedAcquired }) =>
+        !proven && !decidedAcquired && attempts.every(({ esito }) => esito === 'N'),
       text: 'nessun tentativo può essere stato acquisito'
     }
   ],
@@ -47,10 +52,6 @@ const OBSTACLES: Readonly<Record<DecisionBody['decisione'], readonly Obstacle[]>
 }
 
 /** Why a decision is not possible; undefined when it is. */
-export function obstacle (
-  decisione: DecisionBody['decisione'],
-  facts: Case,
-  circumstances: Circumstances
-): string | undefined {
-  return OBSTACLES[decisione].find(({ holds }) => holds(facts, circumstances))?.text
+export function findObstacle (decisione: DecisionName, facts: DecisionFacts): string | undefined {
+  return OBSTACLES[decisione].find(({ applies }) => applies(facts))?.text
 }

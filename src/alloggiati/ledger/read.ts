@@ -6,9 +6,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
-import { attemptsOf, decisionsOf, receiptOf, transitionsOf } from './history.ts'
-import { maskedLine } from './mask.ts'
-import { openRow } from './rows.ts'
+import { readAttempts, readDecisions, readReceipt, readTransitions } from './history.ts'
+import { maskLine } from './mask.ts'
+import { unsealLine } from './rows.ts'
 
 /** Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. */
 export function scopeOf (mode: 'sandbox' | 'production'): SQL {
@@ -24,7 +24,7 @@ const iso = (column: PgColumn) => sql<string>`to_char(${column} at time zone 'UT
 const columns = {
   id: invii.id,
   ricevuta: invii.ricevuta,
-  stato: sql<Invio['stato']>`${invii.stato}`,
+  stato: invii.stato,
   metodo: invii.metodo,
   id_appartamento: invii.id_appartamento,
   prenotazione_id: invii.prenotazione_id,
@@ -43,7 +43,7 @@ type Filters = Omit<InvioQuery, 'limit' | 'cursor'>
 export interface InvioPage { data: Invio[], next: Position | undefined }
 
 /** One page of the ledger, the newest first, and where the next one begins. */
-export async function submissionPage (
+export async function readSubmissionPage (
   db: Executor,
   scope: SQL,
   filters: Filters,
@@ -68,24 +68,24 @@ export function countSubmissions (db: Executor, scope: SQL, filters: Filters): P
 }
 
 /**
- * A submission with its whole history, as of one moment. Its guests are masked: nobody reads them in clear here.
+ * A submission with its whole history, as of one moment. Its guests are masked: no caller reads them in clear here.
  * @throws InvioNonTrovato
  */
-export function submissionDetail (db: Database, keys: Keys, scope: SQL, id: number): Promise<InvioDetail> {
+export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number): Promise<InvioDetail> {
   return db.transaction(async (tx) => {
     const [found] = await tx.select({ invio: columns, utente: invii.utente, versione: invii.versione }).from(invii)
       .where(and(scope, eq(invii.id, id)))
     if (!found) throw new InvioNonTrovato()
     const { invio, utente, versione } = found
-    const tentativi = await attemptsOf(tx, id)
+    const tentativi = await readAttempts(tx, id)
     return {
       ...invio,
       versione,
-      righe: await maskedRows(tx, keys, id),
+      righe: await readMaskedRows(tx, keys, id),
       tentativi,
-      transizioni: await transitionsOf(tx, id),
-      decisioni: await decisionsOf(tx, id),
-      ricevuta_giorno: await receiptOf(tx, utente, tentativi)
+      transizioni: await readTransitions(tx, id),
+      decisioni: await readDecisions(tx, id),
+      ricevuta_giorno: await readReceipt(tx, utente, tentativi)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }
@@ -101,16 +101,16 @@ function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Fi
   ]
 }
 
-async function maskedRows (db: Executor, keys: Keys, id: number): Promise<InvioDetail['righe']> {
+async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<InvioDetail['righe']> {
   const rows = await db.select().from(schedine).where(eq(schedine.invio_id, id)).orderBy(asc(schedine.indice))
   return rows.map(({ indice, capo, esito, codice_errore, messaggio_soap, dettaglio, permanenza, riga }) => ({
     indice,
     capo,
-    esito: esito as InvioDetail['righe'][number]['esito'],
+    esito,
     codice_errore,
     messaggio_soap,
     dettaglio,
     permanenza,
-    schedina: maskedLine(openRow(keys, id, indice, riga))
+    schedina: maskLine(unsealLine(keys, id, indice, riga))
   }))
 }

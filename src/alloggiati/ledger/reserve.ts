@@ -12,7 +12,7 @@ import type { RecordSchedina } from '../codec/codec.ts'
 import { SchedineGiaInviate } from '../errors.ts'
 import type { LedgerContext } from './context.ts'
 import { attribute, LEASE } from './moves.ts'
-import { sealRow } from './rows.ts'
+import { sealLine } from './rows.ts'
 
 /** What is to be sent: one list, one call. */
 export interface Submission {
@@ -23,8 +23,8 @@ export interface Submission {
   metodo: string
   records: readonly RecordSchedina[]
   lines: readonly string[]
-  /** For each row the index of the head of its family or group. */
-  capi: readonly number[]
+  /** For each row the index of the leader of its family or group. */
+  leaders: readonly number[]
   id_appartamento: number | undefined
   prenotazione_id: number | null
 }
@@ -34,29 +34,29 @@ export interface Reserved { id: number, ricevuta: string }
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit'>
 
 /**
- * Writes a submission down and takes its guests, so that nobody else can send them.
+ * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them is being sent, was filed or may have been
  * @throws RegistroNonDisponibile
  */
 export async function reserve ({ db, keys, clock, audit }: Registry, submission: Submission): Promise<Reserved> {
-  const identities = submission.records.map((record) => identity(keys, submission, record))
+  const identities = submission.records.map((record) => fingerprintGuest(keys, submission, record))
   for (;;) {
     try {
       return await db.transaction(async (tx) => {
-        const reserved = await insert(tx, keys, clock.today(), submission, identities)
-        await audit.append(tx, entry(submission, reserved))
+        const reserved = await insertSubmission(tx, keys, clock.today(), submission, identities)
+        await audit.append(tx, auditEntry(submission, reserved))
         return reserved
       })
     } catch (err) {
       if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
-      const taken = await earlier(db, submission.account, identities)
-      if (taken) throw taken
-      // Nobody has them any more: the other submission was not sent after all.
+      const live = await findEarlier(db, submission.account, identities)
+      if (live) throw live
+      // They are free again: the other submission was not sent after all.
     }
   }
 }
 
-function entry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ricevuta }: Reserved): AuditEntry {
+function auditEntry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ricevuta }: Reserved): AuditEntry {
   return {
     actor: operatore,
     ip,
@@ -66,14 +66,14 @@ function entry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ric
   }
 }
 
-async function insert (
+async function insertSubmission (
   tx: Transaction,
   keys: Keys,
   today: Day,
   submission: Submission,
   identities: readonly Buffer[]
 ): Promise<Reserved> {
-  const { account, operatore, metodo, records, lines, capi, id_appartamento, prenotazione_id } = submission
+  const { account, operatore, metodo, records, lines, leaders, id_appartamento, prenotazione_id } = submission
   const { data_arrivo, permanenza } = records[0]!
   // The booking cannot be deleted while its submission is being written down.
   if (prenotazione_id !== null) await keepBooking(tx, prenotazione_id)
@@ -100,11 +100,10 @@ async function insert (
     lines.map((line, indice) => ({
       invio_id: id,
       indice,
-      capo: capi[indice]!,
+      capo: leaders[indice]!,
       utente: account,
-      riga: sealRow(keys, id, indice, line),
+      riga: sealLine(keys, id, indice, line),
       permanenza: records[indice]!.permanenza,
-      impronta_contenuto: keys.fingerprint('schedina/content', account, String(id_appartamento ?? ''), line),
       impronta_identita: identities[indice]!,
       esito: 'in_corso' as const
     }))
@@ -113,10 +112,10 @@ async function insert (
 }
 
 /**
- * The same guest at the same arrival, whatever else of the record was edited: nobody sleeps in two apartments on one
- * night.
+ * The same guest at the same arrival gives the same fingerprint, even when the rest of the record was edited, the
+ * apartment too: a guest does not sleep in two apartments on one night.
  */
-function identity (
+function fingerprintGuest (
   keys: Keys,
   { account }: Submission,
   { data_arrivo, cognome, nome, data_nascita }: RecordSchedina
@@ -124,7 +123,7 @@ function identity (
   return keys.fingerprint('schedina/identity', account, data_arrivo, cognome, nome, data_nascita)
 }
 
-async function earlier (
+async function findEarlier (
   db: Executor,
   account: string,
   identities: readonly Buffer[]

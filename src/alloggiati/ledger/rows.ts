@@ -2,9 +2,9 @@ import { and, asc, eq } from 'drizzle-orm'
 import { invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import type { RowOutcome } from '#schemas/submission.ts'
+import { UNRESOLVED_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 
-/** A row of a submission, readable. */
+/** A row of a submission with its line decrypted. */
 export interface Row {
   indice: number
   capo: number
@@ -12,25 +12,34 @@ export interface Row {
   line: string
 }
 
-/** A record as it is kept: encrypted, and bound to its place, so that no row can be moved to another submission. */
-export function sealRow (keys: Keys, id: number, indice: number, line: string): Buffer {
-  return keys.seal(line, context(id, indice))
+/** A line as it is kept: encrypted, and bound to its place, so that no row can be moved to another submission. */
+export function sealLine (keys: Keys, id: number, indice: number, line: string): Buffer {
+  return keys.seal(line, placeOf(id, indice))
 }
 
-export function openRow (keys: Keys, id: number, indice: number, sealed: Buffer): string {
-  return keys.open(sealed, context(id, indice)).toString()
+export function unsealLine (keys: Keys, id: number, indice: number, sealed: Buffer): string {
+  return keys.open(sealed, placeOf(id, indice)).toString()
 }
 
 /** The rows of a submission with one outcome, in order. */
-export async function rowsOf (db: Executor, keys: Keys, id: number, esito: RowOutcome): Promise<Row[]> {
+export async function readRows (db: Executor, keys: Keys, id: number, esito: RowOutcome): Promise<Row[]> {
   const found = await db
     .select({ indice: schedine.indice, capo: schedine.capo, permanenza: schedine.permanenza, riga: schedine.riga })
     .from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito)))
     .orderBy(asc(schedine.indice))
-  return found.map(({ riga, ...row }) => ({ ...row, line: openRow(keys, id, row.indice, riga) }))
+  return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga) }))
 }
 
-function context (id: number, indice: number): string {
+/** Whether nothing is known for good of a row. */
+export function isUnresolved (esito: RowOutcome): boolean {
+  return UNRESOLVED_ROW_OUTCOMES.some((unresolved) => unresolved === esito)
+}
+
+export function sumNights (rows: readonly { permanenza: number }[]): number {
+  return rows.reduce((sum, { permanenza }) => sum + permanenza, 0)
+}
+
+function placeOf (id: number, indice: number): string {
   return `invii_schedine.riga/${id}/${indice}`
 }

@@ -2,9 +2,9 @@ import { count } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { openHold } from './hold.ts'
+import { currentSuspension } from './suspension.ts'
 import { scopeOf } from './read.ts'
-import { STATES, type State } from '#schemas/submission.ts'
+import { STATE_NAMES, STATES, type State } from '#schemas/submission.ts'
 
 /** The ledger at a glance. */
 export interface LedgerSummary {
@@ -16,11 +16,15 @@ export interface LedgerSummary {
 
 /** The submissions of a mode by state, and whether sending is suspended. */
 export async function ledgerSummary (db: Executor, mode: Config['ALLOGGIATI_MODE']): Promise<LedgerSummary> {
-  const counted = await db.select({ stato: invii.stato, n: count() }).from(invii).where(scopeOf(mode)).groupBy(invii.stato)
-  const states = Object.entries(STATES).map(([stato, description]) => ({
-    stato: stato as State,
-    description,
+  const counted = await db
+    .select({ stato: invii.stato, n: count() })
+    .from(invii)
+    .where(scopeOf(mode))
+    .groupBy(invii.stato)
+  const states = STATE_NAMES.map((stato) => ({
+    stato,
+    description: STATES[stato],
     submissions: counted.find((row) => row.stato === stato)?.n ?? 0
   }))
-  return { states, suspended: await openHold(db) !== undefined }
+  return { states, suspended: await currentSuspension(db) !== undefined }
 }

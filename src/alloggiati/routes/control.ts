@@ -1,22 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
-import { HoldBody, HoldState, PoliceAccount, PoliceAccountBody } from '#schemas/invio.ts'
+import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { CredenzialiMancanti } from '../errors.ts'
-import { isExclusive, setExclusive } from '../ledger/account.ts'
+import { readExclusiveChannel, setExclusiveChannel } from '../ledger/account.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { openHold, resumeSending, stopSending } from '../ledger/hold.ts'
+import { currentSuspension, resumeSending, suspendSending } from '../ledger/suspension.ts'
 
 const tags = ['Alloggiati Web']
 
 /**
- * What an administrator sets: whether anything is sent at all, and what the ledger may take for granted of the account.
+ * What an administrator sets: whether anything is sent at all, and whether the account is used from here only.
  */
 export const controlRoutes: FastifyPluginAsyncTypebox<{
   ledger: LedgerContext | null
   mode: PoliceAccount['modalita']
 }> = async (app, { ledger, mode }) => {
   const { db } = app
+  for (const schema of [SuspensionState, PoliceAccount]) app.addSchema(schema)
 
   app.route({
     method: 'GET',
@@ -26,9 +27,9 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
       operationId: 'getSospensione',
       tags,
       summary: 'Se gli invii sono sospesi, da chi e perché',
-      response: { 200: Ref(HoldState) }
+      response: { 200: Ref(SuspensionState) }
     },
-    handler: hold
+    handler: readSuspension
   })
 
   app.route({
@@ -39,22 +40,22 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
       operationId: 'setSospensione',
       tags,
       summary: 'Sospende o riprende tutti gli invii',
-      body: HoldBody,
-      response: { 200: Ref(HoldState) }
+      body: SuspensionBody,
+      response: { 200: Ref(SuspensionState) }
     },
     handler: async (request) => {
       const { sospeso, motivo } = request.body
       const chi = request.principal!.id
-      const head = sospeso ? undefined : working().head
+      const chainHead = sospeso ? undefined : connected().chainHead
       await db.transaction(async (tx) => {
-        await (sospeso ? stopSending(tx, chi, motivo) : resumeSending(tx, chi))
+        await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
-        // Whoever lets sending go on takes the chain as it is now for the true one; before the commit, or the next Send
-        // would stop it again.
-        await head?.advance(tx)
+        // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
+        // could suspend sending again.
+        await chainHead?.advance(tx)
       })
-      request.log.warn({ chi, sospeso }, sospeso ? 'sending is stopped' : 'sending goes on')
-      return hold()
+      request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
+      return readSuspension()
     }
   })
 
@@ -68,7 +69,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
       summary: "L'account della Polizia in uso",
       response: { 200: Ref(PoliceAccount) }
     },
-    handler: account
+    handler: readAccount
   })
 
   app.route({
@@ -83,24 +84,24 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
       response: { 200: Ref(PoliceAccount) }
     },
     handler: async (request) => {
-      await setExclusive(db, working().service.account, request.body.canale_esclusivo)
-      return account()
+      await setExclusiveChannel(db, connected().service.account, request.body.canale_esclusivo)
+      return readAccount()
     }
   })
 
-  function working (): LedgerContext {
+  function connected (): LedgerContext {
     if (ledger === null) throw new CredenzialiMancanti()
     return ledger
   }
 
-  async function hold (): Promise<HoldState> {
-    const open = await openHold(db)
-    if (open === undefined) return { sospeso: false, motivo: null, chi: null, dal: null }
-    return { sospeso: true, ...open, dal: new Date(open.dal).toISOString() }
+  async function readSuspension (): Promise<SuspensionState> {
+    const suspension = await currentSuspension(db)
+    if (suspension === undefined) return { sospeso: false, motivo: null, chi: null, dal: null }
+    return { sospeso: true, ...suspension, dal: new Date(suspension.dal).toISOString() }
   }
 
-  async function account (): Promise<PoliceAccount> {
-    const canale_esclusivo = ledger !== null && (await isExclusive(db, ledger.service.account))
+  async function readAccount (): Promise<PoliceAccount> {
+    const canale_esclusivo = ledger !== null && (await readExclusiveChannel(db, ledger.service.account))
     return { utente: ledger?.service.utente ?? null, modalita: mode, canale_esclusivo }
   }
 }

@@ -9,7 +9,7 @@ import { foldName } from '../codec/folding.ts'
  * main guest is the first of the list. Null when there is none, or more than one.
  * @throws CampiNonValidi when the stay names a booking that does not exist
  */
-export async function bookingOf (
+export async function findBooking (
   db: Executor,
   id: number | undefined,
   { data_arrivo, cognome, nome }: RecordSchedina
@@ -21,7 +21,7 @@ export async function bookingOf (
     return id
   }
   const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo })
-  // People write either name first.
+  // A guest's name may be written with either part first.
   const matching = arrivals.filter(({ nome_cognome }) =>
     [`${nome} ${cognome}`, `${cognome} ${nome}`].includes(foldName(nome_cognome).text)
   )

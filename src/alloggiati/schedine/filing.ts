@@ -5,11 +5,11 @@ import type { Accepted } from './accept.ts'
 export interface Filing {
   /** The arrival that it is about. */
   data: Day
-  /** Rows with CRLF between them and none at the end, without byte order mark (guide, p. 31 and 33). */
+  /** Lines with CRLF between them and none at the end, without byte order mark (guide, p. 31 and 33). */
   text: string
 }
 
-/** Accepted records as a file: rows of 168 characters, of 174 where the stay names an apartment. */
+/** Accepted records as a file: lines of 168 characters, of 174 where the stay names an apartment. */
 export function filing ({ records, lines }: Accepted): Filing {
   return { data: records[0]!.data_arrivo, text: lines.join('\r\n') }
 }

@@ -5,13 +5,13 @@ import { SENZA_DOCUMENTO } from '../rules/fields.ts'
 
 type Tipo = string | null
 
-/** Who follows which head. */
+/** The type of a member by the type of its leader. */
 const MEMBERS = new Map([['17', '19'], ['18', '20']])
-/** What only single guests and heads bring. */
+/** Fields that only single guests and leaders have. */
 const DOCUMENT: readonly string[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
 
 /**
- * The schedine of a booking's saved guests, and its stay: what `invio` takes. What is not known is `''`: the rules
+ * The schedine of a booking's saved guests, and its stay, as `invio` takes them. What is not known is `''`: the rules
  * judge it.
  * @throws PrenotazioneNonTrovata
  */
@@ -30,20 +30,21 @@ export async function fromBooking (
 }
 
 /**
- * The guest types of a list, those that are stored respected. Whoever has none follows the head before him; without a
- * head he is one himself if others follow him (of a family, unless they are members of a group), else a single guest.
+ * The guest types of a list; a type that is stored stays. A guest without a type is a member of the leader before.
+ * Without a leader before, the guest is a leader if others follow (of a family, unless they are members of a group),
+ * else a single guest.
  */
 export function guestTypes (stored: readonly Tipo[]): string[] {
-  let head: string | undefined
+  let leader: string | undefined
   return stored.map((tipo, at) => {
-    const type = tipo ?? (head === undefined ? leading(stored[at + 1]) : MEMBERS.get(head)!)
-    if (!SENZA_DOCUMENTO.includes(type)) head = MEMBERS.has(type) ? type : undefined
+    const type = tipo ?? (leader === undefined ? typeBefore(stored[at + 1]) : MEMBERS.get(leader)!)
+    if (!SENZA_DOCUMENTO.includes(type)) leader = MEMBERS.has(type) ? type : undefined
     return type
   })
 }
 
-/** The type of a guest without a head, by the one that comes next: null has no type yet, undefined is nobody. */
-function leading (next: Tipo | undefined): string {
+/** The type of a guest without a leader, by the next one in the list: null has no type yet, undefined is the end. */
+function typeBefore (next: Tipo | undefined): string {
   if (next === null) return '17'
   return [...MEMBERS].find(([, member]) => member === next)?.[0] ?? '16'
 }

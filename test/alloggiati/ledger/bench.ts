@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
 import { encode } from '#src/alloggiati/codec/codec.ts'
-import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
-import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
 import { groups } from '#src/alloggiati/rules/groups.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
@@ -54,7 +53,7 @@ export async function ledgerBench (t: Test) {
         keys,
         clock,
         service: service!,
-        head: ledgerHead(dataDir),
+        chainHead: ledgerChainHead(dataDir),
         audit,
         log,
         name: `prova/${randomUUID()}`,
@@ -86,7 +85,7 @@ function submissionOf (
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
   const { records, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
   if (records === null) throw new Error(JSON.stringify(errors))
-  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
+  const leaders = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
   return {
     account,
     operatore: 'prova',
@@ -94,7 +93,7 @@ function submissionOf (
     metodo: 'Send',
     records,
     lines: records.map(encode),
-    capi: records.map((_, index) => heads.get(index)!),
+    leaders: records.map((_, index) => leaders.get(index)!),
     id_appartamento,
     prenotazione_id: null
   }

@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import t from 'tap'
 import { guestNo, invio, production } from '#test/alloggiati/stand-in.ts'
-import { desk, sent, unknown } from './desk.ts'
+import { ledgerServer, sent, unknown } from './administrator.ts'
 
 /** Links whose hash is not that of their content over the link before: where somebody has changed the past. */
 async function brokenLinks (sql: postgres.ISql): Promise<number[]> {
@@ -40,7 +40,7 @@ const FORGERIES: [name: string, change: string, broken: number[]][] = [
 ]
 
 t.test('a ledger with several submissions and a decision', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const { app: { sql }, call } = server
   for (const n of [1, 2]) await sent(server, [guestNo(n)])
   await decide(await unknown(police, server, [guestNo(3)]), 'acquisito')

@@ -77,7 +77,7 @@ t.test('a refusal of the whole call proves nothing unless it is of a known kind'
   for (const name of ['', 'ERRORE_GENERICO', 'TIMEOUT', 'ERRORE_DATABASE']) t.equal(refusal(name), 'sconosciuto', name)
 })
 
-t.test('whatever is thrown that is no proof is `sconosciuto`', async () => {
+t.test('every error that proves nothing is `sconosciuto`', async () => {
   fc.assert(fc.property(fc.anything(), rows, (thrown, rows) => {
     const { stato, tentativo, schedine } = classifyFailure(thrown, rows)
     return (
@@ -122,12 +122,12 @@ t.test('a failed call is not sent exactly when the transport proves it, or a web
   )
 })
 
-t.test('a fault proves nothing, whatever its status', async () => {
+t.test('a fault proves nothing, with every status', async () => {
   fc.assert(fc.property(statuses, fc.constantFrom('Client', 'Server', ''), (httpStatus, code) => (
     classifyFailure(new SoapFault(code, 'testo', { httpStatus, raw: '' }), 1).stato === 'sconosciuto')))
 })
 
-t.test('without a login nothing is sent, whatever went wrong with it', async (t) => {
+t.test('without a login nothing is sent, after every kind of error', async (t) => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
-import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -22,7 +21,7 @@ export async function ledgerOf (
     keys,
     clock,
     service: service!,
-    head: ledgerHead(dataDir),
+    chainHead: ledgerChainHead(dataDir),
     audit: app.audit,
     log: app.log,
     name: `prova/${randomUUID()}`

@@ -3,14 +3,14 @@ import { createClock, addDays } from '#src/lib/time.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
-import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
+import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const today = createClock().today()
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
   (await detail(server, id)).righe.map(({ esito }) => esito)
 
-t.test('reinvia: what is unknown is sent again at once, and the answer tells what came of it', async (t) => {
-  const { police, server, decide, who } = await desk(t)
+t.test('reinvia: an unknown submission is sent again at once, and the answer tells its outcome', async (t) => {
+  const { police, server, decide, who } = await ledgerServer(t)
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), {
     stato: 'sconosciuto',
@@ -47,7 +47,7 @@ t.test('reinvia: what is unknown is sent again at once, and the answer tells wha
 })
 
 t.test('a decision stands in the chain with who made it and why, after the step that made it decidable', async (t) => {
-  const { police, server, decide, who } = await desk(t)
+  const { police, server, decide, who } = await ledgerServer(t)
   const id = await unknown(police, server)
   await decide(id, 'annulla', { motivo: 'L\'ospite non è mai arrivato' })
   const { transizioni } = await detail(server, id)
@@ -58,7 +58,7 @@ t.test('a decision stands in the chain with who made it and why, after the step 
 })
 
 t.test('a resend that fails before the dispatch does not free a guest who may have been acquired', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   police.on.GenerateToken = (socket) => socket.resetAndDestroy()
   police.on.Test = (socket) => socket.resetAndDestroy()
@@ -71,7 +71,7 @@ t.test('a resend that fails before the dispatch does not free a guest who may ha
 })
 
 t.test('reinvia is refused when the arrival window has closed', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   await server.app.sql`alter table invii disable trigger invii_cambia`
   await server.app.sql`update invii set data_arrivo = ${addDays(today, -2)}`
@@ -82,8 +82,8 @@ t.test('reinvia is refused when the arrival window has closed', async (t) => {
   t.equal((await decide(id, 'depositato')).statusCode, 200, 'the other ways stay open')
 })
 
-t.test('acquisito: the attempt is known on somebody\'s word, with its rows and nights', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('acquisito: the decision is the outcome of the attempt, with its rows and nights', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server, family())
   t.match((await decide(id, 'acquisito')).json().data, {
     stato: 'acquisito',
@@ -102,8 +102,8 @@ t.test('acquisito: the attempt is known on somebody\'s word, with its rows and n
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('depositato: filed by other means, with its protocol, and its guests stay taken', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('depositato: filed by other means, with its protocol, and its guests stay live', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   const without = await decide(id, 'depositato', { protocollo: undefined })
   t.match(without.json(), { status: 400, dettagli: [{ campo: 'protocollo' }] })
@@ -113,16 +113,16 @@ t.test('depositato: filed by other means, with its protocol, and its guests stay
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
 })
 
-t.test('annulla: guests that may have been acquired stay taken', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('annulla: guests who may have been acquired stay live', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'sconosciuta' }] })
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('annulla: guests that certainly were not acquired are free again', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('annulla: guests who certainly were not acquired are free again', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
   t.match((await decide(id, 'acquisito')).json(), { status: 409, error: /nessun tentativo/ })
@@ -135,14 +135,14 @@ t.test('annulla: guests that certainly were not acquired are free again', async 
 })
 
 t.test('reinvia needs a row in doubt', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   await server.app.sql`update invii_schedine set esito = 'non_inviata' where invio_id = ${id}`
   t.match((await decide(id, 'reinvia')).json(), { status: 409, error: /nessuna schedina è in dubbio/ })
 })
 
 t.test('an invio of another account is not sent again with this one', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   const id = await unknown(police, server)
   const other = await production(t, police, {
     DATABASE_URL: server.url,
@@ -153,8 +153,8 @@ t.test('an invio of another account is not sent again with this one', async (t) 
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('the phrase is typed, or nothing is decided; the refusal says what is expected', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('without the typed phrase nothing is decided, and the refusal tells the phrase', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
     const refused = await decide(id, 'annulla', { conferma })
@@ -173,7 +173,7 @@ t.test('the phrase is typed, or nothing is decided; the refusal says what is exp
 })
 
 t.test('a reason of ten characters is needed', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   for (const motivo of ['', 'corto', '   corto      ', 'nove char', ' '.repeat(40)]) {
     t.match((await decide(id, 'annulla', { motivo })).json(), { status: 400, dettagli: [{ campo: 'motivo' }] }, motivo)
@@ -182,7 +182,7 @@ t.test('a reason of ten characters is needed', async (t) => {
 })
 
 t.test('only administrators decide', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   const id = await unknown(police, server)
   const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
   t.equal((await server.call('POST', `${INVII}/${id}/decisione`, body)).statusCode, 403)
@@ -196,7 +196,7 @@ t.test('only administrators decide', async (t) => {
 })
 
 t.test('a decision on another version than the present one is refused', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   for (const wrong of [versione - 1, versione + 1]) {
@@ -205,8 +205,8 @@ t.test('a decision on another version than the present one is refused', async (t
   t.same((await detail(server, id)).decisioni, [])
 })
 
-t.test('what is settled cannot be decided on, and what does not exist is not found', async (t) => {
-  const { server, decide, admin } = await desk(t)
+t.test('a submission whose outcome is known cannot be decided on, and one that does not exist is not found', async (t) => {
+  const { server, decide, admin } = await ledgerServer(t)
   const id = await sent(server)
   t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
   const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
@@ -214,7 +214,7 @@ t.test('what is settled cannot be decided on, and what does not exist is not fou
 })
 
 t.test('of administrators who decide at once, on two servers, one wins and the others are told 409', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const id = await unknown(police, server)
   const people = Array.from({ length: 8 }, (_, n) => administrator(n % 2 ? server : other, `amministratore-${n}`))
@@ -224,8 +224,8 @@ t.test('of administrators who decide at once, on two servers, one wins and the o
   t.equal((await detail(server, id)).decisioni.length, 1)
 })
 
-t.test('a decision serves once: back in doubt, the submission wants another', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('a decision serves once: a submission that is in doubt again needs another decision', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   police.on.Send = (socket) => socket.resetAndDestroy()
   t.equal((await decide(id, 'reinvia')).json().data.stato, 'sconosciuto')
@@ -239,14 +239,14 @@ t.test('a decision serves once: back in doubt, the submission wants another', as
 })
 
 t.test('a decision cannot be changed or removed', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   await decide(await unknown(police, server), 'acquisito')
   await t.rejects(server.app.sql`update invii_decisioni set motivo = 'altro'`, { code: 'LC003' })
   await t.rejects(server.app.sql`delete from invii_decisioni`, { code: 'LC003' })
 })
 
-t.test('what a late reply has proven acquired is neither sent again nor cancelled', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('a submission that a late reply has proven acquired is neither sent again nor cancelled', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const reply = held()
   police.on.Send = reply.behaviour
   const sending = sent(server)
@@ -268,8 +268,8 @@ t.test('what a late reply has proven acquired is neither sent again nor cancelle
   await sending
 })
 
-t.test('what was taken for acquired on somebody\'s word can be decided on again', async (t) => {
-  const { police, server, decide } = await desk(t)
+t.test('a submission that is acquired by decision alone can be decided on again', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   await decide(id, 'acquisito')
   await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
@@ -281,7 +281,7 @@ t.test('what was taken for acquired on somebody\'s word can be decided on again'
 })
 
 t.test('a decision to send again is carried out by the sweep when its server dies at once', async (t) => {
-  const { police, server, decide } = await desk(t)
+  const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   const beside = held()
   police.on.Send = beside.behaviour
@@ -298,7 +298,7 @@ t.test('a decision to send again is carried out by the sweep when its server die
 })
 
 t.test('the same Idempotency-Key gives the decision\'s answer again, without a second call', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   const headers = { authorization: `Bearer ${await server.token({ service: true })}`, 'idempotency-key': 'una' }

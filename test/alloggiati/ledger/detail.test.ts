@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encode } from '#src/alloggiati/codec/codec.ts'
-import { maskedLine } from '#src/alloggiati/ledger/mask.ts'
+import { maskLine } from '#src/alloggiati/ledger/mask.ts'
 import { records } from '#test/alloggiati/codec/arbitraries.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, rowsReply } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
-import { desk, detail, INVII, sent, unknown } from './desk.ts'
+import { ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 t.test('the detail never holds a surname, a name, a birth date, a document\'s number or a row', async (t) => {
   const server = await build(t, { TODAY: today })
@@ -57,7 +57,7 @@ t.test(
     t.doesNotThrow(() =>
       fc.assert(
         fc.property(records, (each) => {
-          const masked = maskedLine(encode(each))!
+          const masked = maskLine(encode(each))!
           const tail = masked.numero_documento.replace('…', '')
           return (
             masked.cognome.length === 2 &&
@@ -75,12 +75,12 @@ t.test(
 )
 
 t.test('what is no record is shown as none', async (t) => {
-  t.equal(maskedLine(''), null)
-  t.equal(maskedLine('x'.repeat(168)), null)
+  t.equal(maskLine(''), null)
+  t.equal(maskLine('x'.repeat(168)), null)
 })
 
 t.test('the detail tells the whole story: rows, attempt, steps in their order, and no receipt yet', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   police.on.Send = answer(rowsReply('Send', [true, false]))
   const id = await sent(server, [guestNo(1), guestNo(2)])
   const found = await detail(server, id)
@@ -129,7 +129,7 @@ t.test('a hash of the chain is shown as the database holds it', async (t) => {
 })
 
 t.test('the ETag is the version, on which a decision can be made', async (t) => {
-  const { police, server } = await desk(t)
+  const { police, server } = await ledgerServer(t)
   const id = await unknown(police, server)
   const { headers } = await server.call('GET', `${INVII}/${id}`)
   t.equal(headers.etag, `"${(await detail(server, id)).versione}"`)

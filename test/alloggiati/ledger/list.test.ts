@@ -6,7 +6,7 @@ import { createClock } from '#src/lib/time.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { INVII } from './desk.ts'
+import { INVII } from './administrator.ts'
 
 const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII + query)).json<{ data: Invio[] }>().data
 const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
@@ -72,7 +72,7 @@ t.test('the newest come first, and the pages joined are the whole list', async (
   }
 })
 
-t.test('a page has a hundred items when nobody says, and a cursor of another list is refused', async (t) => {
+t.test('a page has a hundred items unless the request says otherwise, and a cursor of another list is refused', async (t) => {
   const server = await build(t, { TODAY: today })
   await server.app.sql`
     insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
@@ -105,7 +105,7 @@ t.test('filters narrow the list, its count and its pages', async (t) => {
   t.equal((await server.call('GET', `${INVII}?a=2026-11-20&limit=1`)).headers['x-total-count'], '3')
 })
 
-t.test('what the sandbox took is not shown in production, nor the other way round', async (t) => {
+t.test('submissions of the sandbox are not shown in production, nor the other way round', async (t) => {
   const sandbox = await filled(t, 1)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
@@ -114,7 +114,7 @@ t.test('what the sandbox took is not shown in production, nor the other way roun
   t.equal((await sandbox.call('GET', `${INVII}/1`)).statusCode, 200)
 })
 
-t.test('without credentials what was sent can still be read', async (t) => {
+t.test('without credentials the ledger can still be read', async (t) => {
   const police = await standIn(t)
   const real = await production(t, police)
   const { ricevuta } = (
@@ -128,7 +128,7 @@ t.test('without credentials what was sent can still be read', async (t) => {
   t.equal((await bare.call('GET', `${INVII}/1`)).statusCode, 200)
 })
 
-t.test('nobody reads the ledger without credentials of his own', async (t) => {
+t.test('a caller without credentials cannot read the ledger', async (t) => {
   const { app } = await build(t, { TODAY: today })
   for (const url of [INVII, `${INVII}/1`, `${INVII}/sospensione`, '/api/v1/alloggiati/account']) {
     t.equal((await app.inject(url)).statusCode, 401, url)

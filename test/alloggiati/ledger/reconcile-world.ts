@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { asc, eq, sql } from 'drizzle-orm'
 import type { Test } from 'tap'
 import { invii, invii_esiti, invii_schedine, invii_tentativi, sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
-import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
-import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
+import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { receipts } from '#src/alloggiati/receipts/archive.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -56,7 +55,7 @@ export async function world (t: Test, present: string) {
     keys,
     clock,
     service: service!,
-    head: ledgerHead(config.DATA_DIR),
+    chainHead: ledgerChainHead(config.DATA_DIR),
     audit: auditLog(keys, log),
     log,
     name: 'prova'
@@ -97,7 +96,6 @@ export async function world (t: Test, present: string) {
         utente: account,
         riga: randomBytes(8),
         permanenza: nights,
-        impronta_contenuto: randomBytes(8),
         impronta_identita: randomBytes(8),
         esito: indice < rows ? 'in_corso' as const : 'rifiutata' as const
       }))

@@ -27,7 +27,7 @@ t.test('a late proof stops what a person has decided to send again', async (t) =
 })
 
 t.test(
-  'a late proof of what was sent again meanwhile is alarmed, and counts whatever becomes of the second',
+  'a late proof of what was sent again meanwhile raises an alarm, and counts whatever the second Send does',
   async (t) => {
     const { police, worker, reserve, states, sql, logs } = await ledgerBench(t)
     const { id, ricevuta } = await reserve([single()])
@@ -54,7 +54,7 @@ t.test(
   }
 )
 
-t.test('that the second Send came to nothing does not settle the first: its guests stay with a person', async (t) => {
+t.test('when the second Send fails, the first one stays in doubt: a person decides of its guests', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
     'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
     'the Send refuses every row': (police) => { police.on.Send = answer(rowsReply('Send', [false, false])) },
@@ -80,7 +80,7 @@ t.test('that the second Send came to nothing does not settle the first: its gues
 })
 
 t.test(
-  'of a second Send that is taken in part the rest stays with a person: the first may have filed it',
+  'when a second Send is acquired in part, a person decides of the rest: the first Send may have filed it',
   async (t) => {
     const { police, worker, reserve, states, sql } = await ledgerBench(t)
     const { id } = await reserve([guestNo(1), guestNo(2)])

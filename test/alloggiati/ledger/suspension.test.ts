@@ -4,21 +4,21 @@ import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
-import { administrator, desk, detail, INVII, sent, unknown } from './desk.ts'
+import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const HOLD = `${INVII}/sospensione`
 const ACCOUNT = '/api/v1/alloggiati/account'
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
-t.test('nothing is suspended until somebody says so', async (t) => {
+t.test('sending is not suspended until an administrator suspends it', async (t) => {
   const server = await build(t, { TODAY: today })
   t.strictSame(await hold(server), { sospeso: false, motivo: null, chi: null, dal: null })
 })
 
 t.test(
-  'while suspended nothing is sent: 422 INVII_SOSPESI, no call, and the guest stays free; then it goes on',
+  'while sending is suspended a request is a 422 INVII_SOSPESI without a call, and its guests stay free',
   async (t) => {
-    const { police, server, admin, who } = await desk(t)
+    const { police, server, admin, who } = await ledgerServer(t)
     const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
     t.match(stopped.json(), {
       sospeso: true,
@@ -39,7 +39,7 @@ t.test(
 )
 
 t.test('a second suspension leaves the first one\'s reason, and resuming twice does no harm', async (t) => {
-  const { server, admin, who } = await desk(t)
+  const { server, admin, who } = await ledgerServer(t)
   await admin('POST', HOLD, { sospeso: true, motivo: 'Il primo motivo' })
   t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Il secondo' })).json(), {
     sospeso: true,
@@ -59,8 +59,8 @@ t.test('only administrators suspend and resume', async (t) => {
   }
 })
 
-t.test('nothing is decided to be sent again while sending is suspended', async (t) => {
-  const { police, server, admin, decide } = await desk(t)
+t.test('a decision to send again is refused while sending is suspended', async (t) => {
+  const { police, server, admin, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
@@ -68,8 +68,8 @@ t.test('nothing is decided to be sent again while sending is suspended', async (
   t.equal((await decide(id, 'acquisito')).statusCode, 200, 'what sends nothing can be decided')
 })
 
-t.test('what waits when sending is suspended stays, and goes out when it goes on', async (t) => {
-  const { police, server, admin, decide } = await desk(t)
+t.test('a submission that is ready when sending is suspended stays ready, and is sent after it is resumed', async (t) => {
+  const { police, server, admin, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
   police.on.Test = (socket) => socket.resetAndDestroy()
   await decide(id, 'reinvia')
@@ -88,7 +88,7 @@ t.test('what waits when sending is suspended stays, and goes out when it goes on
   t.equal(await swept(), 'acquisito')
 })
 
-t.test('an older database put under a running history sends nothing until somebody resumes', async (t) => {
+t.test('a database older than its history sends nothing until an administrator resumes', async (t) => {
   const police = await standIn(t)
   const DATA_DIR = temporaryFolder(t)
   const first = await production(t, police, { DATA_DIR })
@@ -103,7 +103,7 @@ t.test('an older database put under a running history sends nothing until somebo
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.ok(
-    restored.logs.some(({ level, msg }) => level === 50 && /sending is stopped/.test(String(msg))),
+    restored.logs.some(({ level, msg }) => level === 50 && /sending is suspended/.test(String(msg))),
     'the log says so'
   )
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
@@ -120,7 +120,7 @@ t.test('an older database put under a running history sends nothing until somebo
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
 })
 
-t.test('the same database on another machine is not taken for an older one', async (t) => {
+t.test('the same database on another machine does not count as an older one', async (t) => {
   const police = await standIn(t)
   const first = await production(t, police)
   await sent(first)
@@ -129,7 +129,7 @@ t.test('the same database on another machine is not taken for an older one', asy
 })
 
 t.test('the account is shown without its secrets, and is not exclusive until an administrator says so', async (t) => {
-  const { server, admin } = await desk(t)
+  const { server, admin } = await ledgerServer(t)
   const shown = await server.call('GET', ACCOUNT)
   t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
   t.equal((await server.call('PUT', ACCOUNT, { canale_esclusivo: true })).statusCode, 403)
@@ -140,7 +140,7 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
 })
 
 t.test('the sandbox\'s account is another than the real one of the same name', async (t) => {
-  const { server, admin } = await desk(t)
+  const { server, admin } = await ledgerServer(t)
   await admin('PUT', ACCOUNT, { canale_esclusivo: true })
   const credentials = {
     ALLOGGIATI_UTENTE: 'RM000001',
@@ -160,7 +160,7 @@ t.test('the sandbox\'s account is another than the real one of the same name', a
   })
 })
 
-t.test('without credentials there is no account to speak of, and nothing to resume', async (t) => {
+t.test('without credentials no account is shown or set, and sending cannot be resumed', async (t) => {
   const server = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator(server)
   t.strictSame((await server.call('GET', ACCOUNT)).json(), {

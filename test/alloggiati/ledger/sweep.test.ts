@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type postgres from 'postgres'
 import t from 'tap'
 import { SchedineGiaInviate } from '#src/alloggiati/errors.ts'
-import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
@@ -14,7 +14,7 @@ import { ledgerBench } from './bench.ts'
 
 /* What becomes of submissions whose process has died, or that nobody waits for. */
 
-t.test('the sweep leaves alone what somebody is at work on, and what is settled', async (t) => {
+t.test('the sweep does not touch a submission that a worker has claimed, nor one whose outcome is known', async (t) => {
   const { police, worker, reserve, expire, states, logs } = await ledgerBench(t)
   const [settled, sent, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
   await carryOut(await worker(), settled.id, true)
@@ -38,7 +38,7 @@ t.test('the sweep leaves alone what somebody is at work on, and what is settled'
   await flight
 })
 
-t.test('a submission that nobody has taken is sent by the sweep once its lease is over', async (t) => {
+t.test('the sweep sends a submission that no worker has claimed, once its lease is over', async (t) => {
   const { police, worker, reserve, expire, states } = await ledgerBench(t)
   await reserve(family())
   await sweep(await worker())
@@ -88,7 +88,7 @@ t.test('sweeps at once send a submission once', async (t) => {
   t.same(twice(police.acquired()), [])
 })
 
-t.test('the one whose deadline comes first goes first', async (t) => {
+t.test('the submission with the earliest deadline is sent first', async (t) => {
   const { police, sql, worker, reserve, expire } = await ledgerBench(t)
   const late = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
@@ -98,7 +98,7 @@ t.test('the one whose deadline comes first goes first', async (t) => {
   t.match(police.acquired(), [/NUMERATI C /, /NUMERATI B /])
 })
 
-t.test('a service that turns a Send away is tried again later, and its guests stay taken meanwhile', async (t) => {
+t.test('a Send that the web server refuses is tried again later, and its guests stay live meanwhile', async (t) => {
   const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
   await reserve([single()])
   police.on.Send = respond('404 Not Found', '')
@@ -119,7 +119,7 @@ t.test('a service that turns a Send away is tried again later, and its guests st
   ])
 })
 
-t.test('what an earlier rehearsal held back is not forgotten by a later Send: acquired in part', async (t) => {
+t.test('rows that an earlier rehearsal refused count in a later Send: the submission is acquired in part', async (t) => {
   const { police, worker, reserve, expire, states } = await ledgerBench(t)
   await reserve([guestNo(1), guestNo(2)])
   police.on.Test = answer(rowsReply('Test', [true, false]))
@@ -133,11 +133,11 @@ t.test('what an earlier rehearsal held back is not forgotten by a later Send: ac
   t.same(await states(), ['parziale/acquisita,rifiutata'])
 })
 
-t.test('while sending is stopped nothing is called, and all stays ready', async (t) => {
+t.test('while sending is suspended the service is not called, and submissions stay ready', async (t) => {
   const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
   await reserve([single()])
   await expire()
-  await stopSending((await worker()).db, 'prova', 'prova')
+  await suspendSending((await worker()).db, 'prova', 'prova')
   await sweep(await worker())
   t.same(police.calls, [])
   t.same(await states(), ['pronto/in_corso'])
@@ -160,7 +160,7 @@ t.test('one submission that cannot be carried out keeps no other waiting, nor th
 })
 
 t.test(
-  'what another account left in flight does not stay so; what it had ready is not sent with this one',
+  'the sweep ends what another account left in flight, and does not send what that account had ready',
   async (t) => {
     const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
     const [flying, taken, ready] = [
@@ -194,7 +194,7 @@ const step = fc.record({
 })
 
 t.test(
-  'in whatever order things happen, nobody is acquired twice, and what is acquired is known or in doubt',
+  'in every order of events no guest is acquired twice, and an acquired guest is known as such or in doubt',
   async (t) => {
     const { police, worker, reserve, expire, sql } = await ledgerBench(t)
     let run = 0

@@ -53,7 +53,7 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
   ]
 }
 
-t.test('the database lets through exactly the changes of the table', async (t) => {
+t.test('the database allows exactly the transitions of the table', async (t) => {
   const { sql } = await testDatabase(t)
   const kept = await sql<
     { da: State; a: State; serve: string | null }[]
@@ -63,7 +63,7 @@ t.test('the database lets through exactly the changes of the table', async (t) =
 })
 
 t.test(
-  'every pair of states: allowed with its evidence, refused without it, and refused where the table has nothing',
+  'every transition of the table is allowed with its evidence and refused without it; all others are refused',
   async (t) => {
     const { sql } = await testDatabase(t)
     let allowed = 0
@@ -97,7 +97,7 @@ t.test(
   }
 )
 
-t.test('whatever stands beside it, what the table has not is refused', async (t) => {
+t.test('a transition that the table does not have is refused, with every evidence', async (t) => {
   const { sql } = await testDatabase(t)
   const everything = async (tx: Sql, id: number) => {
     await GIVE.ricevuta(tx, id)
@@ -122,7 +122,7 @@ t.test('a submission is born ready, and at the beginning', async (t) => {
   await t.resolves(submission(sql, 'pronto'))
 })
 
-t.test('what a submission is does not change; its version and attempt only with its state', async (t) => {
+t.test('the facts of a submission do not change; its version and attempt change only with its state', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await submission(sql)
   const changes = [
@@ -170,13 +170,13 @@ t.test('a decision serves once: not for the next version, and one for each', asy
   await t.rejects(sql`update invii set stato = 'pronto' where id = ${id}`, { code: 'LC001' })
 })
 
-t.test('what was written down stays: no row of the record is changed, deleted or emptied', async (t) => {
+t.test('the record is only added to: no row is changed or deleted, no table emptied', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await placed(sql, 'da_verificare')
   await GIVE.ricevuta(sql, id)
   await GIVE.reinvia(sql, id)
   await sql`insert into ricevute_letture (utente, giorno) values (${ACCOUNT}, '2026-11-21')`
-  await sql`insert into invii_schedine values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'x', 'in_corso')`
+  await sql`insert into invii_schedine values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'in_corso')`
   const columns: Record<string, string | undefined> = {
     invii_tentativi: 'schedine = 0',
     invii_esiti: 'esito = \'N\'',
@@ -197,7 +197,7 @@ t.test('what was written down stays: no row of the record is changed, deleted or
   }
 })
 
-t.test('of an attempt one thing is said for good', async (t) => {
+t.test('an attempt has one final outcome at most', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await placed(sql, 'in_invio')
   await outcome(sql, id, '?')
@@ -211,7 +211,7 @@ t.test('of an attempt one thing is said for good', async (t) => {
   )
 })
 
-t.test('an account has one flight', async (t) => {
+t.test('an account has one submission in flight at most', async (t) => {
   const { sql } = await testDatabase(t)
   const [one, other] = [await submission(sql), await submission(sql)]
   await sql`update invii set stato = 'preso' where id = ${one}`
@@ -239,7 +239,7 @@ t.test('every change is in the chain, by whom and why, and the chain can be reco
   ])
 })
 
-t.test('whoever gets around the triggers breaks the chain', async (t) => {
+t.test('a change behind the triggers breaks the chain', async (t) => {
   const forgeries = [
     "update invii_transizioni set perche = 'altro' where id = 2",
     "update invii_transizioni set quando = quando + interval '1 ms' where id = 2",

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
-import { stopSending } from '#src/alloggiati/ledger/hold.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -10,7 +10,7 @@ import { ledgerBench } from './bench.ts'
 
 /* How one submission is carried out: in which order, by whom, and what of it. */
 
-t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
+t.test('a rehearsal with the same rows precedes the Send', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
@@ -25,13 +25,13 @@ t.test('a rehearsal precedes the Send, with the same rows', async (t) => {
   t.same(await states(), ['acquisito/acquisita,acquisita'])
 })
 
-t.test('what a rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
+t.test('a row that the rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   police.on.Test = answer(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), single({ nome: 'UGO' })])
   const { schedine } = await carryOut(await worker(), id, true)
   t.match(schedine, [
-    { esito: 'rifiutata', codice_errore: '', dettaglio: /stessa famiglia/ },
+    { esito: 'rifiutata', codice_errore: null, dettaglio: /stessa famiglia/ },
     { esito: 'rifiutata', codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO' },
     { esito: 'acquisita' }
   ])
@@ -58,7 +58,7 @@ t.test('a list that a rehearsal refuses whole is never dispatched, and can be pu
   await t.resolves(reserve([single()]))
 })
 
-t.test('of workers at once one carries a submission out', async (t) => {
+t.test('of several workers at once one carries a submission out', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
@@ -69,10 +69,10 @@ t.test('of workers at once one carries a submission out', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a submission that was given up is not sent any more', async (t) => {
+t.test('a submission that ended without a Send is not sent any more', async (t) => {
   const { police, sql, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  await stopSending((await worker()).db, 'prova', 'prova')
+  await suspendSending((await worker()).db, 'prova', 'prova')
   t.match(await carryOut(await worker(), id, true), {
     stato: 'non_inviato',
     causa: 'INVII_SOSPESI',
@@ -83,7 +83,7 @@ t.test('a submission that was given up is not sent any more', async (t) => {
   t.same(police.calls, [])
 })
 
-t.test('an account has one flight: the next waits until it has landed', async (t) => {
+t.test('an account has one submission in flight: the next one waits until it has its outcome', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
@@ -152,8 +152,8 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
   const { police, sql, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { await sleep(5100) } }
-  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  const chainHead = { holds: async () => true, advance: async () => { await sleep(5100) } }
+  t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -162,13 +162,13 @@ t.test('a worker that slept between the commit and the first byte does not write
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
-  t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
+  const chainHead = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
+  t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
 })
 
-t.test('a worker that lost its submission lets go of no row that another is about to send', async (t) => {
+t.test('a worker that lost its claim frees no row that another worker is about to send', async (t) => {
   const { police, worker, reserve, states, sql } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1), guestNo(2)])
   const [mine, its] = [held(), held()]
@@ -189,18 +189,18 @@ t.test('a worker that lost its submission lets go of no row that another is abou
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a worker that lost its submission while it connected does not send it in the place of another', async (t) => {
+t.test('a worker that lost its claim while it connected does not send', async (t) => {
   const { police, worker, reserve, states, sql } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
   let looks = 0
-  // The second look at the head is the dispatch's.
+  // The second look at the chain head is the dispatch's.
   const holds = async () => {
     if (++looks === 2) await gate.promise
     return true
   }
   const seen = until(() => looks === 2)
-  const sleeper = carryOut(await worker({ head: { holds, advance: async () => {} } }), id, true)
+  const sleeper = carryOut(await worker({ chainHead: { holds, advance: async () => {} } }), id, true)
   await seen
   await sql`update invii set stato = 'pronto', proprietario = null`
   police.on.Test = rehearsal.behaviour
@@ -224,7 +224,7 @@ t.test('the raw reply is kept encrypted', async (t) => {
 })
 
 t.test(
-  'an attempt says how many rows were handed over, and its outcome how many of them were taken, with their nights',
+  'an attempt tells how many rows were handed over, and its outcome how many were acquired, with their nights',
   async (t) => {
     const { police, worker, reserve, sql } = await ledgerBench(t)
     police.on.Test = answer(rowsReply('Test', [true, true, false]))
@@ -235,7 +235,7 @@ t.test(
   }
 )
 
-t.test('each account is another registration; each apartment is not: nobody sleeps in two', async (t) => {
+t.test('the same guest can be entered for two accounts, but not for two apartments of one account', async (t) => {
   const { reserve } = await ledgerBench(t)
   await reserve([single()])
   await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
@@ -251,7 +251,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 })
 
 t.test(
-  'whoever waits is told at once of a service that is down; what nobody waits for is tried again later',
+  'a waiting caller is told at once that the service is down; without a waiting caller it is tried again later',
   async (t) => {
     const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)
     await police.stop()

@@ -49,7 +49,7 @@ export async function attack (t: Test, operation: Attacked): Promise<void> {
         await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
       })
     }
-    await t.test('nothing of all that is ever sent again by itself, and nobody was acquired twice', async (t) => {
+    await t.test('nothing of all that is sent again by itself, and no guest was acquired twice', async (t) => {
       const before = police.acquired()
       await expire(server)
       await sweep(await ledgerOf(server, police))
@@ -134,8 +134,8 @@ async function again (
     t.equal(rest.statusCode, 200, 'the refused one can be put right')
   }
   const mine = police.acquired().slice(first.acquired)
-  t.same(twice(mine), [], 'nobody twice')
-  if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'nobody forgotten')
+  t.same(twice(mine), [], 'no guest twice')
+  if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'no guest forgotten')
 }
 
 /** What must be concluded: of a login or a rehearsal that is no use, that nothing was sent. */

@@ -2,6 +2,6 @@ import t from 'tap'
 import { attack } from './attack.ts'
 
 t.test(
-  'whatever the police does to a GenerateToken, the verdict is true, nobody is acquired twice and nobody is forgotten',
+  'with every misbehaviour at a GenerateToken the verdict is true, and no guest is acquired twice or forgotten',
   (t) => attack(t, 'GenerateToken')
 )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { administrator } from '#test/alloggiati/ledger/desk.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { production, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'

@@ -5,7 +5,7 @@ import { envelope } from '#test/alloggiati/service/soap/calls.ts'
 import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
 import { production, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 
-t.test('the sandbox is connected to by itself, on loopback, and says what it is', async (t) => {
+t.test('the server connects to its sandbox by itself, on loopback, and the answer names the sandbox', async (t) => {
   const { call } = await build(t)
   const checked = await call('GET', '/api/alloggiati/check')
   t.equal(checked.statusCode, 200)
@@ -15,7 +15,7 @@ t.test('the sandbox is connected to by itself, on loopback, and says what it is'
   t.match(endpoint, /^http:\/\/127\.0\.0\.1:\d+\//)
 })
 
-t.test('every answer of a sandboxed police area says so, errors too; a production one never does', async (t) => {
+t.test('in sandbox mode every answer of the police area names the sandbox, errors too; in production none does', async (t) => {
   const sandbox = await build(t, { TODAY: today })
   const real = await production(t, await standIn(t))
   for (const { call, mode } of [{ ...sandbox, mode: 'sandbox' }, { ...real, mode: undefined }]) {
@@ -97,7 +97,7 @@ t.test('check sends nothing but a login and its test', async (t) => {
   t.same(police.calls.map(({ operation }) => operation), ['GenerateToken', 'Authentication_Test'])
 })
 
-t.test('valida answers 200 whether the records are good or not, and calls nobody', async (t) => {
+t.test('valida answers 200 for good and for bad records, and does not call the service', async (t) => {
   const police = await standIn(t)
   const { call, app } = await build(t, { TODAY: today })
   const valid = await call('POST', '/api/alloggiati/valida', { ospiti: family(), prenotazione: soggiorno })

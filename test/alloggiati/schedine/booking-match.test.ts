@@ -75,7 +75,7 @@ t.test('where two bookings fit, or none, the tie is left open', async (t) => {
 })
 
 t.test(
-  'a booking whose submission is under way or unknown cannot be deleted; settled, it can, and the ledger stays',
+  'a booking whose submission is under way or unknown cannot be deleted; later it can, and the ledger stays',
   async (t) => {
     const police = await standIn(t)
     const server = await production(t, police)

@@ -57,7 +57,7 @@ t.test('a list with errors gives no file: 422 as for a submission', async (t) =>
   t.strictSame(refused, expected)
 })
 
-t.test('a file registers nothing, calls nobody, and is there when the service is not', async (t) => {
+t.test('a file registers nothing, calls no service, and is made while the service is down', async (t) => {
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   await police.stop()

@@ -180,7 +180,7 @@ t.test('an apartment that the police does not have is a refusal of each row', as
 })
 
 t.test(
-  'of a list that is taken in part the taken ones are sent for good, and the rest can be put right alone',
+  'of a list that is acquired in part the acquired guests stay so, and the rest can be corrected and sent alone',
   async (t) => {
     const police = await standIn(t)
     const { app, call } = await production(t, police)

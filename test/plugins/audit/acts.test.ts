@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createClock } from '#src/lib/time.ts'
-import { detail, INVII, sent, unknown } from '#test/alloggiati/ledger/desk.ts'
+import { detail, INVII, sent, unknown } from '#test/alloggiati/ledger/administrator.ts'
 import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
 import type { TestApp } from '#test/helper.ts'

@@ -14,7 +14,7 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth at
  * the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
- *   worker.ts        claim, login, rehearsal, commit, write, answer          settle.ts   what an outcome does to its
+ *   worker.ts        claim, login, rehearsal, commit, write, answer          record.ts   what an outcome does to its
  * submission
  *   surroundings.ts  network, time, crashes, the sweep                       receipts.ts looks, and the equation of a
  * day

@@ -1,4 +1,4 @@
-import { conclude } from './settle.ts'
+import { conclude } from './record.ts'
 import { go } from './trigger.ts'
 import { known, off, step, type Attempt, type Day, type Step, type Unit, type World } from './world.ts'
 

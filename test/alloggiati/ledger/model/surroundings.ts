@@ -1,4 +1,4 @@
-import { conclude, disown, release } from './settle.ts'
+import { conclude, disown, release } from './record.ts'
 import { go } from './trigger.ts'
 import { off, step, type Attempt, type Day, type Step, type Time, type World } from './world.ts'
 

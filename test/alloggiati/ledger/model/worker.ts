@@ -1,4 +1,4 @@
-import { disown, release, settle } from './settle.ts'
+import { disown, release, recordOutcome } from './record.ts'
 import { go } from './trigger.ts'
 import { IDLE, known, mayBeThere, off, step, type Step, type Unit, type Worker, type World } from './world.ts'
 
@@ -40,7 +40,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     })
   if (!mine) {
     yield step(w, 'claim is gone', (n) => { n.workers[i] = IDLE })
-    if (off(w, 'ownAttempt') && u.stato === 'in_invio') yield settle(w, i, 'claim is gone: nothing written', 'N')
+    if (off(w, 'ownAttempt') && u.stato === 'in_invio') yield recordOutcome(w, i, 'claim is gone: nothing written', 'N')
     return
   }
   if (w.time === 3) return yield leave('window has closed', 'da_verificare')
@@ -75,8 +75,8 @@ function * write (w: World, i: number, u: Unit): Generator<Step> {
       n.workers[i]!.phase = 'waiting'
     })
   }
-  yield settle(w, i, 'nothing written, its caller is told', 'N', 'non_inviato')
-  yield settle(w, i, 'nothing written', 'N', 'pronto')
+  yield recordOutcome(w, i, 'nothing written, its caller is told', 'N', 'non_inviato')
+  yield recordOutcome(w, i, 'nothing written', 'N', 'pronto')
 }
 
 function inTime (w: World, worker: Worker, u: Unit): boolean {
@@ -89,9 +89,9 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
   const { attempt, unit } = w.workers[i]!
   const { wire, taken } = u.attempts[attempt]!
   if (wire === 'answered') {
-    if (taken === 2) yield settle(w, i, 'answer: acquired', 'K')
-    if (taken === 1) yield settle(w, i, 'answer: acquired in part', 'P')
-    if (taken === 0) yield settle(w, i, 'answer: refused', 'N', 'rifiutato')
+    if (taken === 2) yield recordOutcome(w, i, 'answer: acquired', 'K')
+    if (taken === 1) yield recordOutcome(w, i, 'answer: acquired in part', 'P')
+    if (taken === 0) yield recordOutcome(w, i, 'answer: refused', 'N', 'rifiutato')
   }
   if (w.law.scope.quiet) return
   yield off(w, 'timeoutIsUnknown')
@@ -99,5 +99,5 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
       release(n, i)
       go(n, n.units[unit]!, 'pronto')
     })
-    : settle(w, i, 'no answer', '?')
+    : recordOutcome(w, i, 'no answer', '?')
 }

@@ -5,13 +5,11 @@ import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import {
   DecisionAnswer,
   DecisionBody,
-  HoldState,
   Invio,
   InvioDetail,
   InvioDetailAnswer,
   InvioList,
-  InvioQuery,
-  PoliceAccount
+  InvioQuery
 } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { etag } from '#src/lib/etag.ts'
@@ -20,16 +18,15 @@ import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { controlRoutes } from './control.ts'
 import { decide } from '../ledger/decide.ts'
-import { holdOrStop } from '../ledger/hold.ts'
-import { countSubmissions, scopeOf, submissionDetail, submissionPage } from '../ledger/read.ts'
+import { checkSuspension } from '../ledger/suspension.ts'
+import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read.ts'
 import { STATES } from '#schemas/submission.ts'
 import { carryOut } from '../ledger/worker.ts'
 
 const tags = ['Alloggiati Web']
 
-export interface LedgerRoutesOptions {
+export interface SubmissionRoutesOptions {
   /** Null without credentials: what was sent can be read all the same. */
   ledger: LedgerContext | null
   mode: 'sandbox' | 'production'
@@ -37,16 +34,14 @@ export interface LedgerRoutesOptions {
   clock: Clock
 }
 
-/** The ledger as people see it: what was sent, what came of it, and what they decide where no rule can. */
-export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = async (
+/** The submissions with what came of them, and what a person decides where no rule can. */
+export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app,
   { ledger, mode, keys, clock }
 ) => {
   const { db } = app
   const scope = scopeOf(mode)
-  for (const schema of [Invio, InvioDetail, HoldState, PoliceAccount]) app.addSchema(schema)
-
-  await app.register(controlRoutes, { ledger, mode })
+  for (const schema of [Invio, InvioDetail]) app.addSchema(schema)
 
   app.route({
     method: 'GET',
@@ -62,7 +57,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
       const [{ data, next }, total] = await Promise.all([
-        submissionPage(db, scope, filters, limit, cursor),
+        readSubmissionPage(db, scope, filters, limit, cursor),
         countSubmissions(db, scope, filters)
       ])
       reply.header('x-total-count', total)
@@ -83,7 +78,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
       response: { 200: InvioDetailAnswer }
     },
     handler: async (request, reply) => {
-      const data = await submissionDetail(db, keys, scope, request.params.id)
+      const data = await readSubmission(db, keys, scope, request.params.id)
       // For deciding, not for caching: a receipt that comes in changes the answer and not the version.
       reply.header('etag', etag(data.versione))
       return { data }
@@ -107,30 +102,30 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<LedgerRoutesOptions> = asyn
         params: { id },
         body
       } = request
-      const again = body.decisione === 'reinvia' ? await readyToSend() : undefined
+      const sender = body.decisione === 'reinvia' ? await readyToSend() : undefined
       await decide(
         { db, audit: app.audit, clock, scope, account: ledger?.service.account },
         id,
         body,
         authorOf(request)
       )
-      if (again) await sendAgain(again, id)
-      const data = await submissionDetail(db, keys, scope, id)
+      if (sender) await sendAgain(sender, id)
+      const data = await readSubmission(db, keys, scope, id)
       reply.header('etag', etag(data.versione))
       return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
     }
   })
 
-  /** Nobody decides to send what cannot be sent now. */
+  /** A decision to send again is refused while nothing can be sent. */
   async function readyToSend (): Promise<LedgerContext> {
     if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-    if (await holdOrStop(db, ledger.head)) throw new InvioFallito('INVII_SOSPESI')
+    if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
     return ledger
   }
 
   /**
-   * Tried again by the sweep when it does not succeed at once: a guest that may have been acquired is never given back
-   * as not sent.
+   * When it does not succeed at once, the sweep tries again: a guest who may have been acquired is never reported as
+   * not sent.
    */
   async function sendAgain (context: LedgerContext, id: number): Promise<void> {
     try {

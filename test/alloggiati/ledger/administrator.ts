@@ -10,7 +10,7 @@ import type { TestApp } from '#test/helper.ts'
 export const INVII = '/api/v1/invii'
 
 /** A production server, its police, and an administrator's calls. */
-export async function desk (t: Test, environ: Record<string, string> = {}) {
+export async function ledgerServer (t: Test, environ: Record<string, string> = {}) {
   const police = await standIn(t)
   const server = await production(t, police, environ)
   return { police, server, ...administrator(server) }

@@ -16,7 +16,7 @@ import {
 type NegativeEnd = 'pronto' | 'non_inviato' | 'rifiutato'
 
 /** Writes an outcome down and lets the submission follow it. `to`: where an N leads. */
-export function settle (w: World, i: number, label: string, outcome: Outcome, to: NegativeEnd = 'pronto'): Step {
+export function recordOutcome (w: World, i: number, label: string, outcome: Outcome, to: NegativeEnd = 'pronto'): Step {
   return step(w, label, (n) => {
     const { unit, attempt, lapsed } = n.workers[i]!
     const u = n.units[unit]!
@@ -26,7 +26,7 @@ export function settle (w: World, i: number, label: string, outcome: Outcome, to
     const present = u.attempts.length - 1
     const index = off(n, 'ownAttempt') ? present : attempt
     if (!record(n, u, u.attempts[index]!, outcome)) return
-    if (index === present && index >= u.first) follow(n, u, outcome, to)
+    if (index === present && index >= u.first) moveAfter(n, u, outcome, to)
     else if (!off(n, 'anyAttempt')) conclude(n, u)
   })
 }
@@ -42,7 +42,7 @@ function record (n: World, u: Unit, a: Attempt, outcome: Outcome): boolean {
   return !denied
 }
 
-function follow (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void {
+function moveAfter (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void {
   if (outcome === 'N') return negative(n, u, to)
   if (outcome === '?' && u.stato === 'in_invio') go(n, u, 'sconosciuto')
   conclude(n, u)

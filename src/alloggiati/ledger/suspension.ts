@@ -1,0 +1,38 @@
+import { isNull, sql } from 'drizzle-orm'
+import { invii_sospensioni as suspensions } from '#drizzle/tables/alloggiati.ts'
+import type { Head } from '#src/plugins/database/chain-head.ts'
+import type { Database, Executor } from '#src/plugins/database/connect.ts'
+
+export interface Suspension { motivo: string, chi: string, dal: string }
+
+const OLDER =
+  "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. " +
+  'Ciò che non conosce può essere stato inviato'
+
+/** The suspension in force, if there is one: while there is, nothing is sent. */
+export async function currentSuspension (db: Executor): Promise<Suspension | undefined> {
+  const [suspension] = await db
+    .select({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
+    .from(suspensions)
+    .where(isNull(suspensions.tolta_il))
+  return suspension
+}
+
+/** Suspends all sending; a suspension that is in force already stays as it is. */
+export async function suspendSending (db: Executor, chi: string, motivo: string): Promise<void> {
+  await db.insert(suspensions).values({ chi, motivo }).onConflictDoNothing()
+}
+
+/** Ends the suspension in force. */
+export async function resumeSending (db: Executor, chi: string): Promise<void> {
+  await db.update(suspensions).set({ tolta_da: chi, tolta_il: sql`now()` }).where(isNull(suspensions.tolta_il))
+}
+
+/**
+ * The suspension in force. When the database is older than its history, the ledger first suspends sending by itself.
+ * Not inside a transaction: the suspension must stay when the caller rolls back.
+ */
+export async function checkSuspension (db: Database, chainHead: Head): Promise<Suspension | undefined> {
+  if (!await chainHead.holds(db)) await suspendSending(db, 'sistema', OLDER)
+  return currentSuspension(db)
+}

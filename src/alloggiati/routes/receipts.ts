@@ -1,0 +1,63 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
+import type { Clock } from '#src/lib/time.ts'
+import type { receipts } from '../receipts/archive.ts'
+import { crossCheck } from '../receipts/cross-check.ts'
+
+const tags = ['Alloggiati Web']
+
+export interface ReceiptRoutesOptions {
+  archive: ReturnType<typeof receipts>
+  /** Undefined without credentials. */
+  account: string | undefined
+  clock: Clock
+}
+
+/** The receipts of the police, and how they compare with bookings and submissions. */
+export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
+  app,
+  { archive, account = '', clock }
+) => {
+  app.addSchema(BookingToVerify)
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/ricevute',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getRicevuta',
+      tags,
+      summary: 'La ricevuta di un giorno, in PDF',
+      querystring: ReceiptQuery,
+      response: {
+        200: {
+          description: 'Il PDF firmato',
+          content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
+        }
+      }
+    },
+    handler: async (request, reply) => {
+      const { data } = request.query
+      const pdf = await archive.of(data)
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)
+        .send(pdf)
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/alloggiati/verifica-ricevute',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'verificaRicevute',
+      tags,
+      summary: 'Confronta prenotazioni arrivate, invii e ricevute',
+      querystring: CrossCheckQuery,
+      response: { 200: CrossCheckAnswer }
+    },
+    handler: async (request) => crossCheck(app.db, account, clock.today(), request.query)
+  })
+}

@@ -1,0 +1,118 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  FileBody,
+  InvioAnswer,
+  InvioBody,
+  InvioDuplicate,
+  InvioFailure,
+  ValidaAnswer,
+  ValidaBody
+} from '#schemas/alloggiati.ts'
+import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
+import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
+import { filing } from '../schedine/filing.ts'
+import { fromBooking } from '../schedine/from-booking.ts'
+import { submit } from '../schedine/submission.ts'
+
+const tags = ['Alloggiati Web']
+// An Idempotency-Key that was used for something else is a 422 too, of the common shape.
+const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
+
+/** Schedine, given in the request or made from a booking's saved guests: checked, sent, or written as a file. */
+export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
+  const { db } = app
+  app.addSchema(InvioDuplicate)
+
+  app.route({
+    method: 'POST',
+    url: '/api/alloggiati/valida',
+    config: { access: 'auth', scope: 'lettura' },
+    schema: {
+      operationId: 'validaSchedine',
+      tags,
+      summary: 'Controlla le schedine con le regole ufficiali',
+      body: ValidaBody,
+      response: { 200: ValidaAnswer }
+    },
+    handler: async (request) => {
+      const { valid, errors, warnings } = await judge(context, request.body.ospiti, request.body.prenotazione)
+      return { valid, errors, warnings }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/alloggiati/invio',
+    config: { access: 'auth', scope: 'invio', idempotent: true },
+    schema: {
+      operationId: 'inviaSchedine',
+      tags,
+      summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
+      body: InvioBody,
+      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
+    },
+    handler: async (request) => submit(context, request.body, authorOf(request))
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/alloggiati/file',
+    config: { access: 'auth', scope: 'lettura' },
+    schema: {
+      operationId: 'creaFileSchedine',
+      tags,
+      summary: 'Le schedine come file per il portale o la PEC, quando il servizio non risponde. Non registra nulla',
+      body: FileBody,
+      response: { 200: { description: 'Il file', content: { 'text/plain': { schema: Type.String() } } }, 422: failed }
+    },
+    handler: async (request, reply) => {
+      const { data, text } = filing(await accept(context, request.body))
+      return reply
+        .type('text/plain; charset=utf-8')
+        .header('content-disposition', `attachment; filename=schedine_${data}.txt`)
+        .send(text)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/prenotazioni/:id/schedine',
+    config: { access: 'auth', scope: 'lettura' },
+    schema: {
+      operationId: 'creaSchedine',
+      tags,
+      summary: 'Le schedine degli ospiti salvati di una prenotazione, controllate. Non invia nulla',
+      params: IdParams,
+      body: SchedineBody,
+      response: { 200: SchedineAnswer }
+    },
+    handler: async (request) => {
+      const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body?.id_appartamento)
+      const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
+      return { schedine, soggiorno, valid, errors, warnings }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/prenotazioni/:id/invio',
+    config: { access: 'auth', scope: 'invio', idempotent: true },
+    schema: {
+      operationId: 'inviaPrenotazione',
+      tags,
+      summary:
+        'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',
+      params: IdParams,
+      body: InvioPrenotazioneBody,
+      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
+    },
+    handler: async (request) => {
+      const { id_appartamento, testMode } = request.body ?? {}
+      const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
+      return submit(context, { ospiti: schedine, prenotazione: soggiorno, testMode }, authorOf(request))
+    }
+  })
+}
