@@ -1,8 +1,7 @@
 import postgres from 'postgres'
+import { LOCKS } from '../locks.ts'
 import { socketPath, type Endpoint } from './endpoint.ts'
 
-/** Any number will do: the lock is in the database `postgres`, where nobody else takes advisory locks. */
-const LOCK = 168
 /** The role the cluster was made with; the application has one of its own with fewer rights. */
 const ADMINISTRATOR = 'postgres'
 
@@ -40,13 +39,13 @@ export async function takeLease (endpoint: Endpoint, onLost: () => void): Promis
     await sql.end({ timeout: 1 })
   }
   try {
-    await sql`select pg_advisory_lock_shared(${LOCK})`
+    await sql`select pg_advisory_lock_shared(${LOCKS.embeddedLease})`
     held = true
     return {
       sql,
       endpoint,
       end,
-      isLast: async () => (await sql`select pg_try_advisory_lock(${LOCK}) as taken`)[0]?.taken === true
+      isLast: async () => (await sql`select pg_try_advisory_lock(${LOCKS.embeddedLease}) as taken`)[0]?.taken === true
     }
   } catch (err) {
     await sql.end({ timeout: 0 })

@@ -74,7 +74,7 @@ async function removeMisleadingLocks ({ folder, socketFolder, port }: Site): Pro
   for (const file of files) {
     const pid = await readFile(file, 'utf8').then((text) => Number.parseInt(text, 10), () => undefined)
     if (pid === undefined || await isPostmasterOf(pid, folder)) continue
-    if (Number.isNaN(pid) || isAlive(pid)) await rm(file)
+    if (Number.isNaN(pid) || await isAlive(pid)) await rm(file)
   }
 }
 
