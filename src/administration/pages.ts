@@ -87,7 +87,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     }
   })
 
-  // What is there and what is not is nobody else's business.
+  // Only administrators learn which pages there are: everyone else gets the refusal of the guard.
   app.route({
     method: 'GET',
     url: '/ad/*',

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 
-/** A number that is read when somebody asks, or one for each value of a label. */
+/** A number that is read when a client asks for the metrics, or one for each value of a label. */
 export interface GaugeSource {
   /** After the prefix `locanda_`. */
   name: string

@@ -136,7 +136,7 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     known = new Map(rows.map(({ kid, public_key, private_key, signs_from, retires_at }) => [kid, {
       kid,
       publicPem: public_key,
-      privatePem: secrets.open(private_key, `signing-key/${kid}`).toString(),
+      privatePem: secrets.unseal(private_key, `signing-key/${kid}`).toString(),
       jwk: jwkOf(kid, public_key),
       signsFrom: signs_from.getTime(),
       retiresAt: retires_at?.getTime() ?? Infinity

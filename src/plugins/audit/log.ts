@@ -19,7 +19,7 @@ export interface AuditEntry {
   details?: Record<string, string | number | boolean | null | string[]>
 }
 
-/** Who does something, and from where. */
+/** The person or program that an entry names, and its address. */
 export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
@@ -47,17 +47,17 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
   return {
     async append (executor, entry) {
       try {
-        // No savepoint in a transaction: even if somebody swallowed the error, nothing could be committed any more.
+        // No savepoint in a transaction: even if a caller caught the error, nothing could be committed any more.
         await ('rollback' in executor ? write(executor, entry) : executor.transaction((tx) => write(tx, entry)))
       } catch (err) {
-        log.error({ err, action: entry.action }, 'the audit log cannot be written: what it was to tell of is not done')
+        log.error({ err, action: entry.action }, 'the audit log cannot be written: the action is not carried out')
         throw new RegistroNonDisponibile()
       }
     }
   }
 }
 
-/** The caller of a request. */
+/** The caller of a request, as the author of an entry. */
 export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 'ip'>): Author {
   return { actor: principal?.id ?? 'anonimo', ip }
 }

@@ -5,14 +5,14 @@ import { socketPath, type Endpoint } from './endpoint.ts'
 /** The role the cluster was made with; the application has one of its own with fewer rights. */
 const ADMINISTRATOR = 'postgres'
 
-/** Nobody listens there. */
+/** No server listens there. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT'])
-/** Somebody listens and is not ready: starting, recovering or stopping; or the connection was cut by a shutdown. */
+/** A server listens and is not ready: starting, recovering or stopping; or the connection was cut by a shutdown. */
 const BUSY = new Set(['57P01', '57P02', '57P03'])
 
 /**
  * One process's share in the running cluster: a connection that holds a shared advisory lock. PostgreSQL itself drops
- * it when the process ends in whatever way, so it tells truly who is still there.
+ * it when the process ends, also when it is killed, so it tells truly which processes are still there.
  */
 export interface Lease {
   sql: postgres.Sql
@@ -23,7 +23,7 @@ export interface Lease {
 }
 
 /**
- * Connects and takes a lease; or says that nobody listens, or that the cluster is not ready.
+ * Connects and takes a lease; or says that no server listens, or that the cluster is not ready.
  * @param onLost called once when the connection breaks before `end`
  * @throws the driver's error for anything that waiting does not cure
  */

@@ -99,7 +99,7 @@ async function makeAliasFor ({ account }: Site, socketFolder: string | undefined
 export async function leave (site: Site, lease: Lease): Promise<boolean> {
   const note = await readNote(site.folder)
   try {
-    // A lease that broke just now: whoever comes next decides.
+    // A lease that broke just now: the next process decides.
     if (!note || !await lease.isLast().catch(() => false)) return false
     await askToStop(note.pid, site)
   } finally {
