@@ -41,7 +41,7 @@ const EXAMPLE = {
 }
 
 export const AuditEvent = Closed({
-  /** As it was counted. A log that somebody has meddled with must be readable all the same. */
+  /** As it was counted. A log that was tampered with must be readable all the same. */
   id: Type.Integer(),
   at: Instant,
   actor: Type.String({ description: 'Id di chi ha agito, anonimo o sistema' }),

@@ -4,6 +4,7 @@ import {
   type SchemaOptions,
   type Static,
   type StringOptions,
+  type TObject,
   type TProperties,
   type TSchema
 } from '@sinclair/typebox'
@@ -38,6 +39,11 @@ export function OneOf<const T extends readonly string[]> (values: T, options: Sc
 /** A reference to a shared schema, with its static type. */
 export function Ref<T extends TSchema> (schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#` })
+}
+
+/** The names of the fields that an object schema has, in its order. */
+export function fieldNames<T extends TProperties> ({ properties }: TObject<T>): (keyof T & string)[] {
+  return Object.keys(properties)
 }
 
 /** A number that PostgreSQL's `integer` holds and that can identify a row. */

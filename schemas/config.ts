@@ -8,7 +8,7 @@ const secret = (description: string) => optional(undefined, description)
 
 /**
  * The environment: every variable that the server reads. env-schema knows no formats, so patterns stand in for them;
- * what ties two variables together is checked in `src/config/config.ts`.
+ * what ties two variables together is checked in `src/config/checks.ts`.
  */
 export const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Porta di ascolto (0: una libera)' }),

@@ -42,9 +42,9 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .configureHelp(helpConfiguration)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
-      // Help that nobody asked for: in place of a missing command.
+      // Help that was not asked for: a command is missing.
       writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
-      // Told by whoever runs this, in Italian.
+      // The caller of this function writes the message, in Italian.
       outputError: () => {},
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       getErrHelpWidth: () => terminal.stderr.columns ?? 80

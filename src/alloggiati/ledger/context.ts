@@ -5,7 +5,7 @@ import { invii_transizioni as transitions } from '#drizzle/tables/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Audit } from '#src/plugins/audit/log.ts'
-import { chainHead, type Head } from '#src/plugins/database/chain-head.ts'
+import { chainHead, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { PoliceService } from '../service/police-service.ts'
 
@@ -15,7 +15,7 @@ export interface LedgerContext {
   keys: Keys
   clock: Clock
   service: PoliceService
-  chainHead: Head
+  chainHead: ChainHead
   audit: Audit
   log: FastifyBaseLogger
   /** Names this process in claims and transitions. */
@@ -26,7 +26,7 @@ export interface LedgerContext {
  * The head of the ledger's chain, noted outside of the database. A database that does not hold it is an older one that
  * was put back: what it does not know may have been sent.
  */
-export function ledgerChainHead (dataDir: string): Head {
+export function ledgerChainHead (dataDir: string): ChainHead {
   return chainHead(join(dataDir, 'ledger.head'), transitions)
 }
 

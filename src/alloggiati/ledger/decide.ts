@@ -9,6 +9,7 @@ import type { DecisionBody } from '#schemas/invio.ts'
 import {
   DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'
+import { counted } from '#src/lib/counted.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
@@ -86,7 +87,7 @@ export async function decide (
 /** The phrase that a person types names this very submission: how many guests, and which arrival. */
 async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
-  const expected = `${guests} ${guests === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
+  const expected = `${counted(guests, 'ospite', 'ospiti')} ${data_arrivo}`
   if (typed.trim().replace(/\s+/g, ' ').toLowerCase() !== expected) {
     throw new CampiNonValidi({ campo: 'conferma', messaggio: `deve essere «${expected}»` })
   }

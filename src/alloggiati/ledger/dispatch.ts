@@ -60,7 +60,7 @@ export async function dispatch (
     })
     if (!moved) throw new Error('The submission belongs to another worker now')
   })
-  await chainHead.advance(db)
+  await chainHead.update(db)
   const age = Math.max(Date.now() - started.wall, performance.now() - started.monotonic)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }

@@ -18,7 +18,7 @@ export function sealLine (keys: Keys, id: number, indice: number, line: string):
 }
 
 export function unsealLine (keys: Keys, id: number, indice: number, sealed: Buffer): string {
-  return keys.open(sealed, placeOf(id, indice)).toString()
+  return keys.unseal(sealed, placeOf(id, indice)).toString()
 }
 
 /** The rows of a submission with one outcome, in order. */

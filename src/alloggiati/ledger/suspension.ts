@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/alloggiati.ts'
-import type { Head } from '#src/plugins/database/chain-head.ts'
+import type { ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 
 export interface Suspension { motivo: string, chi: string, dal: string }
@@ -32,7 +32,7 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
  * The suspension in force. When the database is older than its history, the ledger first suspends sending by itself.
  * Not inside a transaction: the suspension must stay when the caller rolls back.
  */
-export async function checkSuspension (db: Database, chainHead: Head): Promise<Suspension | undefined> {
-  if (!await chainHead.holds(db)) await suspendSending(db, 'sistema', OLDER)
+export async function checkSuspension (db: Database, chainHead: ChainHead): Promise<Suspension | undefined> {
+  if (!await chainHead.isIn(db)) await suspendSending(db, 'sistema', OLDER)
   return currentSuspension(db)
 }

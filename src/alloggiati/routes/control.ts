@@ -52,7 +52,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
         // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
         // could suspend sending again.
-        await chainHead?.advance(tx)
+        await chainHead?.update(tx)
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
       return readSuspension()

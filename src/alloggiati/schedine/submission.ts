@@ -1,4 +1,5 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
+import { counted } from '#src/lib/counted.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../errors.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
@@ -107,8 +108,4 @@ function toldOf (row: RowResult, accepted: EsitoSchedina['esito']): EsitoSchedin
     messaggio_soap: row.messaggio_soap ?? '',
     dettaglio: row.dettaglio ?? ''
   }
-}
-
-function counted (count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
 }

@@ -55,7 +55,7 @@ export async function validate (context: Context, source: Source): Promise<Exit>
 
 /** Has the police service check records: a Test, which registers nothing. */
 export async function rehearse (context: Context, source: Source): Promise<Exit> {
-  // After the file's own fields: whatever it says, this is a test.
+  // After the fields of the file: this is a test, also when the file says otherwise.
   const answer =
     source.prenotazione === undefined
       ? await call(context, '/api/alloggiati/invio', {

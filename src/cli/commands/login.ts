@@ -15,7 +15,7 @@ export async function login (context: Context, { email }: { email?: string }): P
   try {
     await writeKey(terminal, stored)
   } catch (err) {
-    // Nobody could use it.
+    // A key that is not stored is of no use.
     await revoke(context, stored).catch(() => {})
     throw err
   }

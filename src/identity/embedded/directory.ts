@@ -21,7 +21,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
   const { db } = app
 
   return {
-    entrance: { backendUrl: config.PUBLIC_URL!, backendKey: anonKey(config, keys) },
+    entrance: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
       if (!isEmail(normalizeEmail(email))) {

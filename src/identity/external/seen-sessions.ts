@@ -2,6 +2,7 @@ import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { Verified } from '../tokens/bearer.ts'
 import type { Changes } from '../changes.ts'
 import type { Client } from '../sign-in/sessions.ts'
@@ -46,8 +47,6 @@ const NOTED_EVERY_MS = 60_000
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
-/** Any constant will do that nobody else takes, with the person's hash. */
-const LOCK = 168_179
 
 export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () => Changes): SeenSessions {
   const memory = remembered<Seen>(changes)
@@ -169,5 +168,5 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
 
 /** A session that begins to be seen and the end of all of them queue, so that neither is missed by the other. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCK}::int, hashtext(${userId}))`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

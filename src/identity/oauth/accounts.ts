@@ -9,6 +9,7 @@ import {
   type Metadata
 } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
 import { endSessions } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
@@ -37,8 +38,6 @@ export interface Arrival {
 
 export interface Newcomer { provider: string, profile: Profile }
 
-/** Any constant will do that nobody else takes. */
-const LOCK = 168_177
 /**
  * What the house itself writes of a person, in its own sense: a provider's full name is not to stand in front of the
  * surname.
@@ -175,7 +174,7 @@ function ownNames (known: Metadata): Metadata {
 
 /** One at a time: of two that come for the first time together the second one finds what the first has made. */
 async function queue (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
 }
 
 async function findIdentity (tx: Transaction, { provider, profile }: Newcomer): Promise<IdentityRow | undefined> {

@@ -11,9 +11,9 @@ export function providerClients ({
   // In the spelling in which it is registered there, and compared to the letter (RFC 6749, section 3.1.2.3).
   const redirectUri = new URL(`${PUBLIC_URL}/auth/v1/callback`).href
   return new Map(
-    OAUTH_PROVIDERS.map(({ issuer, ...settings }) => [
-      settings.name,
-      issuer === undefined ? githubClient(settings, redirectUri) : openidClient({ ...settings, issuer }, redirectUri)
+    OAUTH_PROVIDERS.map((provider) => [
+      provider.name,
+      'issuer' in provider ? openidClient(provider, redirectUri) : githubClient(provider, redirectUri)
     ])
   )
 }

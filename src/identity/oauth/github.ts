@@ -3,7 +3,8 @@ import { CONTACT_SECONDS, contact } from './contact.ts'
 import { providerProblem, unusable } from './problems.ts'
 import { profileOf } from './profile.ts'
 import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
-import { isPlainHttp, type OAuthProvider } from '#src/config/oauth-providers.ts'
+import type { GithubProvider } from '#schemas/oauth-provider.ts'
+import { isPlainHttp } from '#src/lib/addresses.ts'
 
 /* https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
 const AUTHORIZE = 'https://github.com/login/oauth/authorize'
@@ -13,7 +14,7 @@ const SCOPES = 'read:user user:email'
 
 /** GitHub: OAuth 2 without ID tokens. Who it is, and which address is proven, is asked of its API. */
 export function githubClient (
-  settings: OAuthProvider,
+  settings: GithubProvider,
   redirectUri: string,
   timeoutSeconds = CONTACT_SECONDS
 ): ProviderClient {

@@ -3,16 +3,14 @@ import { CONTACT_SECONDS, contact } from './contact.ts'
 import { providerProblem, unusable } from './problems.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
-import { isSafeAddress } from '#src/lib/addresses.ts'
-import { isPlainHttp, type OAuthProvider } from '#src/config/oauth-providers.ts'
+import type { OpenidProvider } from '#schemas/oauth-provider.ts'
+import { isPlainHttp, isSafeAddress } from '#src/lib/addresses.ts'
 import { remembered } from './remembered.ts'
 
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
-
-type OpenidProvider = OAuthProvider & { issuer: string }
 
 /** A provider that speaks OpenID Connect: everything else about it is discovered from its issuer. */
 export function openidClient (

@@ -1,6 +1,7 @@
 import { and, asc, count, desc, eq, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm'
 import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { normalizeEmail } from './email.ts'
 import { AuthError } from '../errors.ts'
@@ -41,9 +42,6 @@ export type UserChange = Partial<
     | 'invited_at'
   >
 >
-
-/** Any constant will do that nobody else takes. */
-const RIGHTS_LOCK = 168_176
 
 const alive = isNull(users.deleted_at)
 
@@ -239,7 +237,7 @@ function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: User
 }
 
 async function lockRights (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${RIGHTS_LOCK})`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }
 
 /** The administrators, as `isAdmin` knows them. */

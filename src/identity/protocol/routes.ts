@@ -5,7 +5,7 @@ import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { acceptNoBody } from '#src/plugins/no-body.ts'
+import noBody from '#src/plugins/no-body.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
@@ -29,7 +29,7 @@ const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = asyn
   const options = { config, keys, flows: mailFlows(app, { config, keys }) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
-  acceptNoBody(app)
+  await app.register(noBody)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }

@@ -37,13 +37,13 @@ export function safeRedirect (
   { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
   asked: string | undefined
 ): string {
-  const home = CORS_ORIGINS[0] ?? PUBLIC_URL!
+  const home = CORS_ORIGINS[0] ?? PUBLIC_URL
   if (!asked || !URL.canParse(asked)) return home
   const { protocol, origin, pathname, username, password, href } = new URL(asked)
   // `blob:` has the origin of a page inside it; a name before the host is there to deceive a reader.
   if (!['http:', 'https:'].includes(protocol) || username !== '' || password !== '') return home
   if (CORS_ORIGINS.includes(origin)) return href
-  const own = new URL(PUBLIC_URL!)
+  const own = new URL(PUBLIC_URL)
   // The provider itself leads on to others, and a browser takes the fragment along.
   return origin === own.origin && !/\/auth\/v1(\/|$)/i.test(pathname) ? href : home
 }
