@@ -32,11 +32,13 @@ import { ConnessioneFallita } from './errors.ts'
 import type { LedgerContext } from './ledger/context.ts'
 import { ledgerHead } from './ledger/head.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
+import { ledgerAlarms } from './ledger/alarms.ts'
+import { addLedgerGauges } from './ledger/gauges.ts'
 import { holdOrStop } from './ledger/hold.ts'
-import { registerReconciliation } from './ledger/reconcile/job.ts'
+import { reconcileDays } from './ledger/reconcile/job.ts'
 import { ledgerRoutes } from './routes/invii.ts'
 import { sweep } from './ledger/sweep.ts'
-import { receipts } from './receipts/archive.ts'
+import { receiptArchive } from './receipts/archive.ts'
 import { apartmentRoutes } from './routes/apartments.ts'
 import { storedRoutes } from './routes/stored.ts'
 import { validate } from './rules/validate.ts'
@@ -71,7 +73,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{
     name: `${hostname()}/${randomUUID()}`
   }
   const tables = tablesSource(db)
-  const archive = receipts(db, service, clock)
+  const archive = receiptArchive(db, service, clock)
   const desk: Desk = { ledger, clock, log, tables: tables.get }
 
   app.addHook('onClose', close)
@@ -98,7 +100,9 @@ const alloggiati: FastifyPluginAsyncTypebox<{
   if (ledger !== null) {
     if (await holdOrStop(db, ledger.head)) log.error('sending is stopped: see GET /api/v1/invii/sospensione')
     app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', atStart: true, run: () => sweep(ledger) })
-    registerReconciliation(app, ledger)
+    app.addJob({ name: 'reconciliation', cron: '0 6-23 * * *', run: () => reconcileDays(ledger, archive) })
+    app.addJob({ name: 'ledger-alarms', cron: '*/5 * * * *', run: ledgerAlarms(ledger).raise })
+    addLedgerGauges(app, ledger)
   }
   app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
   if (service !== null) {
@@ -206,7 +210,7 @@ const alloggiati: FastifyPluginAsyncTypebox<{
     },
     handler: async (request, reply) => {
       const { data } = request.query
-      const pdf = await archive.of(data)
+      const pdf = await archive.getReceipt(data)
       return reply
         .type('application/pdf')
         .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)

@@ -2,7 +2,7 @@ import { and, inArray } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { InvioInCorso } from '../errors.ts'
-import { OPEN_STATES } from './unfiled-bookings.ts'
+import { UNFINISHED_STATES } from '#schemas/submission.ts'
 
 /**
  * Refuses the deletion of bookings with a submission that is being sent or whose outcome is unknown.
@@ -10,6 +10,6 @@ import { OPEN_STATES } from './unfiled-bookings.ts'
  */
 export async function refuseWhileUnfinished (tx: Transaction, bookingIds: readonly number[]): Promise<void> {
   const unfinished = await tx.selectDistinct({ id: invii.prenotazione_id }).from(invii)
-    .where(and(inArray(invii.prenotazione_id, [...bookingIds]), inArray(invii.stato, [...OPEN_STATES])))
+    .where(and(inArray(invii.prenotazione_id, [...bookingIds]), inArray(invii.stato, UNFINISHED_STATES)))
   if (unfinished.length > 0) throw new InvioInCorso(unfinished.map(({ id }) => id).join(', '))
 }
