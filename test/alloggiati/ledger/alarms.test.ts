@@ -56,7 +56,7 @@ t.test(
   }
 )
 
-t.test('a process that starts late raises one alarm for the thresholds that have passed, and does not repeat it', async (t) => {
+t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T12:45:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
   const alarms = ledgerAlarms(w.context)

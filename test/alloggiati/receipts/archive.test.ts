@@ -29,7 +29,9 @@ t.test('a receipt is fetched once and kept for good, with what it counts', async
   const pdf = await w.archive.getReceipt(DAY)
   const sha256 = createHash('sha256').update(pdf).digest('hex')
   t.same(await kept(w), [{ giorno: DAY, sha256, schedine: 3, notti: 6 }])
-  t.same(await fetches(w), [{ giorno: DAY, letta_il: '2026-11-21T10:00:00.000Z', available: true, schedine: 3, notti: 6 }])
+  t.same(await fetches(w), [
+    { giorno: DAY, letta_il: '2026-11-21T10:00:00.000Z', available: true, schedine: 3, notti: 6 }
+  ])
   w.clock.set('2027-06-01T10:00:00Z')
   t.ok((await w.archive.getReceipt(DAY)).equals(pdf), 'long after the service gives it no more')
   t.equal((await fetches(w)).length, 1)

@@ -33,7 +33,7 @@ function receiptReply (pdf: Buffer): Behaviour {
   )
 }
 
-t.test('the service is not asked for today, for the future, or for a day more than 30 days ago: they are a 404', async (t) => {
+t.test('today, the future and days over 30 days ago are a 404, and the service is not asked for them', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   for (const day of [

@@ -57,11 +57,11 @@ t.test('guests that the receipt does not count are ready to be sent again after 
     rows: 'in_corso in_corso rifiutata',
     outcomes: ['1? risposta 0/0', '1N ricevuta 0/0']
   })
-  const [unit] = await w.db
+  const [submission] = await w.db
     .select({ free: sql<boolean>`${invii.lease_fino_al} <= now() and ${invii.proprietario} is null` })
     .from(invii)
     .where(eq(invii.id, id))
-  t.equal(unit!.free, true, 'the sweep takes it up at once')
+  t.equal(submission!.free, true, 'the sweep takes it up at once')
   t.same(w.errors(), [])
 })
 
@@ -109,10 +109,10 @@ t.test('the receipt of an account that is used elsewhere proves no attempt acqui
 async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
   await db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'prova', perche: 'in carico' })
-    const [unit] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
+    const [submission] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
     await tx
       .insert(invii_decisioni)
-      .values({ invio_id: id, versione: unit!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale' })
+      .values({ invio_id: id, versione: submission!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale' })
     await move(tx, id, { da: 'da_verificare', a: 'depositato_altrove', chi: 'prova', perche: 'portale' })
   })
 }
@@ -214,12 +214,12 @@ async function resumed (w: LedgerWithHistory, taken: number): Promise<number> {
   const id = await w.sent({ at: SENT, seen: '?', taken })
   await w.db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'admin', perche: 'in carico' })
-    const [unit] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
+    const [submission] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
     await tx
       .insert(invii_decisioni)
       .values({
         invio_id: id,
-        versione: unit!.versione,
+        versione: submission!.versione,
         decisione: 'reinvia',
         chi: 'admin',
         motivo: 'rischio accettato'
