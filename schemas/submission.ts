@@ -21,11 +21,11 @@ export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
 /** Something may still be acquired: what the submission is about must not disappear. */
 export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'] as const satisfies State[]
 
+/** What a person can decide of: no rule can say what became of the submission. */
+export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
+
 /** A worker holds the submission: of one account one at a time, for a receipt only counts. */
 export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
-
-/** Only a proof or a person's decision can end it. */
-export const UNDECIDED_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
 
 /** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
 export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]

@@ -1,7 +1,7 @@
 import { and, count, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { invii } from '#drizzle/tables/alloggiati.ts'
-import { FINAL_ATTEMPT_OUTCOMES, STATE_NAMES, UNDECIDED_STATES } from '#schemas/submission.ts'
+import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES, STATE_NAMES } from '#schemas/submission.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
 import { daysWithoutReceipt } from '../receipts/days.ts'
@@ -41,7 +41,7 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
       invii,
       and(
         eq(invii.utente, account),
-        inArray(invii.stato, UNDECIDED_STATES),
+        inArray(invii.stato, DECIDABLE_STATES),
         gt(invii.tentativo, 0),
         sql`not exists (
           select from invii_esiti e

@@ -28,7 +28,7 @@ async function extractText (pdf: Buffer): Promise<string> {
     const document = await task.promise
     const pages = Array.from({ length: document.numPages }, async (_, at) => {
       const { items } = await (await document.getPage(at + 1)).getTextContent()
-      return items.map((item) => 'str' in item ? item.str : '').join(' ')
+      return items.filter((item) => 'str' in item).map(({ str }) => str).join(' ')
     })
     return (await Promise.all(pages)).join('\n')
   } finally {

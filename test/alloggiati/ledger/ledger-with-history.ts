@@ -29,6 +29,8 @@ export interface Sent {
   seen: 'K' | 'N' | '?'
   /** What the police acquired; as seen when it is not given. */
   taken?: number
+  /** Seconds from the dispatch to the reply. */
+  repliedAfter?: number
   /** Further rows, which the rehearsal held back. */
   held?: number
 }
@@ -71,7 +73,8 @@ export async function ledgerWithHistory (t: Test, present: string) {
     nights = 3,
     seen,
     taken = seen === 'K' ? rows : 0,
-    held = 0
+    held = 0,
+    repliedAfter
   }: Sent): Promise<number> {
     const inviato = new Date(at)
     const [row] = await db
@@ -102,13 +105,13 @@ export async function ledgerWithHistory (t: Test, present: string) {
         esito: indice < rows ? 'in_corso' as const : 'rifiutata' as const
       }))
     )
-    await call(id, { at, rows, nights, seen })
+    await call(id, { at, rows, nights, seen, repliedAfter })
     await acquired(at, taken, nights)
     return id
   }
 
   /** One call of a submission that is ready. */
-  async function call (id: number, { at, rows = 2, nights = 3, seen }: Sent): Promise<void> {
+  async function call (id: number, { at, rows = 2, nights = 3, seen, repliedAfter = 30 }: Sent): Promise<void> {
     const inviato = new Date(at)
     const until = new Date(inviato.getTime() + 600_000)
     const chi = 'prova'
@@ -130,8 +133,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
       })
       await move(tx, id, { da: 'preso', a: 'in_invio', chi, perche: '', set: { tentativo: numero } })
       const counts = seen === 'K' ? { schedine: rows, notti: rows * nights } : {}
-      // The reply came half a minute later.
-      const registrato_il = new Date(inviato.getTime() + 30_000).toISOString()
+      const registrato_il = new Date(inviato.getTime() + repliedAfter * 1000).toISOString()
       await tx
         .insert(invii_esiti)
         .values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import t from 'tap'
 import { ricevute, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
+import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 
 const DAY = '2026-11-20'
@@ -81,4 +82,12 @@ t.test('the nightly job fetches the missing receipts of the last thirty days', a
   t.equal((await fetches(w)).length, 30)
   await w.archive.fetchMissing()
   t.equal((await fetches(w)).length, 58, 'it does not fetch what is kept')
+})
+
+t.test('without credentials the nightly job does nothing, and a receipt that is not kept is an error', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
+  const archive = receiptArchive(w.db, null, w.clock)
+  await archive.fetchMissing()
+  await t.rejects(archive.getReceipt(DAY), { code: 'CREDENZIALI_MANCANTI' })
+  t.same(await fetches(w), [])
 })

@@ -1,5 +1,5 @@
 import {
-  UNDECIDED_STATES, UNRECEIPTED_STATES, type AttemptOutcome, type FinalAttemptOutcome, type State
+  DECIDABLE_STATES, UNRECEIPTED_STATES, type AttemptOutcome, type FinalAttemptOutcome, type State
 } from '#schemas/submission.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
@@ -18,7 +18,7 @@ const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   sconosciuto: ['acquisito'],
   da_verificare: ['acquisito']
 }
-const UNDECIDED: readonly State[] = UNDECIDED_STATES
+const DECIDABLE: readonly State[] = DECIDABLE_STATES
 const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
 /** The ledger knows already that these were acquired. */
 const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
@@ -141,6 +141,6 @@ export function referUnknown (
   describe: (attempt: DayAttempt) => string
 ): Finding | undefined {
   const last = own.find(({ numero }) => numero === tentativo)
-  if (last?.esito !== '?' || !UNDECIDED.includes(stato)) return undefined
+  if (last?.esito !== '?' || !DECIDABLE.includes(stato)) return undefined
   return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }

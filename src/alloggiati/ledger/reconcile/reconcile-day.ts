@@ -34,8 +34,7 @@ export async function reconcileDay ({ db, service, clock, log, name }: LedgerCon
 }
 
 function hasNewFetch ({ fetches, now }: AccountDay): boolean {
-  const last = fetches.at(-1)
-  return last !== undefined && now.getTime() - last.fetchedAt.getTime() < NEWS_MS
+  return fetches.some(({ fetchedAt }) => now.getTime() - fetchedAt.getTime() < NEWS_MS)
 }
 
 async function applyFinding (

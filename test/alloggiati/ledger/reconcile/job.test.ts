@@ -149,6 +149,28 @@ t.test('around midnight only a reply tells on which receipt an attempt counts', 
   t.match(await w2.stands(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
+t.test('around midnight a reply after the time limit of the delivery does not tell the day', async (t) => {
+  const late = `${DAY}T22:52:00Z`
+  const w = await ledgerWithHistory(t, late)
+  await w.exclusive()
+  const id = await w.sent({ at: late, seen: 'K', repliedAfter: 11 * 60 })
+  await jobAt(w, '06:00')
+  t.equal((await w.stands(id)).stato, 'acquisito')
+})
+
+t.test('a receipt that changes between two fetches is alarmed, and proves nothing', async (t) => {
+  const w = await ledgerWithHistory(t, SENT)
+  await w.exclusive()
+  await w.sent({ at: SENT, seen: 'K' })
+  const id = await w.sent({ at: SENT, seen: '?' })
+  await jobAt(w, '06:00')
+  await w.acquired(SENT, 2, 3)
+  await jobAt(w, '08:00')
+  t.match(await w.stands(id), { stato: 'da_verificare', nota: /è cambiata fra una lettura e l'altra/ })
+  const msg = 'the receipt of a day has changed between two fetches'
+  t.match(w.errors(), [{ msg, giorno: DAY }, { msg, giorno: DAY }])
+})
+
 t.test('a receipt that counts less than the service had said is alarmed once, and a decision stands', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
@@ -270,11 +292,11 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
   const first = await w.sent({ at: SENT, seen: 'K' })
   const second = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K' })
   await w.db.execute(
-    sql`create function refuse () returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`
+    sql`create function keep () returns trigger language plpgsql as $$ begin return null; end $$`
   )
   await w.db.execute(
     sql.raw(
-      `create trigger refuse before update on invii for each row when (old.id = ${first}) execute function refuse()`
+      `create trigger keep before update on invii for each row when (old.id = ${first}) execute function keep()`
     )
   )
   w.clock.set('2026-11-22T08:00:00Z')
@@ -304,3 +326,11 @@ t.test(
     t.equal((await w.stands(id)).stato, 'da_verificare')
   }
 )
+
+t.test('an error of the server itself while it fetches a receipt ends the run', async (t) => {
+  const w = await ledgerWithHistory(t, SENT)
+  await w.sent({ at: SENT, seen: '?' })
+  w.clock.set(`${NEXT}T12:00:00+01:00`)
+  const fetchReceipt = () => Promise.reject(new Error('disk full'))
+  await t.rejects(reconcileDays(w.context, { ...w.archive, fetchReceipt }), { message: 'disk full' })
+})
