@@ -29,8 +29,14 @@ export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisf
 /** A worker is at work on the submission: one at a time for each account, because a receipt only counts. */
 export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
 
+/** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
+export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]
+
+/** The service acquired its guests. */
+export const ACQUIRED_STATES = ['acquisito', 'ricevuto'] as const satisfies State[]
+
 /** All its guests are with the police, in one way or another. */
-export const FILED_STATES = ['acquisito', 'ricevuto', 'depositato_altrove'] as const satisfies State[]
+export const FILED_STATES = [...ACQUIRED_STATES, 'depositato_altrove'] as const satisfies State[]
 
 /** What has become of one row of a submission. */
 export const ROW_OUTCOMES = [
@@ -50,6 +56,7 @@ export type AttemptOutcome = typeof ATTEMPT_OUTCOMES[number]
 
 /** What is proven or decided: an attempt has at most one of them, and it does not change. */
 export const FINAL_ATTEMPT_OUTCOMES = ['K', 'N'] as const satisfies AttemptOutcome[]
+export type FinalAttemptOutcome = typeof FINAL_ATTEMPT_OUTCOMES[number]
 
 /** Why an attempt was made: the first one, or a further one after a proof or a decision. */
 export const ATTEMPT_BASES = ['primo', 'ripresa'] as const

@@ -6,12 +6,14 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { ledgerAlarms } from './ledger/alarms.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
+import { addLedgerGauges } from './ledger/gauges.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
-import { registerReconciliation } from './ledger/reconcile/job.ts'
+import { reconcileDays } from './ledger/reconcile/job.ts'
 import { checkSuspension } from './ledger/suspension.ts'
 import { sweep } from './ledger/sweep.ts'
-import { receipts } from './receipts/archive.ts'
+import { receiptArchive } from './receipts/archive.ts'
 import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
 import { codiciRoutes } from './routes/codici.ts'
@@ -37,7 +39,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const ledger: LedgerContext | null =
     service && { db, keys, clock, service, chainHead, audit, log, name: `${hostname()}/${randomUUID()}` }
   const tables = tablesSource(db)
-  const archive = receipts(db, service, clock)
+  const archive = receiptArchive(db, service, clock)
 
   app.addHook('onClose', close)
   app.addBookingHook('beforeDelete', refuseWhileUnfinished)
@@ -50,7 +52,9 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     const { service } = ledger
     if (await checkSuspension(db, chainHead)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
     app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', atStart: true, run: () => sweep(ledger) })
-    registerReconciliation(app, ledger)
+    app.addJob({ name: 'reconciliation', cron: '0 6-23 * * *', run: () => reconcileDays(ledger, archive) })
+    app.addJob({ name: 'ledger-alarms', cron: '*/5 * * * *', run: ledgerAlarms(ledger).raise })
+    addLedgerGauges(app, ledger)
     const download = () => tables.refresh((tipo) => downloadTable(service, tipo))
     app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: download })
   }

@@ -7,8 +7,8 @@ const RECORDS = 600
 const PASSES = 400
 
 /**
- * The codec against the least that any code doing its work must do: the same fields, padded and joined, or cut and
- * trimmed, unchecked.
+ * Compares the codec with the least that any code for the same work does: the same fields are padded and joined, or cut
+ * and trimmed, without checks.
  */
 export async function codecBench (): Promise<BenchResult[]> {
   const records = Array.from({ length: RECORDS }, (_, index) => sample(index))
@@ -23,7 +23,7 @@ export async function codecBench (): Promise<BenchResult[]> {
   return results
 }
 
-/** Results are kept, all of them and whole: nothing of the work can be optimised away. */
+/** Every result is kept whole, so that the engine cannot optimise the work away. */
 const kept: unknown[] = []
 let sink = 0
 
@@ -45,7 +45,7 @@ function read (lines: readonly string[], decoder: (line: string) => unknown): vo
 
 function decoded (line: string): RecordSchedina {
   const result = decode(line)
-  if ('errori' in result) throw new Error(`Riga di prova non valida: ${JSON.stringify(result.errori)}`)
+  if ('errori' in result) throw new Error(`Invalid test line: ${JSON.stringify(result.errori)}`)
   return result.record
 }
 
@@ -102,7 +102,7 @@ const SURNAMES = [
 ]
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'FRANCESCO SAVERIO', 'YU']
 
-/** The `index`-th of a few hundred different guests: Italians and foreigners, heads and members without document. */
+/** One of a few hundred different guests: Italians and foreigners, leaders and members without a document. */
 function sample (index: number): RecordSchedina {
   const italian = index % 3 !== 0
   const member = index % 4 === 3

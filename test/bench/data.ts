@@ -10,8 +10,7 @@ const FIRST_DAY = '1990-01-01'
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
 
 /**
- * The last arrival of the first `count` bookings of `total`, when they are told by their day: `DAYS` days hold them
- * all.
+ * The last arrival of the first `count` bookings of `total`, ordered by arrival: all of them lie on `DAYS` days.
  */
 export function lastDayOf (count: number, total: number): string {
   const days = Math.floor(count / ((total - IN_MONTH) / DAYS))
@@ -27,10 +26,14 @@ export async function fill (clusterUrl: string, database: string, total: number)
   await administer(url.href, async (sql) => {
     await sql.unsafe('set synchronous_commit = off')
     await sql.unsafe(`
-      insert into prenotazioni (nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_ospiti, idf_gen)
-      select 'Ospite di Prova ' || i, 'IT', 'ospite' || i || '@example.com', '+39 055 ' || i, 380, arrival, arrival + 1 + i % 4, 2, 'BK-' || i
-      from generate_series(1, ${total}) i,
-           lateral (select case when i <= ${IN_MONTH} then date '${MONTH.start}' + i % 26 else date '${FIRST_DAY}' + i % ${DAYS} end as arrival) stay`)
+      insert into prenotazioni
+        (nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_ospiti, idf_gen)
+      select 'Ospite di Prova ' || i, 'IT', 'ospite' || i || '@example.com', '+39 055 ' || i, 380,
+        arrival, arrival + 1 + i % 4, 2, 'BK-' || i
+      from generate_series(1, ${total}) i, lateral (
+        select case when i <= ${IN_MONTH} then date '${MONTH.start}' + i % 26
+                    else date '${FIRST_DAY}' + i % ${DAYS} end as arrival
+      ) stay`)
     await sql.unsafe(`
       insert into ospiti (prenotazione_id, indice, nome, cognome, sesso, data_nascita, tipo_documento, numero_documento)
       select p.id, i, 'Anna', 'Prova' || p.id, 'F', date '1985-04-12', 'IDELE', 'CA' || p.id

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 
 /**
- * One measured claim: `ratio` is what was measured (ours over the peer's, or an amount with its unit), `bound` the
+ * One measured claim: `ratio` is the measured value (ours over the peer's, or an amount with its unit), `bound` the
  * claim in words.
  */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
@@ -15,8 +15,8 @@ export interface Measured { name: string, ratio: number, lowest: number, highest
 export interface Rounds { rounds?: number, warmUps?: number }
 
 /**
- * Runs two contestants alternately, so that whatever else the machine does meets both, and compares them round by
- * round. Who goes first changes every round.
+ * Runs two contestants alternately, so that other work of the machine slows both down, and compares them round by
+ * round. They take turns in going first.
  */
 export async function interleaved (
   name: string,
@@ -92,12 +92,17 @@ export function under (
 }
 
 function spread (lowest: number, highest: number): string {
-  return `da ${lowest.toFixed(2)} a ${highest.toFixed(2)}`
+  return `${lowest.toFixed(2)} to ${highest.toFixed(2)}`
 }
 
 function against ({ ours, peer }: Measured): string {
   const digits = Math.max(ours, peer) < 10 ? 3 : 1
-  return `${ours.toFixed(digits)} ms contro ${peer.toFixed(digits)} ms`
+  return `${ours.toFixed(digits)} ms against ${peer.toFixed(digits)} ms`
+}
+
+/** The medians of the servers' processor time for a request, milliseconds. */
+export function compareCpu (ours: readonly number[], peer: readonly number[]): string {
+  return `CPU of the server ${median(ours).toFixed(3)} ms against ${median(peer).toFixed(3)} ms`
 }
 
 /** The middle value; the mean of the two middle ones when their number is even. */

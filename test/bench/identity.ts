@@ -1,21 +1,21 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { interleaved, median, under, within, type BenchResult } from './harness.ts'
+import { compareCpu, interleaved, under, within, type BenchResult } from './harness.ts'
 import { ADMIN, API_KEY, type Running } from './process.ts'
 import { DETAIL, load } from './requests.ts'
 
 const AT_ONCE = 4
-const WATCHED_MS = 5000
-/** Between two looks at whether the server is alive. */
+const MEASURED_MS = 5000
+/** Between two requests for the server's health. */
 const EVERY_MS = 20
 const ROUNDS = 3
 
-/** What a bearer token costs more than the API key, on the detail of a booking. */
+/** How much more a request for a booking costs with a bearer token than with the API key. */
 export async function bearer (server: Running): Promise<BenchResult> {
   const withToken = { authorization: `Bearer ${await signIn(server)}` }
   const withKey = { 'x-api-key': API_KEY }
   const spent: Record<'token' | 'key', number[]> = { token: [], key: [] }
-  const name = 'dettaglio: tempo con token / con chiave API'
+  const name = 'detail: time with a token / with an API key'
   const measured = await interleaved(
     name,
     () => load(server, DETAIL, spent.token, withToken),
@@ -25,19 +25,19 @@ export async function bearer (server: Running): Promise<BenchResult> {
   const result = within(1.15, measured)
   return {
     ...result,
-    detail: `${result.detail}; CPU del server ${median(spent.token).toFixed(3)} ms contro ${median(spent.key).toFixed(3)} ms`
+    detail: `${result.detail}; ${compareCpu(spent.token, spent.key)}`
   }
 }
 
 /** How long `/health/live` takes, 95th percentile, while four people sign in again and again. */
 export async function underSignIns (server: Running): Promise<BenchResult> {
   const amounts: number[] = []
-  for (let round = 0; round < ROUNDS; round++) amounts.push(await watched(server))
-  return under(100, 'ms', { name: `${AT_ONCE} accessi in parallelo: p95 di /health/live`, amounts })
+  for (let round = 0; round < ROUNDS; round++) amounts.push(await measureLatency(server))
+  return under(100, 'ms', { name: `${AT_ONCE} parallel sign-ins: p95 of /health/live`, amounts })
 }
 
-async function watched (server: Running): Promise<number> {
-  const end = performance.now() + WATCHED_MS
+async function measureLatency (server: Running): Promise<number> {
+  const end = performance.now() + MEASURED_MS
   const signingIn = Array.from({ length: AT_ONCE }, async () => {
     while (performance.now() < end) await signIn(server)
   })

@@ -5,8 +5,8 @@ import { Type } from '@sinclair/typebox'
 import { Booking, BookingDetailAnswer } from '#schemas/booking.ts'
 
 /*
- * The least that any service doing the same work must do: a bare Fastify, the same SQL prepared by the driver, the same
- * schemas. A process of its own; prints its address.
+ * The least that any service for the same work does: a bare Fastify, the same SQL prepared by the driver, the same
+ * schemas. It runs as a process of its own and prints its address.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),
@@ -15,7 +15,8 @@ const sql = postgres(process.env.DATABASE_URL ?? '', {
 })
 const app = Fastify()
 
-const columns = sql`id, nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_notti, numero_ospiti, idf_gen`
+const columns = sql`
+  id, nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_notti, numero_ospiti, idf_gen`
 const stamps = sql`
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
   to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as updated_at`
@@ -26,7 +27,8 @@ app.get<{ Params: { id: number } }>(
   async (request, reply) => {
     const [booking] = await sql`
     select ${columns}, (
-      select coalesce(json_agg(json_build_object('id', o.id, 'nome', o.nome, 'cognome', o.cognome, 'sesso', o.sesso, 'data_nascita', o.data_nascita,
+      select coalesce(json_agg(json_build_object(
+        'id', o.id, 'nome', o.nome, 'cognome', o.cognome, 'sesso', o.sesso, 'data_nascita', o.data_nascita,
         'tipo_documento', o.tipo_documento, 'numero_documento', o.numero_documento) order by o.indice), '[]')
       from ospiti o where o.prenotazione_id = prenotazioni.id
     ) as ospiti, ${stamps}, versione

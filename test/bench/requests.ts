@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { lastDayOf, MONTH } from './data.ts'
-import { atLeast, interleaved, median, under, within, type BenchResult } from './harness.ts'
+import { atLeast, compareCpu, interleaved, median, under, within, type BenchResult } from './harness.ts'
 import { API_KEY, type Running } from './process.ts'
 
 const CONNECTIONS = 8
@@ -18,8 +18,8 @@ const LIST = '/api/v1/prenotazioni'
 /** Requests a second against the bare peer, on a database of 1,000 bookings. */
 export async function throughput (locanda: Running, peer: Running): Promise<BenchResult[]> {
   return [
-    await compare(0.6, 'dettaglio con ospiti: richieste al secondo / Fastify nudo', DETAIL),
-    await compare(0.7, 'elenco di 1.000: richieste al secondo / Fastify nudo', LIST)
+    await compare(0.6, 'detail with guests: requests per second / bare Fastify', DETAIL),
+    await compare(0.7, 'list of 1,000: requests per second / bare Fastify', LIST)
   ]
 
   async function compare (limit: number, name: string, path: string): Promise<BenchResult> {
@@ -29,7 +29,7 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
     const result = atLeast(limit, measured)
     return {
       ...result,
-      detail: `${result.detail}; CPU del server ${median(spent.locanda).toFixed(3)} ms contro ${median(spent.peer).toFixed(3)} ms`
+      detail: `${result.detail}; ${compareCpu(spent.locanda, spent.peer)}`
     }
   }
 }
@@ -60,7 +60,7 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
     within(
       1.3,
       await interleaved(
-        'dettaglio: latenza con 1.000.000 / con 1.000',
+        'detail: latency with 1,000,000 / with 1,000',
         () => latency(many, DETAIL),
         () => latency(few, DETAIL)
       )
@@ -68,7 +68,7 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
     within(
       1.3,
       await interleaved(
-        'calendario di un mese: latenza con 1.000.000 / con 1.000',
+        'calendar of a month: latency with 1,000,000 / with 1,000',
         () => latency(many, month),
         () => latency(few, month)
       )
@@ -100,8 +100,8 @@ export async function memory (server: Running, total: number): Promise<BenchResu
     growths.slow.push(await growthOf(server, path, 2))
   }
   return [
-    under(50, 'MB', { name: 'elenco di 100.000: crescita della memoria', amounts: growths.quick }),
-    under(50, 'MB', { name: 'elenco di 100.000, lettore lento: crescita della memoria', amounts: growths.slow })
+    under(50, 'MB', { name: 'list of 100,000: growth of memory', amounts: growths.quick }),
+    under(50, 'MB', { name: 'list of 100,000, slow reader: growth of memory', amounts: growths.slow })
   ]
 }
 

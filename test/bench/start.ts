@@ -7,13 +7,13 @@ const ROUNDS = 5
 /** After this the server has nothing more to do. */
 const IDLE_MS = 4000
 
-/** First and second starts with the embedded PostgreSQL, and the memory of a server that nobody calls. */
+/** First and second starts with the embedded PostgreSQL, and the memory of a server without requests. */
 export async function starts (): Promise<BenchResult[]> {
   const times = { first: [] as number[], second: [] as number[] }
   const resident = { first: [] as number[], second: [] as number[] }
   for (let round = 0; round < ROUNDS; round++) {
     const dataDir = temporaryFolder()
-    // What the program remembers from earlier starts, besides the data.
+    // What earlier starts have cached, besides the data.
     rmSync(new URL('../../node_modules/.cache/locanda', import.meta.url), { recursive: true, force: true })
     for (const which of ['first', 'second'] as const) {
       const server = await startLocanda({ dataDir })
@@ -25,9 +25,9 @@ export async function starts (): Promise<BenchResult[]> {
     rmSync(dataDir, { recursive: true })
   }
   return [
-    under(10, 's', { name: 'primo avvio, base dati da creare', amounts: times.first }),
-    under(2, 's', { name: 'avvio successivo', amounts: times.second }),
-    under(160, 'MB', { name: 'memoria a riposo, primo avvio', amounts: resident.first }),
-    under(160, 'MB', { name: 'memoria a riposo', amounts: resident.second })
+    under(10, 's', { name: 'first start, with a new database', amounts: times.first }),
+    under(2, 's', { name: 'later start', amounts: times.second }),
+    under(160, 'MB', { name: 'idle memory, first start', amounts: resident.first }),
+    under(160, 'MB', { name: 'idle memory', amounts: resident.second })
   ]
 }

@@ -4,7 +4,7 @@ import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import metrics from '#src/plugins/metrics.ts'
-import { world } from '#test/alloggiati/ledger/reconcile-world.ts'
+import { ledgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
 /** The samples of a metric: labels (as written) to value. */
@@ -39,7 +39,7 @@ t.test('requests are counted by method, pattern of the route and status; no addr
 })
 
 t.test('the ledger shows its state as it is when it is asked', async (t) => {
-  const w = await world(t, '2026-11-20T18:00:00Z')
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(metrics)

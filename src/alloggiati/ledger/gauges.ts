@@ -1,20 +1,21 @@
-import { and, count, eq, inArray, sql } from 'drizzle-orm'
+import { and, count, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { invii } from '#drizzle/tables/alloggiati.ts'
+import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES, STATE_NAMES } from '#schemas/submission.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
+import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
+import { daysWithoutReceipt } from '../receipts/days.ts'
 import type { LedgerContext } from './context.ts'
-import { unfiledBookings } from './unfiled-bookings.ts'
 import { currentSuspension } from './suspension.ts'
-import { daysWithoutReceipt } from '../receipts/missing-days.ts'
-import { STATES } from '#schemas/submission.ts'
+import { unfiledBookings } from './unfiled-bookings.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
-/** How far back a missing receipt is counted: it can be fetched for 30 days. */
+/** How far back missing receipts are counted: longer than they can be fetched, so that lost ones are seen. */
 const LOOK_BACK_DAYS = 60
-/** Ages in days, up to and including. */
-const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', 30], ['lost', Infinity]] as const
+/** The labels of the ages, each with its last day. */
+const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 
-/** What the ledger shows at `/metrics`, read from the database when it is asked for. */
+/** Adds to `/metrics` what the ledger shows; each value is read from the database when a caller asks for it. */
 export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: LedgerContext): void {
   const { account } = service
 
@@ -28,27 +29,27 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
         .from(invii)
         .where(eq(invii.utente, account))
         .groupBy(invii.stato)
-      return { ...zeros(Object.keys(STATES)), ...Object.fromEntries(rows.map(({ stato, n }) => [stato, n])) }
+      const counted = new Map(rows.map(({ stato, n }) => [stato, n]))
+      return Object.fromEntries(STATE_NAMES.map((state) => [state, counted.get(state) ?? 0]))
     }
   })
 
   app.addGauge({
     name: 'unknown_outcomes',
     help: 'Submissions whose last attempt may or may not have been acquired.',
-    async read () {
-      const settled = sql`exists (select from invii_esiti e where e.invio_id = ${invii.id} and e.numero = ${invii.tentativo} and e.esito in ('K', 'N'))`
-      const [row] = await db
-        .select({ n: count() })
-        .from(invii)
-        .where(
-          and(
-            eq(invii.utente, account),
-            inArray(invii.stato, ['sconosciuto', 'da_verificare']),
-            sql`${invii.tentativo} > 0 and not ${settled}`
-          )
-        )
-      return row!.n
-    }
+    read: () => db.$count(
+      invii,
+      and(
+        eq(invii.utente, account),
+        inArray(invii.stato, DECIDABLE_STATES),
+        gt(invii.tentativo, 0),
+        sql`not exists (
+          select from invii_esiti e
+          where e.invio_id = ${invii}.id and e.numero = ${invii}.tentativo
+            and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
+        )`
+      )
+    )
   })
 
   app.addGauge({
@@ -58,9 +59,9 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     async read () {
       const today = clock.today()
       const days = await daysWithoutReceipt(db, account, addDays(today, -LOOK_BACK_DAYS), today)
-      return tally(
-        AGES.map(([name]) => name),
-        days.map((day) => AGES.find(([, upTo]) => daysBetween(day, today) <= upTo)![0])
+      return countEach(
+        AGES.map(([label]) => label),
+        days.map((day) => AGES.find(([, lastDay]) => daysBetween(day, today) <= lastDay)![0])
       )
     }
   })
@@ -71,25 +72,22 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     label: 'deadline',
     async read () {
       const now = clock.now().getTime()
-      const due = (await unfiledBookings(db, account, clock.today())).map(({ scadenza }) => scadenza.getTime() - now)
-      return tally(
+      const left = (await unfiledBookings(db, account, clock.today())).map(({ deadline }) => deadline.getTime() - now)
+      return countEach(
         ['passed', 'within_6h', 'later'],
-        due.map((left) => (left <= 0 ? 'passed' : left <= SIX_HOURS_MS ? 'within_6h' : 'later'))
+        left.map((ms) => (ms <= 0 ? 'passed' : ms <= SIX_HOURS_MS ? 'within_6h' : 'later'))
       )
     }
   })
 
   app.addGauge({
     name: 'sending_stopped',
-    help: '1 while nothing is sent: a stop is in force.',
+    help: '1 while sending is suspended.',
     read: async () => await currentSuspension(db) === undefined ? 0 : 1
   })
 }
 
-function tally (names: readonly string[], found: readonly string[]): Record<string, number> {
-  return Object.fromEntries(names.map((name) => [name, found.filter((one) => one === name).length]))
-}
-
-function zeros (names: readonly string[]): Record<string, number> {
-  return tally(names, [])
+/** How often each label was found, 0 included. */
+function countEach (labels: readonly string[], found: readonly string[]): Record<string, number> {
+  return Object.fromEntries(labels.map((label) => [label, found.filter((one) => one === label).length]))
 }

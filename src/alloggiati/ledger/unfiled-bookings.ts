@@ -1,38 +1,34 @@
 import { inArray, sql } from 'drizzle-orm'
+import { FILED_STATES, UNFINISHED_STATES } from '#schemas/submission.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
 import { filingDeadline } from '../deadlines.ts'
-import type { State } from '#schemas/submission.ts'
 
-/** Nothing is acquired yet, and may still be. */
-export const OPEN_STATES: readonly State[] = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare']
-/** The guests are with the police, one way or another. */
-const FILED_STATES: readonly State[] = ['acquisito', 'ricevuto', 'depositato_altrove']
-
-/** A booking whose guests have arrived, as far as is known, and of which nothing is acquired. */
-export interface Unfiled {
-  prenotazione: number
-  scadenza: Date
-  /** A submission of it is under way, or its outcome is unknown. */
-  aperto: boolean
+/** A booking whose guests should have arrived, and whose guests are not with the police yet. */
+export interface UnfiledBooking {
+  bookingId: number
+  /** The legal deadline. */
+  deadline: Date
+  /** One of its submissions may still be acquired. */
+  hasUnfinished: boolean
 }
 
-interface Row extends Record<string, unknown> { id: number, check_in: Day, numero_notti: number, aperto: boolean }
+interface Row extends Record<string, unknown> { id: number, check_in: Day, numero_notti: number, unfinished: boolean }
 
-/** Bookings with arrival today or yesterday and no acquired submission, with the legal deadline of each. */
-export async function unfiledBookings (db: Executor, account: string, today: Day): Promise<Unfiled[]> {
+/** The bookings with arrival today or yesterday of which no submission is filed. */
+export async function unfiledBookings (db: Executor, account: string, today: Day): Promise<UnfiledBooking[]> {
   const stays = staysByArrival(db, { from: addDays(today, -1), to: today }).as('p')
   const rows = await db.execute<Row>(sql`
     select p.id, p.check_in, p.numero_notti,
-      coalesce(bool_or(${inArray(sql`i.stato`, [...OPEN_STATES])}), false) as aperto
+      coalesce(bool_or(${inArray(sql`i.stato`, UNFINISHED_STATES)}), false) as unfinished
     from ${stays} left join invii i on i.prenotazione_id = p.id and i.utente = ${account}
     group by p.id, p.check_in, p.numero_notti
-    having not coalesce(bool_or(${inArray(sql`i.stato`, [...FILED_STATES])}), false)
+    having not coalesce(bool_or(${inArray(sql`i.stato`, FILED_STATES)}), false)
     order by p.id`)
-  return rows.map(({ id, check_in, numero_notti, aperto }) => ({
-    prenotazione: id,
-    scadenza: filingDeadline(check_in, numero_notti),
-    aperto
+  return rows.map(({ id, check_in, numero_notti, unfinished }) => ({
+    bookingId: id,
+    deadline: filingDeadline(check_in, numero_notti),
+    hasUnfinished: unfinished
   }))
 }

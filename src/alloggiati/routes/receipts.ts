@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
 import type { Clock } from '#src/lib/time.ts'
-import type { receipts } from '../receipts/archive.ts'
+import type { ReceiptArchive } from '../receipts/archive.ts'
 import { crossCheck } from '../receipts/cross-check.ts'
 
 const tags = ['Alloggiati Web']
 
 export interface ReceiptRoutesOptions {
-  archive: ReturnType<typeof receipts>
+  archive: ReceiptArchive
   /** Undefined without credentials. */
   account: string | undefined
   clock: Clock
@@ -39,7 +39,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
     },
     handler: async (request, reply) => {
       const { data } = request.query
-      const pdf = await archive.of(data)
+      const pdf = await archive.getReceipt(data)
       return reply
         .type('application/pdf')
         .header('content-disposition', `attachment; filename=ricevuta_${data}.pdf`)

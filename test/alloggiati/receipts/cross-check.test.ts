@@ -43,7 +43,7 @@ async function send ({ call }: TestApp, nome: string, { prenotazione_id, check_i
 const verified = async ({ call }: TestApp, query = '') => (await call('GET', PATH + query)).json()
 
 t.test(
-  'bookings that have arrived are missing until they are sent, wait for a receipt, and then are covered',
+  'a booking that has arrived is missing until it is sent, then waits for a receipt, and then is covered',
   async (t) => {
     const { server, on } = await setUp(t)
     const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
@@ -91,7 +91,7 @@ t.test('without bookings there is nothing to verify', async (t) => {
   })
 })
 
-t.test('da and a narrow the check-in; the future is never looked at', async (t) => {
+t.test('da and a limit the days of check-in, and coming arrivals are never checked', async (t) => {
   const { server } = await setUp(t)
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
   const days = async (query: string) =>
@@ -106,12 +106,13 @@ t.test('da and a narrow the check-in; the future is never looked at', async (t) 
   t.equal((await server.call('GET', `${PATH}?altro=1`)).statusCode, 400)
 })
 
-t.test('a day on which the receipt counts other than the ledger is a discrepancy', async (t) => {
+t.test('a day whose receipt counts other than the ledger is a discrepancy', async (t) => {
   const { server, on } = await setUp(t)
   await send(server, 'UNO', await book(server, 'A Uno', today))
-  // Somebody files a guest with the same account by another way.
-  await server.app
-    .sql`insert into sandbox_schedine (utente, riga, permanenza, giorno) select utente, riga, permanenza, giorno from sandbox_schedine`
+  // Another program files a guest with the same account.
+  await server.app.sql`
+    insert into sandbox_schedine (utente, riga, permanenza, giorno)
+    select utente, riga, permanenza, giorno from sandbox_schedine`
   const next = await on('2026-11-22')
   t.strictSame((await verified(next)).discordanze, [], 'not before there is a receipt')
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
@@ -138,7 +139,7 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
   })
 })
 
-t.test('a booking of which several lists were sent is counted once', async (t) => {
+t.test('a booking with several submissions is counted once', async (t) => {
   const { server, on } = await setUp(t)
   const one = await book(server, 'A Uno', today)
   await send(server, 'UNO', one)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { readReceipt } from '#src/alloggiati/receipts/receipt-text.ts'
-import { receipts } from '#src/alloggiati/receipts/archive.ts'
+import { readTotals } from '#src/alloggiati/receipts/text.ts'
+import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -33,7 +33,7 @@ function receiptReply (pdf: Buffer): Behaviour {
   )
 }
 
-t.test('today, the future and what is older than 30 days have no receipt, and nobody is asked', async (t) => {
+t.test('today, the future and days over 30 days ago are a 404, and the service is not asked for them', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   for (const day of [
@@ -53,7 +53,7 @@ t.test('today, the future and what is older than 30 days have no receipt, and no
   t.equal(police.callsOf('Ricevuta').length, 1, 'the 30th day back is asked for')
 })
 
-t.test('a past day is fetched once, and is served as it was for good, even when the service is down', async (t) => {
+t.test('a receipt is fetched once and served unchanged ever after, even when the service is down', async (t) => {
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   const pdf = Buffer.from('%PDF-1.4\n\x00\xff prova')
@@ -76,7 +76,7 @@ t.test('a past day is fetched once, and is served as it was for good, even when 
   t.same(await app.sql`select sha256 from ricevute`, [{ sha256: createHash('sha256').update(pdf).digest('hex') }])
 })
 
-t.test('a receipt that is kept is served when the 30 days are long over', async (t) => {
+t.test('a receipt that is kept is served years after the 30 days', async (t) => {
   const server = await build(t, { TODAY: today })
   await server.call('POST', '/api/alloggiati/invio', { ospiti: [single()], prenotazione: soggiorno })
   const before = (day: Day) => build(t, { TODAY: day, DATABASE_URL: server.url, DATA_DIR: server.dataDir })
@@ -102,10 +102,10 @@ t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
   ])
 })
 
-t.test('a PDF that cannot be read is kept all the same, without totals', async (t) => {
-  t.same(await readReceipt(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
-  t.same(await readReceipt(Buffer.alloc(0)), { schedine: null, notti: null })
-  t.same(await readReceipt(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), {
+t.test('a PDF that cannot be read is kept without totals', async (t) => {
+  t.same(await readTotals(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
+  t.same(await readTotals(Buffer.alloc(0)), { schedine: null, notti: null })
+  t.same(await readTotals(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), {
     schedine: 1234,
     notti: 30_000
   })
@@ -116,7 +116,7 @@ t.test('a PDF that cannot be read is kept all the same, without totals', async (
   t.same(await app.sql`select schedine, notti from ricevute`, [{ schedine: null, notti: null }])
 })
 
-t.test('a day of which the service has no receipt is a 404, and is asked for again next time', async (t) => {
+t.test('a day of which the service has no receipt is a 404, and the next request asks for it again', async (t) => {
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   for (const reply of [none, answer(plainAnswer('Ricevuta'))]) {
@@ -128,7 +128,7 @@ t.test('a day of which the service has no receipt is a 404, and is asked for aga
   t.equal((await call('GET', path(yesterday))).statusCode, 200)
 })
 
-t.test('a service that is down, or does not let us in, is a 503 and not a missing receipt', async (t) => {
+t.test('a service that is down or refuses the login is a 503, and not a missing receipt', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   for (const reply of [
@@ -144,7 +144,7 @@ t.test('a service that is down, or does not let us in, is a 503 and not a missin
   t.type(down.headers['retry-after'], 'string')
 })
 
-t.test('a token that is refused is not a missing receipt either: the next call logs in afresh', async (t) => {
+t.test('a token that is refused is no missing receipt either, and the next request logs in again', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   police.on.Ricevuta = answer(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
@@ -160,14 +160,14 @@ t.test('without credentials a receipt that is not kept is a 503 that says so', a
   t.equal((await call('GET', path(realToday))).statusCode, 404)
 })
 
-t.test('a day that does not exist, or none, is a 400', async (t) => {
+t.test('a request with a day that does not exist, or without a day, is a 400', async (t) => {
   const { call } = await build(t)
   for (const query of ['', '?data=', '?data=ieri', '?data=2026-02-30', '?data=2026-11-2', '?data=2026-11-20&altro=1']) {
     t.equal((await call('GET', `/api/alloggiati/ricevute${query}`)).statusCode, 400, query)
   }
 })
 
-t.test('requests at once for a day keep one receipt', async (t) => {
+t.test('several requests at once for a day keep one receipt', async (t) => {
   const police = await standIn(t)
   const { app, call } = await production(t, police)
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
@@ -195,7 +195,7 @@ t.test('the nightly job fetches the receipts of the last 30 days that are missin
   t.equal(police.callsOf('Ricevuta').length, 28, 'what is kept is not asked for again')
 })
 
-t.test('the nightly job that fails half-way keeps what it has and goes on the next time', async (t) => {
+t.test('a nightly job that fails half-way keeps its receipts, and fetches the others the next time', async (t) => {
   const police = await standIn(t)
   const { archive, sql } = await nightly(t, police)
   police.on.Ricevuta = (socket, received) =>
@@ -210,7 +210,7 @@ t.test('the nightly job that fails half-way keeps what it has and goes on the ne
 })
 
 t.test(
-  'the nightly job that is refused its token stops at once instead of taking it for 30 missing receipts',
+  'a nightly job whose token is refused stops at once, and does not take the refusal for 30 missing receipts',
   async (t) => {
     const police = await standIn(t)
     const { archive } = await nightly(t, police)
@@ -232,5 +232,5 @@ async function nightly (t: Test, police: StandIn) {
     db: app.db,
     log: app.log
   })
-  return { archive: receipts(app.db, service, clock), sql: app.sql }
+  return { archive: receiptArchive(app.db, service, clock), sql: app.sql }
 }

@@ -1,102 +1,146 @@
+import {
+  DECIDABLE_STATES, UNRECEIPTED_STATES, type AttemptOutcome, type FinalAttemptOutcome, type State
+} from '#schemas/submission.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
-import type { Day } from '#src/lib/time.ts'
-import type { State } from '#schemas/submission.ts'
-import type { DayAttempt, DayUnit, Decision, Outcome, Proof } from './day.ts'
+import type { AccountDay, DayAttempt, DaySubmission, Finding, Proof } from './day.ts'
 import { ALARMS, TEXTS } from './texts.ts'
 
+/* What follows for one submission from what its day proves. */
+
 /**
- * How a submission gets to "acquired" once that is proven. One that was about to be sent again is stopped on the way.
+ * The states through which a submission becomes acquired when that is proven. One that was about to be sent again is
+ * stopped first.
  */
-const TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
+const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   pronto: ['da_verificare', 'acquisito'],
   preso: ['da_verificare', 'acquisito'],
   sconosciuto: ['acquisito'],
   da_verificare: ['acquisito']
 }
-const ACQUIRED: readonly State[] = ['acquisito', 'parziale']
-/** The proof fits what the ledger holds already. */
-const AS_KNOWN: readonly State[] = [...ACQUIRED, 'ricevuto']
+const DECIDABLE: readonly State[] = DECIDABLE_STATES
+const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
+/** The ledger knows already that these were acquired. */
+const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 
-/** What the day tells of one submission. */
-export interface Finding {
-  giorno: Day
-  oggi: Day
-  proofs: readonly Proof[]
-  /** What persons said was acquired is not, by the receipt. */
-  denied: boolean
-  /** The day adds up: what is acquired is receipted, too. */
-  balanced: boolean
+/** What a receipt proves of its day as a whole. */
+export interface Conclusion {
+  /** The outcome of every unknown attempt of the day; undefined: there is none. */
+  unknownsAre?: FinalAttemptOutcome
+  /** What persons decided to be acquired is not on the receipt. */
+  deniesDecisions?: boolean
+  /** The receipt counts exactly what was acquired: this proves the acquired submissions. */
+  isBalanced?: boolean
 }
 
-type Step = Pick<Decision, 'verso' | 'nota' | 'allarme'>
+/** What happens to a submission. */
+type Change = Pick<Finding, 'path' | 'note' | 'alarm'>
 
-/** What follows for a submission from what its day proves; undefined when nothing does. */
-export function consequence (unit: DayUnit, own: readonly DayAttempt[], finding: Finding): Decision | undefined {
-  const { giorno, proofs, balanced } = finding
-  const inDay = own.map((one): Outcome =>
-    isDenied(one, finding) ? 'N' : (proofs.find(({ numero }) => numero === one.numero)?.esito ?? one.esito)
+/** The finding about a submission, from its `own` attempts in the day; undefined when nothing changes. */
+export function deriveFinding (
+  submission: DaySubmission,
+  own: readonly DayAttempt[],
+  { day, now }: AccountDay,
+  conclusion: Conclusion
+): Finding | undefined {
+  const proofs = proveUnknowns(own, conclusion)
+  const ownOutcomes = own.map((attempt): AttemptOutcome =>
+    isDenied(attempt, conclusion)
+      ? 'N'
+      : (proofs.find(({ numero }) => numero === attempt.numero)?.esito ?? attempt.esito)
   )
-  const { verso, nota, ...alarm } = step(unit, own, [...unit.altri, ...inDay], finding)
-  const receipted = balanced && inDay.includes('K') && ACQUIRED.includes(verso.at(-1) ?? unit.stato)
-  const path: readonly State[] = receipted ? [...verso, 'ricevuto'] : verso
-  if (proofs.length === 0 && path.length === 0) return undefined
-  return { invio: unit.id, prove: proofs, verso: path, nota: nota === '' ? TEXTS.balanced(giorno) : nota, ...alarm }
-}
-
-function isDenied ({ esito, per_decisione }: DayAttempt, { denied }: Finding): boolean {
-  return denied && per_decisione && esito === 'K'
-}
-
-function step (unit: DayUnit, own: readonly DayAttempt[], outcomes: readonly Outcome[], finding: Finding): Step {
-  const { giorno, oggi, proofs } = finding
-  // Only where it still rests on that word: it may have been sent again since.
-  if (own.some((one) => one.numero === unit.tentativo && isDenied(one, finding))) {
-    return laid(unit, TEXTS.denied(giorno), ALARMS.denied)
+  const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
+  const change = deriveChange(submission, own, outcomes, { day, today: dayInRome(now) }, conclusion)
+  const path = change?.path ?? []
+  const isReceipted = conclusion.isBalanced === true && ownOutcomes.includes('K') &&
+    UNRECEIPTED.includes(path.at(-1) ?? submission.stato)
+  if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
+  return {
+    note: TEXTS.balanced(day),
+    ...change,
+    invio_id: submission.id,
+    proofs,
+    path: isReceipted ? [...path, 'ricevuto'] : path
   }
-  if (proofs.some(({ esito }) => esito === 'K')) return onAcquired(unit, outcomes, giorno)
-  if (proofs.length > 0) return onNotAcquired(unit, own, outcomes, giorno, arrivalWindowOpen(unit.data_arrivo, oggi))
-  return { verso: [], nota: '' }
 }
 
-function onAcquired ({ stato, intero }: DayUnit, outcomes: readonly Outcome[], giorno: Day): Step {
-  const verso: readonly State[] = stato === 'sconosciuto' && !intero ? ['parziale'] : TO_ACQUIRED[stato] ?? []
-  const twice = outcomes.filter((outcome) => outcome !== 'N').length > 1
-  const elsewhere = verso.length === 0 && !AS_KNOWN.includes(stato)
-  const alarm = twice ? { allarme: ALARMS.twice } : elsewhere ? { allarme: ALARMS.elsewhere } : {}
-  return { verso, nota: TEXTS.acquired(giorno), ...alarm }
+function proveUnknowns (own: readonly DayAttempt[], { unknownsAre }: Conclusion): Proof[] {
+  if (unknownsAre === undefined) return []
+  return own
+    .filter(({ esito }) => esito === '?')
+    .map(({ numero, schedine, notti }) => ({ numero, esito: unknownsAre, schedine, notti }))
+}
+
+function isDenied ({ esito, isDecided }: DayAttempt, { deniesDecisions }: Conclusion): boolean {
+  return deniesDecisions === true && isDecided && esito === 'K'
+}
+
+function deriveChange (
+  submission: DaySubmission,
+  own: readonly DayAttempt[],
+  outcomes: readonly AttemptOutcome[],
+  { day, today }: { day: Day, today: Day },
+  conclusion: Conclusion
+): Change | undefined {
+  const last = own.find(({ numero }) => numero === submission.tentativo)
+  // A denied decision matters only while the submission rests on it: it may have been sent again since.
+  if (last && isDenied(last, conclusion)) {
+    const note = TEXTS.denied(day)
+    return referAcquired(submission, note, ALARMS.denied) ?? { path: [], note }
+  }
+  if (own.every(({ esito }) => esito !== '?') || conclusion.unknownsAre === undefined) return undefined
+  if (conclusion.unknownsAre === 'K') return changeByAcquired(submission, outcomes, day)
+  const isLate = !arrivalWindowOpen(submission.data_arrivo, today)
+  return changeByNotAcquired(submission, last !== undefined, outcomes, day, isLate)
+}
+
+function changeByAcquired (
+  { stato, isWhole }: DaySubmission,
+  outcomes: readonly AttemptOutcome[],
+  day: Day
+): Change {
+  const path: readonly State[] = stato === 'sconosciuto' && !isWhole ? ['parziale'] : PATHS_TO_ACQUIRED[stato] ?? []
+  const isTwice = outcomes.filter((outcome) => outcome !== 'N').length > 1
+  const isElsewhere = path.length === 0 && !KNOWN_ACQUIRED.includes(stato)
+  const alarm = isTwice ? { alarm: ALARMS.twice } : isElsewhere ? { alarm: ALARMS.elsewhere } : {}
+  return { path, note: TEXTS.acquired(day), ...alarm }
 }
 
 /**
- * Sent again by itself only when none of its attempts may have been acquired, and while the service still takes the
- * arrival.
+ * The server sends a submission again by itself only when none of its attempts may have been acquired, and while the
+ * service still takes its arrival.
  */
-function onNotAcquired (
-  unit: DayUnit,
+function changeByNotAcquired (
+  { stato }: DaySubmission,
+  isLastOfDay: boolean,
+  outcomes: readonly AttemptOutcome[],
+  day: Day,
+  isLate: boolean
+): Change {
+  const isCertain = outcomes.every((outcome) => outcome === 'N')
+  const note = !isCertain ? TEXTS.otherUnknown(day) : isLate ? TEXTS.tooLate(day) : TEXTS.notAcquired(day)
+  if (stato !== 'sconosciuto' || !isLastOfDay) return { path: [], note }
+  return { path: [isCertain && !isLate ? 'pronto' : 'da_verificare'], note }
+}
+
+/**
+ * Refers an acquired submission to a person, once for the same reason: what the person then decides stands. Undefined
+ * when there is nothing to refer.
+ */
+export function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: string): Change | undefined {
+  return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined
+}
+
+/**
+ * Refers a submission whose last attempt is unknown to a person, who is shown the description of that attempt.
+ * Undefined when its last attempt is not in the day, or is known.
+ */
+export function referUnknown (
+  { id, stato, tentativo }: DaySubmission,
   own: readonly DayAttempt[],
-  outcomes: readonly Outcome[],
-  giorno: Day,
-  open: boolean
-): Step {
-  const certain = outcomes.every((outcome) => outcome === 'N')
-  const nota = !certain ? TEXTS.otherUnknown(giorno) : open ? TEXTS.notAcquired(giorno) : TEXTS.tooLate(giorno)
-  if (unit.stato !== 'sconosciuto' || !isLast(unit, own)) return { verso: [], nota }
-  return { verso: [certain && open ? 'pronto' : 'da_verificare'], nota }
-}
-
-/** Lays an acquired submission before a person, once for the same reason: what the person then decides stands. */
-export function laid ({ stato, motivi }: DayUnit, nota: string, allarme: string): Step {
-  return ACQUIRED.includes(stato) && !motivi.includes(nota)
-    ? { verso: ['da_verificare'], nota, allarme }
-    : { verso: [], nota }
-}
-
-/** The day settles nothing of a submission: a person must, once `nota` has said why. */
-export function doubt (unit: DayUnit, own: readonly DayAttempt[], nota: string): Decision | undefined {
-  const open = own.some(({ numero, esito }) => numero === unit.tentativo && esito === '?')
-  if (!open || (unit.stato !== 'sconosciuto' && unit.stato !== 'da_verificare')) return undefined
-  return { invio: unit.id, prove: [], verso: unit.stato === 'sconosciuto' ? ['da_verificare'] : [], nota }
-}
-
-function isLast ({ tentativo }: DayUnit, own: readonly DayAttempt[]): boolean {
-  return own.some(({ numero }) => numero === tentativo)
+  describe: (attempt: DayAttempt) => string
+): Finding | undefined {
+  const last = own.find(({ numero }) => numero === tentativo)
+  if (last?.esito !== '?' || !DECIDABLE.includes(stato)) return undefined
+  return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }

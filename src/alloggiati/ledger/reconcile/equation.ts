@@ -1,35 +1,9 @@
-import type { Day } from '#src/lib/time.ts'
-import { completeFrom, LOOKS_APART_MS, type Counts, type Look } from './day.ts'
+import type { Counts } from './day.ts'
 
-/** 2^16 combinations take milliseconds, and no person could follow more. */
+/* The arithmetic of receipts. */
+
+/** 2^16 combinations are tried in milliseconds, and a person could not check more. */
 const MAX_PARTS = 16
-
-/** What the looks at a receipt say together. */
-export interface Reading {
-  /** The last one. */
-  counts: Counts
-  /** Two that are hours apart agree. */
-  stable: boolean
-  /** Some disagree. */
-  changed: boolean
-}
-
-/** The reading of a day's receipt; undefined while no look that counts could be read: unavailable is not zero. */
-export function reading (giorno: Day, looks: readonly Look[]): Reading | undefined {
-  const from = completeFrom(giorno)
-  const read = looks
-    .filter(({ letta_il }) => letta_il >= from)
-    .flatMap(({ letta_il, schedine, notti }) =>
-      schedine === null || notti === null ? [] : [{ letta_il, schedine, notti }]
-    )
-  const last = read.at(-1)
-  if (!last) return undefined
-  return {
-    counts: { schedine: last.schedine, notti: last.notti },
-    stable: last.letta_il.getTime() - read[0]!.letta_il.getTime() >= LOOKS_APART_MS,
-    changed: read.some((look) => !equal(look, last))
-  }
-}
 
 export function sum (parts: readonly Counts[]): Counts {
   const zero: Counts = { schedine: 0, notti: 0 }
@@ -39,11 +13,11 @@ export function sum (parts: readonly Counts[]): Counts {
   )
 }
 
-export function minus (whole: Counts, part: Counts): Counts {
+export function subtract (whole: Counts, part: Counts): Counts {
   return { schedine: whole.schedine - part.schedine, notti: whole.notti - part.notti }
 }
 
-export function equal (one: Counts, other: Counts): boolean {
+export function areEqual (one: Counts, other: Counts): boolean {
   return one.schedine === other.schedine && one.notti === other.notti
 }
 
@@ -51,16 +25,16 @@ export function isZero ({ schedine, notti }: Counts): boolean {
   return schedine === 0 && notti === 0
 }
 
-/** Less than is known to be acquired. */
+/** Schedine or nights are less than nothing: the receipt counts less than is known. */
 export function isNegative ({ schedine, notti }: Counts): boolean {
   return schedine < 0 || notti < 0
 }
 
 /**
- * The combinations of `parts` that add up to `rest`, as sets of indices: at most two, for the second makes it
- * ambiguous already. Undefined for more parts than are tried.
+ * The combinations of `parts` that add up to `rest`, as sets of indices. At most two are returned, because the second
+ * makes the day ambiguous already. Undefined: there are too many parts to try.
  */
-export function combinations (parts: readonly Counts[], rest: Counts): ReadonlySet<number>[] | undefined {
+export function findCombinations (parts: readonly Counts[], rest: Counts): ReadonlySet<number>[] | undefined {
   if (parts.length > MAX_PARTS) return undefined
   const found: ReadonlySet<number>[] = []
   const search = (at: number, left: Counts, chosen: readonly number[]): void => {
@@ -70,7 +44,7 @@ export function combinations (parts: readonly Counts[], rest: Counts): ReadonlyS
       if (isZero(left)) found.push(new Set(chosen))
       return
     }
-    search(at + 1, minus(left, part), [...chosen, at])
+    search(at + 1, subtract(left, part), [...chosen, at])
     search(at + 1, left, chosen)
   }
   search(0, rest, [])

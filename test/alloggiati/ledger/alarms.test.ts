@@ -3,9 +3,9 @@ import t from 'tap'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { ledgerAlarms } from '#src/alloggiati/ledger/alarms.ts'
-import { world, type World } from './reconcile-world.ts'
+import { ledgerWithHistory, type LedgerWithHistory } from './ledger-with-history.ts'
 
-async function booking ({ db }: World, check_in: string, check_out: string): Promise<number> {
+async function booking ({ db }: LedgerWithHistory, check_in: string, check_out: string): Promise<number> {
   const [row] = await db
     .insert(prenotazioni)
     .values({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in, check_out, numero_ospiti: 1 })
@@ -14,7 +14,7 @@ async function booking ({ db }: World, check_in: string, check_out: string): Pro
 }
 
 /** The instants, Rome, at which a run every five minutes raises an alarm. */
-async function alarmsBetween (w: World, from: string, to: string): Promise<string[]> {
+async function alarmsBetween (w: LedgerWithHistory, from: string, to: string): Promise<string[]> {
   const alarms = ledgerAlarms(w.context)
   const times: string[] = []
   for (let at = Date.parse(from); at <= Date.parse(to); at += 5 * 60_000) {
@@ -26,14 +26,14 @@ async function alarmsBetween (w: World, from: string, to: string): Promise<strin
   return times
 }
 
-t.test('a booking is alarmed six hours, two hours and half an hour before its deadline, once each', async (t) => {
-  const w = await world(t, '2026-11-20T08:00:00Z')
+t.test('a booking is alarmed once each six hours, two hours and half an hour before its deadline', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T08:00:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
   // 14:00 of the next day in Rome.
   t.same(await alarmsBetween(w, '2026-11-21T06:50:00Z', '2026-11-21T14:00:00Z'),
     ['2026-11-21T07:00:00.000Z', '2026-11-21T11:00:00.000Z', '2026-11-21T12:30:00.000Z'])
-  t.test('a stay of one night has six hours', async (t) => {
-    const w = await world(t, '2026-11-20T08:00:00Z')
+  t.test('a stay of one night has a deadline of six hours', async (t) => {
+    const w = await ledgerWithHistory(t, '2026-11-20T08:00:00Z')
     await booking(w, '2026-11-20', '2026-11-21')
     t.same(await alarmsBetween(w, '2026-11-20T12:50:00Z', '2026-11-20T20:00:00Z'),
       ['2026-11-20T13:00:00.000Z', '2026-11-20T17:00:00.000Z', '2026-11-20T18:30:00.000Z'])
@@ -41,9 +41,9 @@ t.test('a booking is alarmed six hours, two hours and half an hour before its de
 })
 
 t.test(
-  'a submission that is not acquired yet is alarmed in place of its booking; an acquired one is not',
+  'an unfinished submission is alarmed in place of its booking, and an acquired one is not',
   async (t) => {
-    const w = await world(t, '2026-11-21T09:00:00Z')
+    const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
     const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
     await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
     const prenotazione_id = await booking(w, '2026-11-20', '2026-11-23')
@@ -56,8 +56,8 @@ t.test(
   }
 )
 
-t.test('a process that starts late raises what has been passed meanwhile, and does not repeat it', async (t) => {
-  const w = await world(t, '2026-11-21T12:45:00Z')
+t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T12:45:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
   const alarms = ledgerAlarms(w.context)
   await alarms.raise()
@@ -65,8 +65,8 @@ t.test('a process that starts late raises what has been passed meanwhile, and do
   t.equal(w.errors().length, 1)
 })
 
-t.test('a missing receipt is alarmed on the second, seventh and twenty-fifth day', async (t) => {
-  const w = await world(t, '2026-11-20T18:00:00Z')
+t.test('a missing receipt is alarmed on the second, the seventh and the twenty-fifth day', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K', taken: 0 })
   await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'N' })
   const alarms = ledgerAlarms(w.context)
@@ -81,11 +81,11 @@ t.test('a missing receipt is alarmed on the second, seventh and twenty-fifth day
   t.match(w.errors()[0], { msg: /receipt .* missing/, giorno: '2026-11-20' })
 })
 
-t.test('a receipt that is kept is not missing', async (t) => {
-  const w = await world(t, '2026-11-20T18:00:00Z')
+t.test('a receipt that is kept raises no alarm', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K' })
   w.clock.set('2026-11-22T11:30:00Z')
-  await w.archive.look('2026-11-20')
+  await w.archive.fetchReceipt('2026-11-20')
   await ledgerAlarms(w.context).raise()
   t.same(w.errors(), [])
 })

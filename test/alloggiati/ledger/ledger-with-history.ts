@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { invii, invii_esiti, invii_schedine, invii_tentativi, sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
-import { receipts } from '#src/alloggiati/receipts/archive.ts'
+import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -16,7 +16,7 @@ import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 /*
- * A ledger with a past: submissions as they stand after their calls, and the police's own memory of what it acquired.
+ * A ledger with history: submissions as they are after their calls, and what the police itself has acquired.
  */
 
 export interface Sent {
@@ -28,11 +28,13 @@ export interface Sent {
   seen: 'K' | 'N' | '?'
   /** What the police acquired; as seen when it is not given. */
   taken?: number
-  /** Rows that the rehearsal held back, besides. */
+  /** Seconds from the dispatch to the reply. */
+  repliedAfter?: number
+  /** Further rows, which the rehearsal held back. */
   held?: number
 }
 
-export async function world (t: Test, present: string) {
+export async function ledgerWithHistory (t: Test, present: string) {
   const { db, url } = await testDatabase(t)
   const clock = clockAt(present)
   const logs: Record<string, unknown>[] = []
@@ -60,7 +62,7 @@ export async function world (t: Test, present: string) {
     log,
     name: 'prova'
   }
-  const archive = receipts(db, service, clock)
+  const archive = receiptArchive(db, service, clock)
   const { account, utente } = service!
 
   /** A submission that was sent once; its outcome is as it was seen. */
@@ -70,7 +72,8 @@ export async function world (t: Test, present: string) {
     nights = 3,
     seen,
     taken = seen === 'K' ? rows : 0,
-    held = 0
+    held = 0,
+    repliedAfter
   }: Sent): Promise<number> {
     const inviato = new Date(at)
     const [row] = await db
@@ -100,20 +103,20 @@ export async function world (t: Test, present: string) {
         esito: indice < rows ? 'in_corso' as const : 'rifiutata' as const
       }))
     )
-    await call(id, { at, rows, nights, seen })
+    await call(id, { at, rows, nights, seen, repliedAfter })
     await acquired(at, taken, nights)
     return id
   }
 
   /** One call of a submission that is ready. */
-  async function call (id: number, { at, rows = 2, nights = 3, seen }: Sent): Promise<void> {
+  async function call (id: number, { at, rows = 2, nights = 3, seen, repliedAfter = 30 }: Sent): Promise<void> {
     const inviato = new Date(at)
     const until = new Date(inviato.getTime() + 600_000)
     const chi = 'prova'
     await db.transaction(async (tx) => {
       await move(tx, id, { da: 'pronto', a: 'preso', chi, perche: '' })
-      const [unit] = await tx.select({ tentativo: invii.tentativo }).from(invii).where(eq(invii.id, id))
-      const numero = unit!.tentativo + 1
+      const [submission] = await tx.select({ tentativo: invii.tentativo }).from(invii).where(eq(invii.id, id))
+      const numero = submission!.tentativo + 1
       await tx.insert(invii_tentativi).values({
         invio_id: id,
         numero,
@@ -128,8 +131,7 @@ export async function world (t: Test, present: string) {
       })
       await move(tx, id, { da: 'preso', a: 'in_invio', chi, perche: '', set: { tentativo: numero } })
       const counts = seen === 'K' ? { schedine: rows, notti: rows * nights } : {}
-      // The reply came half a minute later.
-      const registrato_il = new Date(inviato.getTime() + 30_000).toISOString()
+      const registrato_il = new Date(inviato.getTime() + repliedAfter * 1000).toISOString()
       await tx
         .insert(invii_esiti)
         .values({ invio_id: id, numero, esito: seen, fonte: 'risposta', registrato_il, ...counts })
@@ -143,16 +145,16 @@ export async function world (t: Test, present: string) {
     })
   }
 
-  /** The police acquires rows that the ledger may know of or not. */
+  /** The police acquires rows, of which the ledger may know or not. */
   async function acquired (at: string, rows: number, nights: number): Promise<void> {
     if (rows === 0) return
     const one = { utente, riga: 'prova', permanenza: nights, giorno: dayInRome(new Date(at)), acquisita_il: at }
     await db.insert(sandbox_schedine).values(Array.from({ length: rows }, () => one))
   }
 
-  /** State, outcomes of the rows, and what is known of the attempts with its source. */
+  /** The state, the row outcomes, and the observations of the attempts with their sources. */
   async function stands (id: number) {
-    const [unit] = await db.select({ stato: invii.stato, nota: invii.nota }).from(invii).where(eq(invii.id, id))
+    const [submission] = await db.select({ stato: invii.stato, nota: invii.nota }).from(invii).where(eq(invii.id, id))
     const rows = await db.select({ esito: invii_schedine.esito }).from(invii_schedine)
       .where(eq(invii_schedine.invio_id, id)).orderBy(asc(invii_schedine.indice))
     const outcomes = await db
@@ -161,7 +163,7 @@ export async function world (t: Test, present: string) {
       .where(eq(invii_esiti.invio_id, id))
       .orderBy(asc(invii_esiti.id))
     return {
-      ...unit!,
+      ...submission!,
       rows: rows.map(({ esito }) => esito).join(' '),
       outcomes: outcomes.map(
         ({ numero, esito, fonte, schedine, notti }) => `${numero}${esito} ${fonte} ${schedine}/${notti}`
@@ -178,4 +180,4 @@ export async function world (t: Test, present: string) {
   return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs }
 }
 
-export type World = Awaited<ReturnType<typeof world>>
+export type LedgerWithHistory = Awaited<ReturnType<typeof ledgerWithHistory>>

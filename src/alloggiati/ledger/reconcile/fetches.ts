@@ -1,0 +1,80 @@
+import type { AttemptDay } from '../../receipts/days.ts'
+import { addDays, daysBetween, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
+import type { Counts, ReceiptFetch } from './day.ts'
+import { areEqual } from './equation.ts'
+
+/* When a receipt is fetched, and what its fetches say together. */
+
+/** From this hour of the next day, Rome, the receipt of a day is taken to be complete. */
+const COMPLETE_HOUR = 6
+/** Until this hour of a following day, Rome, the server waits for a receipt before it asks a person. */
+const PATIENCE_HOUR = 12
+/** Two fetches with this distance that agree show that the receipt does not grow any more. */
+const FETCHES_APART_MS = 2 * 3_600_000
+/** After so many days only the nightly job asks for a receipt that the service has not. */
+const YOUNG_DAYS = 2
+
+/** What the fetches of a receipt say together. */
+export interface Reading {
+  /** The counts of the last fetch. */
+  counts: Counts
+  /** Two fetches, hours apart, agree. */
+  isStable: boolean
+  /** Some fetches disagree. */
+  hasChanged: boolean
+}
+
+/** The instant until which the receipt of `day` is waited for, some days after it. */
+export function waitingEnds (day: Day, daysAfter: number): Date {
+  return instantInRome(addDays(day, daysAfter), PATIENCE_HOUR)
+}
+
+/**
+ * Reads the fetches of a day's receipt together. Undefined while none of those that count could be read: a receipt that
+ * is not available does not count zero.
+ */
+export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Reading | undefined {
+  const read = completeFetches(day, fetches).flatMap(({ fetchedAt, schedine, notti }) =>
+    schedine === null || notti === null ? [] : [{ fetchedAt, schedine, notti }]
+  )
+  const last = read.at(-1)
+  if (!last) return undefined
+  return {
+    counts: { schedine: last.schedine, notti: last.notti },
+    isStable: areApart(read[0]!.fetchedAt, last.fetchedAt),
+    hasChanged: read.some((one) => !areEqual(one, last))
+  }
+}
+
+/**
+ * Whether the receipt of a day is fetched now. It is while the service has none, and, where an outcome is uncertain,
+ * until two fetches hours apart have brought one. More fetches would prove nothing more.
+ */
+export function isFetchDue (
+  { day, hasReceipt, hasUncertain }: AttemptDay,
+  fetches: readonly ReceiptFetch[],
+  clock: Clock
+): boolean {
+  const now = clock.now()
+  const complete = completeFetches(day, fetches)
+  const last = complete.at(-1)
+  if (now < completeFrom(day) || (last && !areApart(last.fetchedAt, now))) return false
+  const available = complete.filter(({ isAvailable }) => isAvailable)
+  if (available.length === 0 && !hasReceipt) return daysBetween(day, clock.today()) <= YOUNG_DAYS
+  return hasUncertain &&
+    (available.length === 0 || !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt))
+}
+
+/** The fetches that count: those from the hour on at which the receipt is taken to be complete. */
+function completeFetches (day: Day, fetches: readonly ReceiptFetch[]): ReceiptFetch[] {
+  const from = completeFrom(day)
+  return fetches.filter(({ fetchedAt }) => fetchedAt >= from)
+}
+
+function completeFrom (day: Day): Date {
+  return instantInRome(addDays(day, 1), COMPLETE_HOUR)
+}
+
+function areApart (from: Date, to: Date): boolean {
+  return to.getTime() - from.getTime() >= FETCHES_APART_MS
+}

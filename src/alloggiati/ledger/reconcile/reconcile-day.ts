@@ -1,0 +1,82 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { invii, invii_esiti as observations } from '#drizzle/tables/alloggiati.ts'
+import type { State } from '#schemas/submission.ts'
+import type { Day } from '#src/lib/time.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { LedgerContext } from '../context.ts'
+import { move, moveRows } from '../moves.ts'
+import type { AccountDay, Finding } from './day.ts'
+import { deriveFindings } from './findings.ts'
+import { readDay } from './read-day.ts'
+
+/** For so long after a fetch, an alarm about the day is raised. */
+const NEWS_MS = 3_600_000
+
+/**
+ * Compares a day's receipt with the attempts of the day, and carries out what that proves, the whole day in one
+ * transaction. Any process may call it at any time and again: what has been carried out is not carried out again.
+ */
+export async function reconcileDay ({ db, service, clock, log, name }: LedgerContext, day: Day): Promise<void> {
+  const { accountDay, result, applied } = await db.transaction(async (tx) => {
+    const accountDay = await readDay(tx, service.account, day, clock.now())
+    const result = deriveFindings(accountDay)
+    for (const finding of result.findings) await applyFinding(tx, accountDay, finding, name)
+    const applied = result.findings.filter(({ proofs, path }) => proofs.length + path.length > 0)
+    return { accountDay, result, applied }
+  })
+  // The job comes by every hour, but an alarm is raised only when it is new.
+  for (const { invio_id, alarm } of applied) {
+    if (alarm !== undefined) log.error({ giorno: day, invio: invio_id }, alarm)
+  }
+  if (result.alarm !== undefined && (applied.length > 0 || hasNewFetch(accountDay))) {
+    log.error({ giorno: day, regola: result.rule }, result.alarm)
+  }
+}
+
+function hasNewFetch ({ fetches, now }: AccountDay): boolean {
+  return fetches.some(({ fetchedAt }) => now.getTime() - fetchedAt.getTime() < NEWS_MS)
+}
+
+async function applyFinding (
+  tx: Transaction,
+  { submissions }: AccountDay,
+  { invio_id, proofs, path, note }: Finding,
+  processName: string
+): Promise<void> {
+  for (const { numero, esito, schedine, notti } of proofs) {
+    const counts = esito === 'K' ? { schedine, notti } : {}
+    await tx.insert(observations).values({ invio_id, numero, esito, fonte: 'ricevuta', ...counts })
+  }
+  let state = submissions.find(({ id }) => id === invio_id)!.stato
+  for (const next of path) {
+    await changeState(tx, invio_id, { da: state, a: next, chi: processName, perche: note })
+    state = next
+  }
+  if (path.length === 0 && state === 'da_verificare') {
+    await tx
+      .update(invii)
+      .set({ nota: note })
+      .where(and(eq(invii.id, invio_id), sql`${invii.nota} is distinct from ${note}`))
+  }
+}
+
+/**
+ * Changes the state of a submission, and the outcomes of its rows with it. The rows of a submission that is referred to
+ * a person stay live, so that no other submission can send the same guest.
+ */
+async function changeState (
+  tx: Transaction,
+  id: number,
+  change: { da: State, a: State, chi: string, perche: string }
+): Promise<void> {
+  // The sweep carries out what is ready and whose lease is over.
+  const set = change.a === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
+  if (!(await move(tx, id, { ...change, set }))) {
+    throw new Error(`Submission ${id} is not ${change.da} although it is locked`)
+  }
+  if (change.a === 'pronto') await moveRows(tx, id, 'in_corso', 'sconosciuta')
+  if (change.a === 'acquisito' || change.a === 'parziale') {
+    await moveRows(tx, id, 'acquisita', 'sconosciuta')
+    await moveRows(tx, id, 'acquisita', 'in_corso')
+  }
+}

@@ -1,0 +1,331 @@
+import t from 'tap'
+import { deriveFindings } from '#src/alloggiati/ledger/reconcile/findings.ts'
+import type { AttemptOutcome } from '#schemas/submission.ts'
+import type { AccountDay, DayAttempt, DayFindings, DaySubmission } from '#src/alloggiati/ledger/reconcile/day.ts'
+import { AFTERNOON, attempt, DAY, day, fetched, NEXT, submission, twice } from './samples.ts'
+
+const known = (invio_id: number, more: Partial<DayAttempt> = {}) => attempt(invio_id, { esito: 'K', ...more })
+const MORNING = new Date(`${NEXT}T09:00:00Z`)
+
+/** Where each submission goes, and what is proven of its attempts. */
+function outcome (input: AccountDay): Record<number, string> {
+  return shown(deriveFindings(input))
+}
+
+function shown ({ findings }: DayFindings): Record<number, string> {
+  return Object.fromEntries(
+    findings.map(({ invio_id, proofs, path }) => [
+      invio_id,
+      [...proofs.map(({ numero, esito }) => `${numero}${esito}`), ...path].join(' ')
+    ])
+  )
+}
+
+function notes (input: AccountDay): Record<number, string> {
+  return Object.fromEntries(deriveFindings(input).findings.map(({ invio_id, note }) => [invio_id, note]))
+}
+
+t.test('nothing follows for a day while one of its calls is under way', async (t) => {
+  const inFlight = day({
+    attempts: [attempt(1), attempt(2)],
+    submissions: [submission(1, 'in_invio'), submission(2)],
+    fetches: twice(0, 0)
+  })
+  t.same(deriveFindings(inFlight), { rule: 'in_volo', findings: [] })
+  t.test('a later attempt of a submission does not hold up the day of its first attempt', async (t) => {
+    const resent = day({
+      attempts: [known(1), attempt(2)],
+      submissions: [submission(1, 'ricevuto'), submission(2, 'in_invio', { tentativo: 2, otherOutcomes: ['?'] })],
+      fetches: twice(2, 6)
+    })
+    t.same(outcome(resent), { 2: '1N' })
+  })
+})
+
+t.test('a receipt that the service has not does not count zero', async (t) => {
+  const input = day({
+    attempts: [attempt(1), known(2)],
+    submissions: [submission(1), submission(2, 'acquisito')],
+    fetches: [fetched('07:00', null, null)]
+  })
+  t.test('nothing changes before noon of the next day', async (t) =>
+    t.same(deriveFindings({ ...input, now: MORNING }), { rule: 'senza_ricevuta', findings: [] })
+  )
+  t.test('from noon on unknown submissions, and no others, are referred to a person', async (t) =>
+    t.same(outcome(input), { 1: 'da_verificare' })
+  )
+  t.test('a receipt that cannot be read is as good as none', async (t) => {
+    t.same(outcome({ ...input, fetches: [fetched('07:00', 4, null, true), fetched('10:00', 4, null, true)] }), {
+      1: 'da_verificare'
+    })
+  })
+  t.test('a receipt that was fetched before six may be incomplete, and is ignored', async (t) => {
+    t.same(
+      deriveFindings({ ...input, now: MORNING, fetches: [fetched('00:10', 2, 6), fetched('05:59', 2, 6)] }).rule,
+      'senza_ricevuta'
+    )
+  })
+})
+
+t.test('an attempt around midnight keeps the receipt from proving anything about its day', async (t) => {
+  const aroundMidnight = { giorno_da: DAY, giorno_a: NEXT }
+  const input = day({
+    attempts: [attempt(1, aroundMidnight), attempt(2), known(3)],
+    submissions: [submission(1), submission(2), submission(3, 'acquisito')],
+    fetches: twice(2, 6)
+  })
+  t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
+  t.match(notes(input)[1], /2026-11-20 o del 2026-11-21/)
+  t.test('an acquired attempt around midnight may be on the other receipt, so the day is not receipted', async (t) => {
+    const balanced = day({
+      attempts: [known(1, aroundMidnight), known(2)],
+      submissions: [submission(1, 'acquisito'), submission(2, 'acquisito')],
+      fetches: twice(4, 12)
+    })
+    t.same(outcome(balanced), {})
+  })
+  t.test('an attempt around midnight that is proven not acquired is on neither receipt', async (t) => {
+    const gone = day({
+      attempts: [attempt(1, { ...aroundMidnight, esito: 'N' }), attempt(2)],
+      submissions: [submission(1, 'rifiutato'), submission(2)],
+      fetches: twice(2, 6)
+    })
+    t.same(outcome(gone), { 2: '1K acquisito ricevuto' })
+  })
+})
+
+t.test('a receipt that does not count the unknown attempts proves that they were not acquired', async (t) => {
+  const input = day({
+    attempts: [attempt(1), known(2)],
+    submissions: [submission(1), submission(2, 'acquisito')],
+    fetches: twice(2, 6)
+  })
+  t.test('their submissions are sent again while the service takes their arrival', async (t) => {
+    t.same(outcome(input), { 1: '1N pronto', 2: 'ricevuto' })
+    t.same(
+      outcome({ ...input, isExclusive: false }),
+      { 1: '1N pronto', 2: 'ricevuto' },
+      'whether or not the account is used elsewhere'
+    )
+  })
+  t.test('their submissions are referred to a person when the service takes their arrival no more', async (t) => {
+    const late = submission(1, 'sconosciuto', { data_arrivo: '2026-11-19' })
+    t.same(outcome({ ...input, submissions: [late, submission(2, 'acquisito')] }), {
+      1: '1N da_verificare',
+      2: 'ricevuto'
+    })
+  })
+  t.test('one fetch does not prove it, and neither do two within two hours', async (t) => {
+    t.same(deriveFindings({ ...input, fetches: [fetched('07:00', 2, 6)] }), { rule: 'nessuno', findings: [] })
+    const fetchedAt = (...hours: string[]) => ({ ...input, fetches: hours.map((hour) => fetched(hour, 2, 6)) })
+    t.same(deriveFindings(fetchedAt('07:00', '08:59')), { rule: 'nessuno', findings: [] })
+    t.same(outcome(fetchedAt('07:00', '09:00')), { 1: '1N pronto', 2: 'ricevuto' })
+    t.same(
+      outcome({ ...input, fetches: [fetched('07:00', 2, 6)], now: new Date('2026-11-22T12:00:00Z') }),
+      { 1: 'da_verificare' },
+      'the second fetch is not waited for any longer'
+    )
+  })
+  t.test('two fetches that disagree prove nothing', async (t) => {
+    const fetches = [fetched('07:00', 1, 3), fetched('09:00', 2, 6), fetched('12:00', 2, 6)]
+    const result = deriveFindings({ ...input, fetches })
+    t.same(shown(result), { 1: 'da_verificare' })
+    t.match(result, { rule: 'ricevuta_mutata', alarm: /changed/ })
+  })
+  t.test('a submission that was referred to a person stays with the person, who is shown the proof', async (t) => {
+    const before = {
+      ...input,
+      submissions: [submission(1, 'da_verificare'), submission(2, 'ricevuto')]
+    }
+    t.same(outcome(before), { 1: '1N' })
+    t.match(notes(before)[1], /prova che non è stato acquisito$/)
+  })
+  t.test('no submission is sent again while another attempt of it may have been acquired', async (t) => {
+    const resent = {
+      ...input,
+      attempts: [attempt(1, { numero: 2 }), known(2)],
+      submissions: [submission(1, 'sconosciuto', { tentativo: 2, otherOutcomes: ['?'] }), submission(2, 'ricevuto')]
+    }
+    t.same(outcome(resent), { 1: '2N da_verificare' })
+    const certain = submission(1, 'sconosciuto', { tentativo: 2, otherOutcomes: ['N'] })
+    t.same(outcome({ ...resent, submissions: [certain, submission(2, 'ricevuto')] }), { 1: '2N pronto' })
+  })
+  t.test('the proof about an earlier attempt moves no submission: it waits for its last attempt', async (t) => {
+    const earlier = {
+      ...input,
+      submissions: [submission(1, 'sconosciuto', { tentativo: 2, otherOutcomes: ['?'] }), submission(2, 'ricevuto')]
+    }
+    t.same(outcome(earlier), { 1: '1N' })
+  })
+})
+
+t.test('a receipt that counts all the unknown attempts proves that they were acquired', async (t) => {
+  const input = day({
+    attempts: [attempt(1), attempt(2, { schedine: 1, notti: 1 }), known(3)],
+    submissions: [submission(1), submission(2), submission(3, 'parziale')],
+    fetches: [fetched('07:00', 5, 13)]
+  })
+  t.test('it proves them when the account is used by this server only', async (t) => {
+    t.same(outcome(input), { 1: '1K acquisito ricevuto', 2: '1K acquisito ricevuto', 3: 'ricevuto' })
+    t.same(deriveFindings(input).findings[1]!.proofs, [{ numero: 1, esito: 'K', schedine: 1, notti: 1 }])
+  })
+  t.test('a person gets a suggestion when the account may be used elsewhere, too', async (t) => {
+    const shared = { ...input, isExclusive: false }
+    t.same(outcome(shared), { 1: 'da_verificare', 2: 'da_verificare' })
+    t.match(notes(shared)[1], /^Suggerimento: acquisito/)
+  })
+  t.test('it proves in part a submission of which rows were held back', async (t) => {
+    const partial = submission(1, 'sconosciuto', { isWhole: false })
+    t.equal(
+      outcome({ ...input, submissions: [partial, submission(2), submission(3, 'ricevuto')] })[1],
+      '1K parziale ricevuto'
+    )
+  })
+  t.test('it stops a submission that a person wanted to send again', async (t) => {
+    for (const stato of ['pronto', 'preso'] as const) {
+      t.same(
+        outcome({ ...input, submissions: [submission(1, stato), submission(2), submission(3, 'ricevuto')] })[1],
+        '1K da_verificare acquisito ricevuto'
+      )
+    }
+  })
+  t.test('it raises an alarm about a possible duplicate', async (t) => {
+    const findingFor = (first: DaySubmission) =>
+      deriveFindings({ ...input, submissions: [first, submission(2), submission(3)] }).findings[0]
+    const sentTwice = (otherOutcome: AttemptOutcome) => ({ tentativo: 2, otherOutcomes: [otherOutcome] })
+    t.match(findingFor(submission(1, 'ricevuto', sentTwice('K'))), { alarm: /duplicate/ })
+    t.match(findingFor(submission(1, 'sconosciuto', sentTwice('?'))), {
+      path: ['acquisito', 'ricevuto'],
+      alarm: /duplicate/
+    })
+    t.match(findingFor(submission(1, 'depositato_altrove')), { path: [], alarm: /duplicate/ })
+    t.equal(findingFor(submission(1))!.alarm, undefined)
+  })
+})
+
+t.test('the only combination that adds up is a suggestion for a person, and proves nothing', async (t) => {
+  const input = day({
+    attempts: [attempt(1), attempt(2, { schedine: 1, notti: 3 })],
+    submissions: [submission(1), submission(2)],
+    fetches: twice(1, 3)
+  })
+  t.match(deriveFindings(input), { rule: 'suggerita', alarm: undefined })
+  t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
+  t.match(notes(input), { 1: /^Suggerimento: non acquisito/, 2: /^Suggerimento: acquisito/ })
+  t.test('several combinations that add up give no suggestion', async (t) => {
+    const alike = { ...input, attempts: [attempt(1), attempt(2)], fetches: twice(2, 6) }
+    t.match(deriveFindings(alike), { rule: 'ambigua', findings: { length: 2 } })
+    t.notMatch(notes(alike)[1], /Suggerimento/)
+  })
+  t.test('a day with too many attempts to try gives no suggestion', async (t) => {
+    const ids = Array.from({ length: 17 }, (_, at) => at + 1)
+    const many = day({
+      attempts: ids.map((id) => attempt(id, { notti: id })),
+      submissions: ids.map((id) => submission(id)),
+      fetches: twice(2, 5)
+    })
+    t.equal(deriveFindings(many).rule, 'ambigua')
+  })
+})
+
+t.test('a receipt that no combination explains raises an alarm and proves nothing', async (t) => {
+  const input = day({ attempts: [attempt(1)], submissions: [submission(1)], fetches: twice(1, 3) })
+  t.match(deriveFindings(input), { rule: 'contraddetta', alarm: /does not add up/ })
+  t.same(outcome(input), { 1: 'da_verificare' })
+  t.test('the nights must add up as the schedine must', async (t) => {
+    t.equal(deriveFindings({ ...input, fetches: twice(2, 5) }).rule, 'contraddetta')
+    const fetches = [fetched('07:00', 2, 5), fetched('10:00', 2, 6)]
+    t.equal(deriveFindings({ ...input, fetches }).rule, 'ricevuta_mutata')
+  })
+})
+
+t.test('a receipt that counts less than the service has said refers the whole day to a person', async (t) => {
+  for (const fetches of [twice(1, 6), twice(2, 5)]) {
+    const submissions = [submission(1, 'acquisito'), submission(2)]
+    const input = day({ attempts: [known(1), attempt(2)], submissions, fetches })
+    t.match(deriveFindings(input), { rule: 'contraddetta', alarm: /less than is known/ })
+    t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
+    const alone = day({ attempts: [known(1)], submissions: [submission(1, 'acquisito')], fetches })
+    t.same(outcome(alone), { 1: 'da_verificare' })
+    t.test('a submission is referred once for the same reason: what the person then decides stands', async (t) => {
+      const referred = submission(1, 'acquisito', { reasons: Object.values(notes(alone)) })
+      t.same(outcome({ ...alone, submissions: [referred] }), {})
+    })
+  }
+})
+
+t.test('a day without unknown attempts is receipted when the receipt adds up', async (t) => {
+  const input = day({
+    attempts: [known(1), known(2)],
+    submissions: [submission(1, 'acquisito'), submission(2, 'parziale')],
+    fetches: [fetched('07:00', 4, 12)]
+  })
+  t.same(outcome(input), { 1: 'ricevuto', 2: 'ricevuto' })
+  t.same(
+    outcome({ ...input, submissions: [submission(1, 'ricevuto'), submission(2, 'ricevuto')] }),
+    {},
+    'a receipted day stays as it is'
+  )
+  t.test('a receipt that counts more raises an alarm when the account is used by this server only', async (t) => {
+    const more = { ...input, fetches: [fetched('07:00', 5, 13)] }
+    t.match(deriveFindings(more), { findings: [], alarm: /counts more/ })
+    t.same(deriveFindings({ ...more, isExclusive: false }), { rule: 'senza_incogniti', findings: [] })
+  })
+})
+
+t.test('a person\'s decision proves nothing about other submissions', async (t) => {
+  const decided = known(1, { isDecided: true })
+  const submissions = [submission(1, 'acquisito'), submission(2)]
+  t.test('the receipt may deny it, and the submission is referred to a person once', async (t) => {
+    const denied = day({ attempts: [decided, attempt(2)], submissions, fetches: twice(0, 0) })
+    t.same(outcome(denied), { 1: 'da_verificare', 2: '1N pronto' })
+    t.match(deriveFindings(denied).findings[0], { alarm: /denies/ })
+    t.same(
+      outcome(day({ attempts: [decided], submissions: [submissions[0]!], fetches: twice(0, 0) })),
+      { 1: 'da_verificare' },
+      'also when it is the only attempt of the day'
+    )
+    t.same(
+      outcome(
+        day({
+          attempts: [decided],
+          submissions: [submission(1, 'acquisito', { reasons: Object.values(notes(denied)) })],
+          fetches: twice(0, 0)
+        })
+      ),
+      {},
+      'a person is not asked twice'
+    )
+  })
+  t.test('a decision before a further attempt is neither denied nor receipted', async (t) => {
+    const resent = day({
+      attempts: [decided, attempt(2)],
+      submissions: [submission(1, 'acquisito', { tentativo: 2, otherOutcomes: ['K'] }), submission(2)],
+      fetches: twice(0, 0)
+    })
+    t.same(outcome(resent), { 2: '1N pronto' })
+  })
+  t.test('the receipt may confirm it', async (t) => {
+    t.same(outcome(day({ attempts: [decided, attempt(2)], submissions, fetches: twice(4, 12) })), {
+      1: 'ricevuto',
+      2: '1K acquisito ricevuto'
+    })
+    const alone = day({ attempts: [decided], submissions: [submissions[0]!], fetches: twice(2, 6) })
+    t.same(outcome(alone), { 1: 'ricevuto' })
+  })
+  t.test('a receipt that fits either the decision or the unknown attempt is ambiguous', async (t) => {
+    t.equal(deriveFindings(day({ attempts: [decided, attempt(2)], submissions, fetches: twice(2, 6) })).rule, 'ambigua')
+  })
+})
+
+t.test('the same day gives the same findings, and is not changed', async (t) => {
+  const input = day({
+    attempts: [attempt(1), known(2)],
+    submissions: [submission(1), submission(2, 'acquisito')],
+    fetches: twice(2, 6),
+    now: AFTERNOON
+  })
+  const copy = structuredClone(input)
+  t.same(deriveFindings(input), deriveFindings(input))
+  t.same(input, copy)
+})
