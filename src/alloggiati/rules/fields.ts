@@ -1,4 +1,4 @@
-import type { ErroreCampo } from '../codec/codec.ts'
+import type { FieldFault } from '../codec/codec.ts'
 
 /** The text fields of a guest, by their names in the API. */
 export const CAMPI_OSPITE = [
@@ -21,16 +21,16 @@ export const SENZA_DOCUMENTO: readonly string[] = ['19', '20']
 export const ITALIA = '100000100'
 
 /** Fields that the record names differently from the API. */
-const NOMI_API: Partial<Record<ErroreCampo['campo'], Campo>> = {
+const NOMI_API: Partial<Record<FieldFault['field'], Campo>> = {
   data_arrivo: 'check_in',
   permanenza: 'numero_notti',
   provincia: 'provincia_nascita',
   tipo_doc: 'tipo_documento',
   num_doc: 'numero_documento',
-  riga: 'ospiti'
+  line: 'ospiti'
 }
 
 /** The API's name of a field of the record. */
-export function campoApi (campo: ErroreCampo['campo']): string {
+export function campoApi (campo: FieldFault['field']): string {
   return NOMI_API[campo] ?? campo
 }

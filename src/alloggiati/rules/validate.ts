@@ -66,6 +66,6 @@ function write (caso: Caso): { record?: RecordSchedina, fault?: Segnalazione } {
     return { record }
   } catch (error) {
     if (!(error instanceof CodecError)) throw error
-    return { fault: { ospite: caso.indice, campo: campoApi(error.campo), messaggio: error.message } }
+    return { fault: { ospite: caso.indice, campo: campoApi(error.field), messaggio: error.message } }
   }
 }

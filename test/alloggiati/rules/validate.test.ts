@@ -1,6 +1,6 @@
 import t from 'tap'
 import { encode } from '#src/alloggiati/codec/codec.ts'
-import { LAYOUT } from '#src/alloggiati/codec/layout.ts'
+import { LAYOUT_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
 import { CAMPI_OSPITE, CAMPI_SOGGIORNO, campoApi } from '#src/alloggiati/rules/fields.ts'
 import { family, foreigner, judge, member, single, soggiorno } from './samples.ts'
 
@@ -202,9 +202,9 @@ t.test('an empty list is an error', async (t) => {
 
 t.test('every field of the record has its name in the API', async (t) => {
   const known: readonly string[] = [...CAMPI_OSPITE, ...CAMPI_SOGGIORNO]
-  t.same(LAYOUT.map(({ name }) => campoApi(name)).filter((campo) => !known.includes(campo)), [])
+  t.same(LAYOUT_FILE_UNICO.map(({ name }) => campoApi(name)).filter((campo) => !known.includes(campo)), [])
   t.equal(campoApi('num_doc'), 'numero_documento')
-  t.equal(campoApi('riga'), 'ospiti')
+  t.equal(campoApi('line'), 'ospiti')
 })
 
 t.test('what only the layout refuses becomes a remark on the guest', async (t) => {
