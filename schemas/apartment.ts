@@ -1,8 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Ref, Text } from './common.ts'
+import { APARTMENT_IDS } from './schedina.ts'
 
 /** Ids are given by the service, from 0. */
-const IdAppartamento = Type.Integer({ minimum: 0, maximum: 999_999, examples: [0] })
+const IdAppartamento = Type.Integer({ ...APARTMENT_IDS, examples: [0] })
 
 /** An apartment as the service lists it. */
 export const Apartment = Closed(

@@ -1,13 +1,11 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
-import { Schedina, Segnalazione } from './schedina.ts'
+import { APARTMENT_IDS, SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
 
 /* Schedine made from what is stored of a booking and its guests. */
 
-export const CAMPI_SCHEDINA = Object.keys(Schedina.properties) as (keyof typeof Schedina.properties)[]
-
-const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String()])) as Record<
-  keyof typeof Schedina.properties,
+const texts = Object.fromEntries(SCHEDINA_FIELDS.map((name) => [name, Type.String()])) as Record<
+  SchedinaField,
   TString
 >
 /** A schedina with every field; `''` is what is not known. */
@@ -15,8 +13,7 @@ const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
 const IdAppartamento = Type.Integer({
-  minimum: 0,
-  maximum: 999_999,
+  ...APARTMENT_IDS,
   description: 'Per gli account "Gestione Appartamenti"'
 })
 

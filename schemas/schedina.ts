@@ -24,12 +24,20 @@ export const Schedina = Open({
 })
 export type Schedina = Static<typeof Schedina>
 
+/** The fields of a schedina; those of the document stand once more by themselves. */
+export type SchedinaField = keyof typeof Schedina.properties
+export const SCHEDINA_FIELDS = Object.keys(Schedina.properties) as SchedinaField[]
+export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
+
+/** What an apartment's id can be: ids start at 0, and the record has six digits for them. */
+export const APARTMENT_IDS = { minimum: 0, maximum: 999_999 } as const
+
 /** The stay. Open as well: a whole booking can be passed. */
 export const Soggiorno = Open({
   check_in: Type.Optional(Campo),
   numero_notti: Type.Optional(Type.Number()),
   id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-  id_appartamento: Type.Optional(Type.Integer({ minimum: 0, maximum: 999_999 }))
+  id_appartamento: Type.Optional(Type.Integer(APARTMENT_IDS))
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

@@ -1,3 +1,4 @@
+import { italianDay } from '../tables/days.ts'
 import {
   LAYOUT, LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO,
   type Field, type FieldName, type IntegerKind, type LayoutField, type RecordSchedina,
@@ -102,10 +103,6 @@ const DASH = 45
 const ZERO = 48
 const BLANKS = Array.from({ length: LENGTH }, (_, width) => ' '.repeat(width))
 const DAY = /^.{4}-..-..$/
-
-function italianDay (day: string): string {
-  return `${day.slice(8)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
-}
 
 function isInteger ({ min, max }: IntegerKind, value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max

@@ -1,3 +1,5 @@
+import { APARTMENT_IDS } from '#schemas/schedina.ts'
+
 /**
  * The police record: one guest, one line of fixed width. Codec, tests and benchmark derive everything from this table.
  * Source: "Manuale Web Service Alloggiati" and "Guida al servizio", record layout ("tracciato record"); both agree.
@@ -49,8 +51,13 @@ const documentCode = kind({
 const documentNumber = kind({
   type: 'text', chars: `${LETTERS}${DIGITS}-./`, exact: false, rule: 'ammette solo lettere A-Z, cifre e i segni - . /'
 })
-// Identifiers start at 0. Their padding is not stated; the manual's samples show zeros.
-const apartment = kind({ type: 'integer', min: 0, max: 999_999, rule: 'deve essere un numero intero da 0 a 999999' })
+// The padding is not stated; the manual's samples show zeros.
+const apartment = kind({
+  type: 'integer',
+  min: APARTMENT_IDS.minimum,
+  max: APARTMENT_IDS.maximum,
+  rule: `deve essere un numero intero da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}`
+})
 
 /** The fields of an ordinary record, in order. */
 export const LAYOUT = [
@@ -84,6 +91,10 @@ export const LENGTH_FILE_UNICO = 174
 
 export type LayoutField = (typeof LAYOUT_FILE_UNICO)[number]
 export type FieldName = LayoutField['name']
+
+/** The fields by name. */
+export const FIELDS = Object.fromEntries(LAYOUT_FILE_UNICO.map((field) => [field.name, field])) as
+  { [Of in LayoutField as Of['name']]: Of }
 
 type ValueOf<Of extends Kind> = Of extends IntegerKind ? number : Of extends SexKind ? 'M' | 'F' : string
 type Values<Of extends Field> = { [Each in Of as Each['name']]: ValueOf<Each['kind']> }

@@ -3,10 +3,9 @@ import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Soggiorno } from '#schemas/schedina.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { encode, type RecordSchedina } from '../codec/codec.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { groups } from '../rules/groups.ts'
 import { validate } from '../rules/validate.ts'
 import type { Tables } from '../tables/tables.ts'
 
@@ -22,7 +21,7 @@ export interface Desk {
 export interface Accepted {
   records: RecordSchedina[]
   lines: string[]
-  /** For each guest the index of the head of its family or group. */
+  /** For each guest the index of the leader of its family or group. */
   capi: number[]
   stay: Soggiorno
 }
@@ -40,14 +39,14 @@ export async function accept (
   }
   const stay = { ...soggiorno, ...prenotazione }
   const fileUnico = stay.id_appartamento !== undefined
-  const { errors, records } = validate({
+  const { errors, accepted } = validate({
     ospiti,
     soggiorno: stay,
     tables: await tables(),
     today: clock.today(),
     fileUnico
   })
-  if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
-  return { records, lines: records.map(encode), capi: ospiti.map((_, index) => heads.get(index) ?? index), stay }
+  if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
+  const { records, lines, leaders: capi } = accepted
+  return { records, lines, capi, stay }
 }

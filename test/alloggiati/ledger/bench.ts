@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { encode } from '#src/alloggiati/codec/codec.ts'
 import type { LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { ledgerHead } from '#src/alloggiati/ledger/head.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
-import { groups } from '#src/alloggiati/rules/groups.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -84,17 +82,17 @@ function submissionOf (
 ): Submission {
   const today = createClock().today()
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
-  const { records, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
-  if (records === null) throw new Error(JSON.stringify(errors))
-  const heads = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
+  const { accepted, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
+  if (accepted === null) throw new Error(JSON.stringify(errors))
+  const { records, lines, leaders } = accepted
   return {
     account,
     operatore: 'prova',
     ip: '192.0.2.7',
     metodo: 'Send',
     records,
-    lines: records.map(encode),
-    capi: records.map((_, index) => heads.get(index)!),
+    lines,
+    capi: leaders,
     id_appartamento,
     prenotazione_id: null
   }

@@ -4,7 +4,7 @@ import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Apartment } from './codes.ts'
 
-/* Everything the sandbox remembers: it holds no state of its own, so a restart or a second instance changes nothing. */
+/* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 
 /** First half of the advisory lock under which an account's apartments are numbered. */
 const APARTMENTS_LOCK = 174
@@ -44,8 +44,8 @@ export interface Acquisition {
 }
 
 /**
- * Takes all rows or none. A row sent twice is acquired twice: whether the real service would do so is unknown, so the
- * worse is assumed.
+ * Takes all rows or none. A row sent twice is acquired twice: it is unknown whether the real service would do so, and
+ * the sandbox assumes the worse.
  */
 export async function acquire (db: Executor, rows: Acquisition[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
@@ -62,7 +62,7 @@ export interface DayTotals {
   schedine: number
   /** Nights of all schedine together. */
   notti: number
-  /** The how-manieth day of its year with schedine: the number of the receipt. */
+  /** The place of this day among the days of its year that have schedine: the number of the receipt. */
   numero: number
 }
 
