@@ -72,6 +72,7 @@ t.test('an error names guest, field and reason, and withholds all records', asyn
       }
     ],
     warnings: [],
+    accepted: null,
     records: null
   })
 })
