@@ -1,9 +1,12 @@
 import { Type, type SchemaOptions, type Static } from '@sinclair/typebox'
 import { Closed, errorWith, Ref, Text } from './common.ts'
 
-/** The id of an apartment: the service gives ids from 0, and a line has six places for one. */
+/** What the id of an apartment can be: the service gives ids from 0, and a line has six places for one. */
+export const APARTMENT_IDS = { minimum: 0, maximum: 999_999 } as const
+
+/** The id of an apartment. */
 export function ApartmentId (options: SchemaOptions = {}) {
-  return Type.Integer({ minimum: 0, maximum: 999_999, ...options })
+  return Type.Integer({ ...APARTMENT_IDS, ...options })
 }
 
 /** An apartment as the service lists it. */

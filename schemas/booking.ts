@@ -10,9 +10,9 @@ const Lingua = Type.String({
 })
 const Email = Type.String({ format: 'email', maxLength: 254, examples: ['anna.bianchi@example.com'] })
 
-/** The longest stay: a hundred years catch a mistyped year. */
-export const MAX_NOTTI = 36_500
-const Notti = Type.Integer({ minimum: 1, maximum: MAX_NOTTI, examples: [3] })
+/** Nights of the longest stay that can be booked: a hundred years catch a mistyped year. */
+export const MAX_BOOKED_NIGHTS = 36_500
+const Notti = Type.Integer({ minimum: 1, maximum: MAX_BOOKED_NIGHTS, examples: [3] })
 const Ospiti = Type.Integer({ minimum: 1, maximum: 1000, examples: [2] })
 
 const person = {

@@ -1,14 +1,12 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
-import { Schedina, Segnalazione } from './schedina.ts'
+import { SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
 
 /* Schedine made from what is stored of a booking and its guests. */
 
-export const CAMPI_SCHEDINA = Object.keys(Schedina.properties) as (keyof typeof Schedina.properties)[]
-
-const texts = Object.fromEntries(CAMPI_SCHEDINA.map((name) => [name, Type.String()])) as Record<
-  keyof typeof Schedina.properties,
+const texts = Object.fromEntries(SCHEDINA_FIELDS.map((name) => [name, Type.String()])) as Record<
+  SchedinaField,
   TString
 >
 /** A schedina with every field; `''` is what is not known. */

@@ -25,6 +25,11 @@ export const Schedina = Open({
 })
 export type Schedina = Static<typeof Schedina>
 
+/** The fields of a schedina; those of the document stand once more by themselves. */
+export type SchedinaField = keyof typeof Schedina.properties
+export const SCHEDINA_FIELDS = Object.keys(Schedina.properties) as SchedinaField[]
+export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
+
 /** The stay. Open as well: a whole booking can be passed. */
 export const Soggiorno = Open({
   check_in: Type.Optional(Campo),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
-import { envelope } from '#test/alloggiati/service/soap/calls.ts'
+import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { guestNo, invio, production, refusalReply, standIn } from './stand-in.ts'
 
 /* What a service that is down, or lets nobody in, does to a submission. What wrong replies do is in misbehaviours/. */

@@ -6,9 +6,9 @@ import type { BuildOptions } from '#src/app.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { createClock } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
-import { envelope, plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
-import { answer, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
-import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
+import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { answer, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
+import { envelope, rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { oracle, type Oracle } from './oracle.ts'
 
@@ -71,7 +71,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
         before = self.firstByte?.(operation, socket) ?? Promise.resolve()
         before.catch(() => {})
       }
-      const received = parse(input)
+      const received = readRequest(input)
       if (received === undefined) return
       input = Buffer.alloc(0)
       before.then(() => {
@@ -202,13 +202,4 @@ export function loginReply (life = 3_600_000): string {
   return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
     `<issued>${issued}</issued><expires>${expires}</expires><token>gettone</token></GenerateTokenResult>` +
     '<result><esito>true</esito></result></GenerateTokenResponse>')
-}
-
-function parse (input: Buffer): Received | undefined {
-  const end = input.indexOf('\r\n\r\n')
-  if (end === -1) return undefined
-  const head = input.toString('latin1', 0, end)
-  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
-  const body = input.subarray(end + 4)
-  return body.length < length ? undefined : { head, body: body.toString('utf8', 0, length) }
 }

@@ -45,7 +45,7 @@ function read (lines: readonly string[], decoder: (line: string) => unknown): vo
 
 function decoded (line: string): RecordSchedina {
   const result = decode(line)
-  if ('errori' in result) throw new Error(`Invalid test line: ${JSON.stringify(result.errori)}`)
+  if ('faults' in result) throw new Error(`Invalid test line: ${JSON.stringify(result.faults)}`)
   return result.record
 }
 

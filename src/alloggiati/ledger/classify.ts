@@ -1,6 +1,7 @@
 import type { AttemptOutcome, RowOutcome, State } from '#schemas/submission.ts'
 import type { Cause } from '../errors.ts'
-import type { EsitoOperazioneServizio, ElencoSchedineEsito } from '../service/soap/contract.ts'
+import { ACCESS_REFUSED, type SendReply } from '../service/calls.ts'
+import type { EsitoOperazioneServizio } from '../service/soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from '../service/soap/errors.ts'
 
 /** What one call to the service proves. */
@@ -23,18 +24,8 @@ export interface RowVerdict {
   dettaglio?: string
 }
 
-export interface SendReply {
-  esito: EsitoOperazioneServizio
-  result: ElencoSchedineEsito | undefined
-  httpStatus: number
-  raw: string
-}
-
 /** Statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
-
-/** Names of errors with which the service refuses the caller. */
-export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
 /** Names of errors with which the service refuses a whole call before it looks at the rows. */
 const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]

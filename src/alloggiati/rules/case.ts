@@ -1,9 +1,10 @@
-import { foldDocument, foldName } from '../codec/folding.ts'
-import type { Tables } from '../tables/tables.ts'
+import { SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
-import { CAMPI_OSPITE, type CampoOspite } from './fields.ts'
-import { groups, MAX_ROWS } from './groups.ts'
-import { resolveBirth, resolveIssue, type Nascita, type Rilascio } from './places.ts'
+import { foldDocument, foldName, type Folded } from '../codec/folding.ts'
+import { FIELDS } from '../codec/layout.ts'
+import type { Tables } from '../tables/tables.ts'
+import { groupsOf, MAX_ROWS } from './groups.ts'
+import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './places.ts'
 
 /** What `validate` is given. Items of `ospiti` may carry anything: a stored guest, a field of the wrong type, null. */
 export interface Input {
@@ -20,99 +21,119 @@ export interface Input {
 
 /** The stay as the rules see it. */
 export interface Stay {
-  arrivo: string
+  /** The arrival as given; `''` when it is absent. */
+  checkIn: string
   /** The arrival as a day that exists. */
-  giorno: Day | undefined
-  /** As given, or computed from `check_out`; undefined when neither says it. */
-  notti: unknown
-  appartamento: unknown
+  arrival: Day | undefined
+  /** The nights as given, or computed from `check_out`; undefined when neither says it. */
+  givenNights: unknown
+  /** The nights where they are a number that a stay can have. */
+  nights: number | undefined
+  /** The apartment's id where it is one that the record can carry. */
+  apartment: number | undefined
 }
 
-type Folded = ReturnType<typeof foldName>
-
 /** One guest with all that the rules ask about: every rule reads, none computes twice. */
-export interface Caso {
-  indice: number
+export interface GuestCase {
+  index: number
   /** The text fields without blanks around; absent ones are `''`. */
-  campi: Readonly<Record<CampoOspite, string>>
+  fields: Readonly<Record<SchedinaField, string>>
+  sex: 'M' | 'F' | undefined
   cognome: Folded
   nome: Folded
-  numero: Folded
+  documentNumber: Folded
   /** The birth date as a day that exists. */
-  natoIl: Day | undefined
-  nascita: Nascita
-  rilascio: Rilascio
+  born: Day | undefined
+  birth: BirthPlace
+  issue: IssuePlace
   /** Indices of the guest's group, leader first. */
-  gruppo: readonly number[]
+  group: readonly number[]
+  /** Index of the group's first guest. */
+  leader: number
   /** Index of an earlier guest with the same name and birth date. */
-  ripete: number | undefined
-  soggiorno: Stay
+  repeats: number | undefined
+  stay: Stay
   fileUnico: boolean
   maxRows: number
   tables: Tables
-  oggi: Day
-  ieri: Day
+  today: Day
+  yesterday: Day
 }
 
 /** Fields whose codes are compared in upper case. */
-const CODICI: readonly CampoOspite[] = ['sesso', 'provincia_nascita', 'tipo_documento']
+const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
 /** The guests of a list as the rules see them. */
-export function casesOf ({ ospiti, soggiorno, tables, today, fileUnico = false, maxRows = MAX_ROWS }: Input): Caso[] {
-  const fields = ospiti.map(fieldsOf)
-  const groupOf = new Map(groups(fields).flatMap((group) => group.map((index) => [index, group])))
-  const stay = stayOf(soggiorno)
-  const known = new Map<string, number>()
-  return fields.map((campi, indice) => {
-    const natoIl = isDay(campi.data_nascita) ? campi.data_nascita : undefined
-    const contesto = { tables, nascita: natoIl, oggi: today }
-    const given = { comune: campi.comune_nascita, provincia: campi.provincia_nascita, stato: campi.stato_nascita }
-    const cognome = foldName(campi.cognome)
-    const nome = foldName(campi.nome)
-    const identity = cognome.text && nome.text && natoIl ? `${cognome.text}|${nome.text}|${natoIl}` : undefined
-    const ripete = identity === undefined ? undefined : known.get(identity)
-    if (identity !== undefined && ripete === undefined) known.set(identity, indice)
+export function casesOf (
+  { ospiti, soggiorno, tables, today, fileUnico = false, maxRows = MAX_ROWS }: Input
+): GuestCase[] {
+  const list = ospiti.map(fieldsOf)
+  const common = { stay: stayOf(soggiorno), fileUnico, maxRows, tables, today, yesterday: addDays(today, -1) }
+  const firstOf = new Map<string, number>()
+  const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
+  return groups.flatMap((group) => group.map((index) => {
+    const fields = list[index]!
+    const born = isDay(fields.data_nascita) ? fields.data_nascita : undefined
+    const cognome = foldName(fields.cognome)
+    const nome = foldName(fields.nome)
+    const identity = cognome.text && nome.text && born ? `${cognome.text}|${nome.text}|${born}` : undefined
+    const repeats = identity === undefined ? undefined : firstOf.get(identity)
+    if (identity !== undefined && repeats === undefined) firstOf.set(identity, index)
+    const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
     return {
-      indice,
-      campi,
+      ...common,
+      index,
+      fields,
+      sex: isSex(fields.sesso) ? fields.sesso : undefined,
       cognome,
       nome,
-      numero: foldDocument(campi.numero_documento),
-      natoIl,
-      nascita: resolveBirth(given, contesto),
-      rilascio: resolveIssue(campi.luogo_rilascio, contesto),
-      gruppo: groupOf.get(indice) ?? [indice],
-      ripete,
-      soggiorno: stay,
-      fileUnico,
-      maxRows,
-      tables,
-      oggi: today,
-      ieri: addDays(today, -1)
+      documentNumber: foldDocument(fields.numero_documento),
+      born,
+      birth: resolveBirth(given, { tables, born, today }),
+      issue: resolveIssue(fields.luogo_rilascio, { tables, born, today }),
+      group,
+      leader: group[0]!,
+      repeats
     }
-  })
+  }))
 }
 
-function fieldsOf (ospite: unknown): Record<CampoOspite, string> {
-  const values: Partial<Record<string, unknown>> = typeof ospite === 'object' && ospite !== null ? { ...ospite } : {}
-  return Object.fromEntries(CAMPI_OSPITE.map((campo) => {
-    const value = values[campo]
+function fieldsOf (guest: unknown): Record<SchedinaField, string> {
+  const values: Partial<Record<string, unknown>> = typeof guest === 'object' && guest !== null ? { ...guest } : {}
+  return Object.fromEntries(SCHEDINA_FIELDS.map((field) => {
+    const value = values[field]
     const text = typeof value === 'string' ? value.trim() : ''
-    return [campo, CODICI.includes(campo) ? text.toUpperCase() : text]
-  })) as Record<CampoOspite, string>
+    return [field, UPPER_CASE.includes(field) ? text.toUpperCase() : text]
+  })) as Record<SchedinaField, string>
 }
 
 /** A whole booking may stand for the stay: its nights are taken, or counted up to its `check_out`. */
-function stayOf (soggiorno: Readonly<Record<string, unknown>>): Stay {
-  const arrivo = typeof soggiorno.check_in === 'string' ? soggiorno.check_in.trim() : ''
-  const giorno = isDay(arrivo) ? arrivo : undefined
-  const partenza = soggiorno.check_out
+function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']): Stay {
+  const checkIn = typeof check_in === 'string' ? check_in.trim() : ''
+  const arrival = isDay(checkIn) ? checkIn : undefined
   const counted =
-    giorno !== undefined && typeof partenza === 'string' && isDay(partenza) ? daysBetween(giorno, partenza) : undefined
+    arrival !== undefined && typeof check_out === 'string' && isDay(check_out)
+      ? daysBetween(arrival, check_out)
+      : undefined
+  const givenNights = numero_notti ?? counted
   return {
-    arrivo,
-    giorno,
-    notti: soggiorno.numero_notti ?? counted,
-    appartamento: soggiorno.id_appartamento ?? undefined
+    checkIn,
+    arrival,
+    givenNights,
+    nights: isNights(givenNights) ? givenNights : undefined,
+    apartment: isApartment(id_appartamento) ? id_appartamento : undefined
   }
+}
+
+function isSex (value: string): value is 'M' | 'F' {
+  return value === 'M' || value === 'F'
+}
+
+function isNights (value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1
+}
+
+function isApartment (value: unknown): value is number {
+  const { min, max } = FIELDS.id_appartamento.kind
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }

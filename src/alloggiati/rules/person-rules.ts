@@ -1,7 +1,7 @@
-import { LAYOUT } from '../codec/layout.ts'
+import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { ageInYears, type Day } from '#src/lib/time.ts'
-import type { Caso } from './case.ts'
-import { CON_DOCUMENTO } from './fields.ts'
+import { FIELDS } from '../codec/layout.ts'
+import type { GuestCase } from './case.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
@@ -13,131 +13,127 @@ export const PERSON_RULES: readonly Rule[] = [
   ...nameRules('nome', 'Il nome'),
   {
     id: 'sesso-mancante',
-    campo: 'sesso',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: 'Il sesso è obbligatorio',
-    fonte: 'Tracciato, campo 6',
-    trova: ({ campi }) => campi.sesso === ''
+    field: 'sesso',
+    concerns: 'everyone',
+    severity: 'error',
+    message: 'Il sesso è obbligatorio',
+    source: 'Tracciato, campo 6',
+    applies: ({ fields }) => fields.sesso === ''
   },
   {
     id: 'sesso-non-valido',
-    campo: 'sesso',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: 'Il sesso deve essere M o F',
-    fonte: 'Tracciato, campo 6',
-    trova: ({ campi }) => campi.sesso !== '' && !isSex(campi.sesso)
+    field: 'sesso',
+    concerns: 'everyone',
+    severity: 'error',
+    message: 'Il sesso deve essere M o F',
+    source: 'Tracciato, campo 6',
+    applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined
   },
   {
     id: 'nascita-mancante',
-    campo: 'data_nascita',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: 'La data di nascita è obbligatoria',
-    fonte: 'Tracciato, campo 7',
-    trova: ({ campi }) => campi.data_nascita === ''
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message: 'La data di nascita è obbligatoria',
+    source: 'Tracciato, campo 7',
+    applies: ({ fields }) => fields.data_nascita === ''
   },
   {
     id: 'nascita-non-valida',
-    campo: 'data_nascita',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG',
-    fonte: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
-    trova: ({ campi, natoIl }) => campi.data_nascita !== '' && natoIl === undefined
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG',
+    source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
+    applies: ({ fields, born }) => fields.data_nascita !== '' && born === undefined
   },
   {
     id: 'nascita-futura',
-    campo: 'data_nascita',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: 'La data di nascita è nel futuro',
-    fonte: 'Errore del servizio «Data di Nascita non valida»',
-    trova: ({ natoIl, oggi }) => natoIl !== undefined && natoIl > oggi
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message: 'La data di nascita è nel futuro',
+    source: 'Errore del servizio «Data di Nascita non valida»',
+    applies: ({ born, today }) => born !== undefined && born > today
   },
   {
     id: 'nascita-dopo-arrivo',
-    campo: 'data_nascita',
-    per: 'tutti',
-    gravita: 'error',
-    messaggio: "La data di nascita è successiva all'arrivo",
-    fonte: 'Errore del servizio «Data di Nascita non valida»',
-    trova: ({ natoIl, oggi, soggiorno: { giorno } }) =>
-      natoIl !== undefined && natoIl <= oggi && giorno !== undefined && natoIl > giorno
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message: "La data di nascita è successiva all'arrivo",
+    source: 'Errore del servizio «Data di Nascita non valida»',
+    applies: ({ born, today, stay: { arrival } }) =>
+      born !== undefined && born <= today && arrival !== undefined && born > arrival
   },
   {
     id: 'eta-insolita',
-    campo: 'data_nascita',
-    per: 'tutti',
-    gravita: 'warning',
-    messaggio: "L'età risulta di {anni} anni: controllare la data di nascita",
-    fonte: 'Nostra: errore di battitura probabile',
-    trova: (caso) => ageOf(caso) > UNUSUAL_AGE && { anni: ageOf(caso) }
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'warning',
+    message: "L'età risulta di {anni} anni: controllare la data di nascita",
+    source: 'Nostra: errore di battitura probabile',
+    applies: (guest) => ageOf(guest) > UNUSUAL_AGE && { anni: ageOf(guest) }
   },
   {
     id: 'responsabile-minorenne',
-    campo: 'data_nascita',
-    per: CON_DOCUMENTO,
-    gravita: 'warning',
-    messaggio: "L'ospite è minorenne ({anni} anni): di norma è un familiare o un membro di un gruppo",
-    fonte: 'Nostra: chi è registrato da solo o a capo di altri di norma è maggiorenne',
-    trova: (caso) => ageOf(caso) >= 0 && ageOf(caso) < FULL_AGE && { anni: ageOf(caso) }
+    field: 'data_nascita',
+    concerns: WITH_DOCUMENT,
+    severity: 'warning',
+    message: "L'ospite è minorenne ({anni} anni): di norma è un familiare o un membro di un gruppo",
+    source: 'Nostra: chi è registrato da solo o a capo di altri di norma è maggiorenne',
+    applies: (guest) => ageOf(guest) >= 0 && ageOf(guest) < FULL_AGE && { anni: ageOf(guest) }
   }
 ]
 
-/** The two sexes that the record can carry. */
-export function isSex (value: string): value is 'M' | 'F' {
-  return value === 'M' || value === 'F'
-}
-
 /** Years of age at the arrival (today while that is not known); -1 without a birth date before it. */
-function ageOf ({ natoIl, oggi, soggiorno: { giorno } }: Caso): number {
-  const on: Day = giorno ?? oggi
-  return natoIl !== undefined && natoIl <= on ? ageInYears(natoIl, on) : -1
+function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
+  const on: Day = arrival ?? today
+  return born !== undefined && born <= on ? ageInYears(born, on) : -1
 }
 
 /** The rules of a name, with the width that the layout gives it. */
-function nameRules (campo: 'cognome' | 'nome', soggetto: string): Rule[] {
-  const { length = 0, source = '' } = LAYOUT.find(({ name }) => name === campo) ?? {}
-  const fonte = `Tracciato, campo ${source}`
+function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
+  const { length } = FIELDS[field]
+  const source = `Tracciato, campo ${FIELDS[field].source}`
   return [
     {
-      id: `${campo}-mancante`,
-      campo,
-      per: 'tutti',
-      gravita: 'error',
-      messaggio: `${soggetto} è obbligatorio`,
-      fonte,
-      trova: (caso) => caso[campo].refused === '' && !/[A-Z]/.test(caso[campo].text)
+      id: `${field}-mancante`,
+      field,
+      concerns: 'everyone',
+      severity: 'error',
+      message: `${subject} è obbligatorio`,
+      source,
+      applies: (guest) => guest[field].refused === '' && !/[A-Z]/.test(guest[field].text)
     },
     {
-      id: `${campo}-caratteri`,
-      campo,
-      per: 'tutti',
-      gravita: 'error',
-      messaggio: `${soggetto} contiene caratteri non ammessi: {caratteri}. Usare la grafia latina della zona a lettura ottica del documento`,
-      fonte: `Errore del servizio «${campo === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
-      trova: (caso) => caso[campo].refused !== '' && { caratteri: [...caso[campo].refused].join(' ') }
+      id: `${field}-caratteri`,
+      field,
+      concerns: 'everyone',
+      severity: 'error',
+      message: `${subject} contiene caratteri non ammessi: {caratteri}. ` +
+        'Usare la grafia latina della zona a lettura ottica del documento',
+      source: `Errore del servizio «${field === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
+      applies: (guest) => guest[field].refused !== '' && { caratteri: [...guest[field].refused].join(' ') }
     },
     {
-      id: `${campo}-lungo`,
-      campo,
-      per: 'tutti',
-      gravita: 'error',
-      messaggio: `${soggetto} ha {lunghezza} caratteri: il massimo è ${length}`,
-      fonte,
-      trova: (caso) =>
-        caso[campo].refused === '' && caso[campo].text.length > length && { lunghezza: caso[campo].text.length }
+      id: `${field}-lungo`,
+      field,
+      concerns: 'everyone',
+      severity: 'error',
+      message: `${subject} ha {lunghezza} caratteri: il massimo è ${length}`,
+      source,
+      applies: (guest) =>
+        guest[field].refused === '' && guest[field].text.length > length && { lunghezza: guest[field].text.length }
     },
     {
-      id: `${campo}-adattato`,
-      campo,
-      per: 'tutti',
-      gravita: 'warning',
-      messaggio: `${soggetto} viene comunicato come «{adattato}»`,
-      fonte: 'Il servizio accetta solo lettere A-Z, spazi e apostrofi',
-      trova: (caso) => caso[campo].refused === '' && caso[campo].changed && { adattato: caso[campo].text }
+      id: `${field}-adattato`,
+      field,
+      concerns: 'everyone',
+      severity: 'warning',
+      message: `${subject} viene comunicato come «{adattato}»`,
+      source: 'Il servizio accetta solo lettere A-Z, spazi e apostrofi',
+      applies: (guest) => guest[field].refused === '' && guest[field].changed && { adattato: guest[field].text }
     }
   ]
 }

@@ -1,20 +1,20 @@
-import type { Caso } from './case.ts'
-import type { Campo } from './fields.ts'
+import type { GuestCase } from './case.ts'
+import type { RemarkField } from './fields.ts'
 
-/** Values for the `{…}` of a rule's text. */
-export type Valori = Readonly<Record<string, string | number>>
+/** Values for the `{…}` of a rule's message. */
+export type Values = Readonly<Record<string, string | number>>
 
-/** One rule of the police record: what it is about, whom it concerns, how grave it is, what it says and who says so. */
+/** One rule of the police record: what it is about, whom it concerns, how grave it is, what it says and its source. */
 export interface Rule {
   id: string
-  campo: Campo
-  /** Guest types it concerns; `elenco`: judged once, on the first guest, because it is about the stay. */
-  per: readonly string[] | 'tutti' | 'elenco'
-  gravita: 'error' | 'warning'
-  /** Italian; `{name}` is filled from what `trova` gives. */
-  messaggio: string
+  field: RemarkField
+  /** The guest types that it concerns; `stay`: it is about the stay, and judged once, on the first guest. */
+  concerns: readonly string[] | 'everyone' | 'stay'
+  severity: 'error' | 'warning'
+  /** Italian; `{name}` is filled from what `applies` gives. */
+  message: string
   /** Official document, or the reason of a rule of our own. */
-  fonte: string
-  /** Whether the rule strikes; a rule whose precondition another one judges keeps silent. */
-  trova (caso: Caso): boolean | Valori
+  source: string
+  /** Whether there is something to remark. A rule whose precondition another rule judges says no. */
+  applies (guest: GuestCase): boolean | Values
 }

@@ -1,71 +1,75 @@
-import { CodecError, encode, type RecordSchedina } from '../codec/codec.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { casesOf, type Caso, type Input } from './case.ts'
-import { campoApi } from './fields.ts'
+import { CodecError, encode, type RecordSchedina } from '../codec/codec.ts'
+import { casesOf, type GuestCase, type Input } from './case.ts'
+import { apiName } from './fields.ts'
 import { recordOf } from './record.ts'
-import type { Rule, Valori } from './rule.ts'
+import type { Rule, Values } from './rule.ts'
 import { RULES } from './rules.ts'
 
 export interface Validation {
   valid: boolean
   errors: Segnalazione[]
   warnings: Segnalazione[]
-  /** One record per guest, in order, each known to encode; null while there are errors. */
-  records: RecordSchedina[] | null
+  /** What can be sent; null while there are errors. */
+  accepted: AcceptedList | null
+}
+
+/** A list without errors, guest by guest in order. */
+export interface AcceptedList {
+  records: RecordSchedina[]
+  /** The line of each record. */
+  lines: string[]
+  /** For each guest the index of the leader of its group; its own where it has none. */
+  leaders: number[]
 }
 
 /**
- * Judges a list of guests and their stay by the rules of the police record, whatever is in it: it never throws. Remarks
- * on the stay are given once, on the first guest; an empty list is an error of the (missing) first guest.
+ * Judges a list of guests and their stay by the rules of the police record. It never throws, and takes any list.
+ * Remarks on the stay are given once, on the first guest; an empty list is an error of the (missing) first guest.
  */
 export function validate (input: Input): Validation {
   if (input.ospiti.length === 0) {
     return refused([{ ospite: 0, campo: 'ospiti', messaggio: 'Non ci sono ospiti da comunicare' }], [])
   }
-  const cases = casesOf(input)
-  const errors = findings(cases, 'error')
-  const warnings = findings(cases, 'warning')
+  const guests = casesOf(input)
+  const errors = remarks(guests, 'error')
+  const warnings = remarks(guests, 'warning')
   if (errors.length > 0) return refused(errors, warnings)
-  const written = cases.map(write)
-  const faults = written.flatMap(({ fault }) => fault ?? [])
-  if (faults.length > 0) return refused(faults, warnings)
-  return { valid: true, errors, warnings, records: written.flatMap(({ record }) => record ?? []) }
+  const accepted: AcceptedList = { records: [], lines: [], leaders: [] }
+  for (const guest of guests) {
+    try {
+      const record = recordOf(guest)
+      accepted.lines.push(encode(record))
+      accepted.records.push(record)
+      accepted.leaders.push(guest.leader)
+    } catch (error) {
+      // What the layout refuses although the rules let it pass.
+      if (!(error instanceof CodecError)) throw error
+      errors.push({ ospite: guest.index, campo: apiName(error.field), messaggio: error.message })
+    }
+  }
+  return errors.length > 0 ? refused(errors, warnings) : { valid: true, errors, warnings, accepted }
 }
 
 function refused (errors: Segnalazione[], warnings: Segnalazione[]): Validation {
-  return { valid: false, errors, warnings, records: null }
+  return { valid: false, errors, warnings, accepted: null }
 }
 
-function findings (cases: readonly Caso[], gravita: Rule['gravita']): Segnalazione[] {
-  const rules = RULES.filter((rule) => rule.gravita === gravita)
-  return cases.flatMap((caso) => rules.flatMap((rule) => {
-    const found = concerns(rule, caso) && rule.trova(caso)
+function remarks (guests: readonly GuestCase[], severity: Rule['severity']): Segnalazione[] {
+  const rules = RULES.filter((rule) => rule.severity === severity)
+  return guests.flatMap((guest) => rules.flatMap((rule) => {
+    const found = concerns(rule, guest) && rule.applies(guest)
     return found === false
       ? []
-      : { ospite: caso.indice, campo: rule.campo, messaggio: fill(rule.messaggio, found === true ? {} : found) }
+      : { ospite: guest.index, campo: rule.field, messaggio: fill(rule.message, found === true ? {} : found) }
   }))
 }
 
-function concerns ({ per }: Rule, { indice, campi }: Caso): boolean {
-  if (per === 'tutti') return true
-  return per === 'elenco' ? indice === 0 : per.includes(campi.tipo_alloggiato)
+function concerns ({ concerns }: Rule, { index, fields }: GuestCase): boolean {
+  if (concerns === 'everyone') return true
+  return concerns === 'stay' ? index === 0 : concerns.includes(fields.tipo_alloggiato)
 }
 
-function fill (text: string, values: Valori): string {
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
-}
-
-/** The record of a guest, proven to encode. What the layout refuses although the rules let it pass becomes a remark. */
-function write (caso: Caso): { record?: RecordSchedina, fault?: Segnalazione } {
-  const record = recordOf(caso)
-  if (record === undefined) {
-    return { fault: { ospite: caso.indice, campo: 'ospiti', messaggio: 'La schedina è incompleta' } }
-  }
-  try {
-    encode(record)
-    return { record }
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error
-    return { fault: { ospite: caso.indice, campo: campoApi(error.campo), messaggio: error.message } }
-  }
+function fill (message: string, values: Values): string {
+  return message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]))
 }

@@ -2,11 +2,9 @@ import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Schedina, Soggiorno } from '#schemas/schedina.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { encode, type RecordSchedina } from '../codec/codec.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { groups } from '../rules/groups.ts'
-import { validate } from '../rules/validate.ts'
+import { validate, type AcceptedList } from '../rules/validate.ts'
 import type { Tables } from '../tables/tables.ts'
 
 /** What routes that take schedine work with. */
@@ -17,15 +15,8 @@ export interface SchedineContext {
   tables (): Promise<Tables>
 }
 
-/** A request that passed the rules. */
-export interface Accepted {
-  records: RecordSchedina[]
-  /** The same records as lines. */
-  lines: string[]
-  /** For each guest the index of the leader of its family or group. */
-  leaders: number[]
-  stay: Soggiorno
-}
+/** A request that passed the rules: its guests, and the stay. */
+export interface Accepted extends AcceptedList { stay: Soggiorno }
 
 /** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
@@ -50,8 +41,7 @@ export async function accept (
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
   }
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors, records } = await judge(context, ospiti, stay)
-  if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  const leaders = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
-  return { records, lines: records.map(encode), leaders: ospiti.map((_, index) => leaders.get(index) ?? index), stay }
+  const { errors, accepted } = await judge(context, ospiti, stay)
+  if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
+  return { ...accepted, stay }
 }

@@ -1,17 +1,16 @@
 import type { ApartmentBody } from '#schemas/apartment.ts'
 import { ShapedError } from '#src/lib/errors.ts'
-import { downloadTable } from './calls.ts'
 import { ServizioNonRaggiungibile } from '../errors.ts'
-import { ACCESS_REFUSED } from '../ledger/classify.ts'
+import { parseTabella, TabellaError } from '../tables/csv.ts'
+import type { Appartamento } from '../tables/types.ts'
+import { downloadTable, forgetRefused } from './calls.ts'
 import type { PoliceService } from './police-service.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts'
-import { parseTabella, TabellaError } from '../tables/csv.ts'
-import type { Appartamento } from '../tables/types.ts'
 
 /**
- * The service did not take it, in its own words; or nobody knows whether it did. Never a 5xx then: those are tried
- * again.
+ * The service refused the change, in its own words; or its answer is missing, and the change may have been made. Never
+ * a 5xx: clients try those again.
  */
 export class AppartamentoRifiutato extends ShapedError {
   constructor (
@@ -25,7 +24,7 @@ export class AppartamentoRifiutato extends ShapedError {
 
 /** The apartments of the account that are in force. Empty for an account that manages none. */
 export function listApartments (service: PoliceService): Promise<Appartamento[]> {
-  return reached(async () => parseTabella('ListaAppartamenti', await downloadTable(service, 'ListaAppartamenti')))
+  return orUnreachable(async () => parseTabella('ListaAppartamenti', await downloadTable(service, 'ListaAppartamenti')))
 }
 
 /** @throws AppartamentoRifiutato, ServizioNonRaggiungibile */
@@ -39,7 +38,7 @@ export function addApartment (
     Indirizzo: indirizzo,
     Proprietario: proprietario
   }
-  return change(service, async (token) => {
+  return changeApartments(service, async (token) => {
     const { result } = await service.client.GestioneAppartamenti_AggiungiAppartamento({
       Utente: service.utente,
       token,
@@ -54,7 +53,7 @@ export function addApartment (
  * @throws AppartamentoRifiutato, ServizioNonRaggiungibile
  */
 export function disableApartment (service: PoliceService, id: number): Promise<void> {
-  return change(service, async (token) => {
+  return changeApartments(service, async (token) => {
     const { result } = await service.client.GestioneAppartamenti_DisabilitaAppartamento({
       Utente: service.utente,
       token,
@@ -64,22 +63,22 @@ export function disableApartment (service: PoliceService, id: number): Promise<v
   })
 }
 
-async function change (
+async function changeApartments (
   service: PoliceService,
   call: (token: string) => Promise<EsitoOperazioneServizio>
 ): Promise<void> {
-  const token = await reached(() => service.token.get())
-  const { esito, ErroreCod, ErroreDes, ErroreDettaglio } = await call(token).catch(doubted)
-  if (esito) return
-  if (ACCESS_REFUSED.test(ErroreDes)) service.token.invalidate(token)
+  const token = await orUnreachable(() => service.token.get())
+  const outcome = await call(token).catch(refuseOrDoubt)
+  if (outcome.esito) return
+  forgetRefused(service, token, outcome)
   throw new AppartamentoRifiutato('APPARTAMENTO_RIFIUTATO', 'Il servizio ha rifiutato la richiesta', {
-    codice_errore: ErroreCod,
-    messaggio_soap: [ErroreDes, ErroreDettaglio].filter((text) => text !== '').join(': ')
+    codice_errore: outcome.ErroreCod,
+    messaggio_soap: [outcome.ErroreDes, outcome.ErroreDettaglio].filter((text) => text !== '').join(': ')
   })
 }
 
-/** What only reads, or has not sent anything yet: a failure is the service's absence. */
-async function reached<T> (work: () => Promise<T>): Promise<T> {
+/** Work that only reads, or has sent nothing yet: its failure says that the service cannot be reached. */
+async function orUnreachable<T> (work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (err) {
@@ -89,7 +88,8 @@ async function reached<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-function doubted (err: unknown): never {
+/** A change without an answer: it may have been made unless nothing was sent. */
+function refuseOrDoubt (err: unknown): never {
   if (!(err instanceof SoapTransportError)) throw err
   if (!err.sent) throw new ServizioNonRaggiungibile()
   throw new AppartamentoRifiutato(

@@ -1,7 +1,7 @@
 import type { Day } from '#src/lib/time.ts'
-import { ACCESS_REFUSED, type SendReply } from '../ledger/classify.ts'
+import type { TipoTabella } from '../tables/csv.ts'
 import type { PoliceService } from './police-service.ts'
-import type { EsitoOperazioneServizio, TipoTabella } from './soap/contract.ts'
+import type { ElencoSchedineEsito, EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError } from './soap/errors.ts'
 import type { CallOptions } from './soap/transport.ts'
 
@@ -14,6 +14,17 @@ export function methodFor (test: boolean, idAppartamento: number | undefined) {
 }
 
 export type Method = ReturnType<typeof methodFor>
+
+/** What the service answers to a list of rows: the outcome of the call, and that of each row where it says so. */
+export interface SendReply {
+  esito: EsitoOperazioneServizio
+  result: ElencoSchedineEsito | undefined
+  httpStatus: number
+  raw: string
+}
+
+/** Names of errors with which the service refuses a caller before it looks at what the call asks for. */
+export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
 /** Hands rows over with one of the four methods, in one call. */
 export async function deliver (
@@ -61,9 +72,16 @@ export async function downloadReceipt (service: PoliceService, day: Day): Promis
   return undefined
 }
 
-/** A refused token says nothing about what was asked for; it is forgotten, so that the next call logs in afresh. */
-function refuseToken (service: PoliceService, token: string, { ErroreCod, ErroreDes }: EsitoOperazioneServizio): void {
-  if (!ACCESS_REFUSED.test(ErroreDes)) return
-  service.token.invalidate(token)
-  throw new AlloggiatiCredentialsError(ErroreCod, ErroreDes)
+/** A refused token says nothing about what the call asked for. It is forgotten: the next call logs in afresh. */
+function refuseToken (service: PoliceService, token: string, outcome: EsitoOperazioneServizio): void {
+  if (forgetRefused(service, token, outcome)) throw new AlloggiatiCredentialsError(outcome.ErroreCod, outcome.ErroreDes)
+}
+
+/** Forgets the token where the outcome refuses it. Returns whether it did. */
+export function forgetRefused (
+  { token: tokens }: PoliceService, token: string, { ErroreDes }: EsitoOperazioneServizio
+): boolean {
+  const isRefused = ACCESS_REFUSED.test(ErroreDes)
+  if (isRefused) tokens.invalidate(token)
+  return isRefused
 }

@@ -45,17 +45,17 @@ export async function policeService (
     if (credentials === undefined) return { service: null, close: async () => {} }
     const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
     const client = soapClient({ endpoint, timeoutMs, ca: config.ALLOGGIATI_CA })
-    return { service: describe('production', endpoint, credentials, client, clock), close: async () => {} }
+    return { service: serviceOf('production', endpoint, credentials, client, clock), close: async () => {} }
   }
   const own = credentials ?? sandboxCredentials(keys)
   const sandbox = await startSandbox({ db, clock, log, credentials: own })
   return {
-    service: describe('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock),
+    service: serviceOf('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock),
     close: sandbox.close
   }
 }
 
-function describe (
+function serviceOf (
   mode: PoliceService['mode'],
   endpoint: string,
   credentials: Credentials,

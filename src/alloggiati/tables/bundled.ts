@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { TIPI_ALLOGGIATO } from './guest-types.ts'
+import { GUEST_TYPES } from '#schemas/guest-types.ts'
 import type { Stato, TablesData } from './types.ts'
 
 /** The states of the snapshot: the only source of their ISO codes, which the service's table lacks. */
@@ -19,7 +19,7 @@ export function bundledData (): TablesData {
       { codice, descrizione, provincia, cessato_il: cessato || null })),
     stati: bundledStates(),
     documenti: rows('documenti').map(([codice = '', descrizione = '']) => ({ codice, descrizione })),
-    tipi_alloggiato: TIPI_ALLOGGIATO,
+    tipi_alloggiato: GUEST_TYPES,
     errori: [],
     appartamenti: []
   }

@@ -1,6 +1,6 @@
 import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
-import type { Appartamento, Codice, Comune, Stato, TablesData } from './types.ts'
+import { ITALY, type Appartamento, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
 
 /** The tables that the service's `Tabella` operation gives, by their names on the wire. */
 export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato', 'TipoErrore', 'ListaAppartamenti'] as const
@@ -39,7 +39,6 @@ const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number
 }
 const LEAST_STATES = 200
 const ESTERO = 'ES'
-const ITALIA = '100000100'
 const NO_ISO = { iso2: null, iso3: null }
 
 const parsers: { [T in TipoTabella]: (csv: string) => Tabella[T] } = {
@@ -84,7 +83,7 @@ function parseLuoghi (csv: string): Tabella['Luoghi'] {
     else comuni.push({ ...place, provincia })
   }
   if (stati.length < LEAST_STATES) throw new TabellaError('Luoghi', `solo ${stati.length} stati`)
-  if (!stati.some(({ codice }) => codice === ITALIA)) throw new TabellaError('Luoghi', `manca l'Italia (${ITALIA})`)
+  if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l'Italia (${ITALY})`)
   return { comuni: byName(comuni), stati: byName(stati) }
 }
 

@@ -1,5 +1,8 @@
 import type { Day } from '#src/lib/time.ts'
 
+/** The state code of Italy. */
+export const ITALY = '100000100'
+
 export interface Codice {
   codice: string
   descrizione: string

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
-import { LAYOUT, type Field } from '#src/alloggiati/codec/layout.ts'
+import { LAYOUT, LAYOUT_FILE_UNICO, type Field } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
 
 /** What a test may know of the codec: the table, and its plain reading in this file. */
@@ -27,13 +27,13 @@ export function valueOf ({ kind, length, required }: Field): fc.Arbitrary<string
 
 /** Any record that the layout allows, half of them of the File Unico. */
 export const records: fc.Arbitrary<RecordSchedina> = fc.boolean().chain((fileUnico) => {
-  const fields = LAYOUT.filter(({ name }) => fileUnico || name !== 'id_appartamento')
+  const fields = fileUnico ? LAYOUT_FILE_UNICO : LAYOUT
   return fc.record(Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { noNullPrototype: true })
 }).map((record: unknown) => record as RecordSchedina)
 
 /** The fields of the table that a record's line has. */
 export function fieldsOf (record: RecordSchedina): readonly Field[] {
-  return LAYOUT.filter(({ name }) => name in record)
+  return LAYOUT_FILE_UNICO.filter(({ name }) => name in record)
 }
 
 /** The plain reading of a field's content on the line: what it must look like to be taken. */

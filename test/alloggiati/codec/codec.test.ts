@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { decode, encode } from '#src/alloggiati/codec/codec.ts'
-import { LAYOUT, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
+import { LAYOUT, LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
 import { columnsOf, contentOf, fieldsOf, records, replaced, wrongContentOf } from './arbitraries.ts'
 import { golden } from './golden.ts'
@@ -23,23 +23,23 @@ t.test('a line has 168 characters, 174 with an apartment, and every field stands
   }), { numRuns: 500 }))
 })
 
-for (const field of LAYOUT) {
+for (const field of LAYOUT_FILE_UNICO) {
   t.test(`wrong content is reported as a fault of the field and of no other: ${field.name}`, async (t) => {
     const carriers = records.filter((record) => fieldsOf(record).includes(field))
     t.doesNotThrow(() => fc.assert(fc.property(carriers, wrongContentOf(field), (record, content) => {
       const result = decode(replaced(field, encode(record), content))
-      assert.deepStrictEqual('errori' in result && result.errori.map(({ campo }) => campo), [field.name])
+      assert.deepStrictEqual('faults' in result && result.faults.map(({ field }) => field), [field.name])
     })))
   })
 }
 
 t.test('all faults of a line are reported at once, in the order of the fields', async (t) => {
-  const wrong = fc.uniqueArray(fc.constantFrom(...LAYOUT.slice(0, -1)), { minLength: 2 })
+  const wrong = fc.uniqueArray(fc.constantFrom(...LAYOUT), { minLength: 2 })
     .chain((fields) => fc.tuple(...fields.map((field) => wrongContentOf(field).map((content) => ({ field, content })))))
   t.doesNotThrow(() => fc.assert(fc.property(records, wrong, (record, changes) => {
     const result = decode(changes.reduce((line, { field, content }) => replaced(field, line, content), encode(record)))
     const inOrder = LAYOUT.filter((field) => changes.some((change) => change.field === field)).map(({ name }) => name)
-    assert.deepStrictEqual('errori' in result && result.errori.map(({ campo }) => campo), inOrder)
+    assert.deepStrictEqual('faults' in result && result.faults.map(({ field }) => field), inOrder)
   })))
 })
 
@@ -72,19 +72,19 @@ t.test('a fault says in Italian what the field wants', async (t) => {
   const line = golden('single guest born in Italy').line
   const faultOf = (changed: string) => {
     const result = decode(changed)
-    return 'errori' in result ? result.errori : []
+    return 'faults' in result ? result.faults : []
   }
   t.strictSame(faultOf(line.slice(0, -1)), [
-    { campo: 'riga', messaggio: 'La riga deve avere 168 caratteri (174 nel File Unico)' }
+    { field: 'line', message: 'La riga deve avere 168 caratteri (174 nel File Unico)' }
   ])
   t.strictSame(faultOf(`${line}\r\n`), faultOf(''), 'a line end is not part of the record')
   t.strictSame(faultOf(line.replace('BIANCHI', '       ')), [
-    { campo: 'cognome', messaggio: 'Il campo è obbligatorio' }
+    { field: 'cognome', message: 'Il campo è obbligatorio' }
   ])
   t.strictSame(faultOf(line.replace('BIANCHI', 'BIANCH1')), [
-    { campo: 'cognome', messaggio: 'Il campo ammette solo lettere A-Z, apostrofi e spazi interni' }
+    { field: 'cognome', message: 'Il campo ammette solo lettere A-Z, apostrofi e spazi interni' }
   ])
   t.strictSame(faultOf(line.replace('05/03/1984', '30/02/1984')), [
-    { campo: 'data_nascita', messaggio: 'Il campo deve essere una data che esiste' }
+    { field: 'data_nascita', message: 'Il campo deve essere una data che esiste' }
   ])
 })

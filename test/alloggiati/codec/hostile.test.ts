@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { CodecError, decode, encode, type RecordSchedina } from '#src/alloggiati/codec/codec.ts'
-import { LAYOUT, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
+import { LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
 import { records } from './arbitraries.ts'
 import { golden } from './golden.ts'
 
 const good = golden('single guest born in Italy').record
-const names = LAYOUT.map(({ name }) => name)
+const names = LAYOUT_FILE_UNICO.map(({ name }) => name)
 
 /** What becomes of any value given for a record: its line, or the field that is refused. */
-function attempt (record: unknown): { line: string } | { campo: string, message: string } {
+function attempt (record: unknown): { line: string } | { field: string, message: string } {
   try {
     return { line: encode(record as RecordSchedina) }
   } catch (error) {
     assert.ok(error instanceof CodecError, `another error: ${String(error)}`)
-    return { campo: error.campo, message: error.message }
+    return { field: error.field, message: error.message }
   }
 }
 
@@ -52,7 +52,7 @@ t.test('whatever stands in one field, the line is whole and comes back, or the e
     fc.assert(
       fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
         const outcome = attempt({ ...record, [name]: value })
-        if ('campo' in outcome) return outcome.campo === name
+        if ('field' in outcome) return outcome.field === name
         assert.equal(outcome.line.length, 'id_appartamento' in record ? LENGTH_FILE_UNICO : LENGTH)
         assert.deepStrictEqual(decode(outcome.line), { record: { ...record, [name]: value } })
       }),
@@ -65,7 +65,7 @@ t.test('whatever is given for a record, no line of another length comes out', as
   const shape = fc.record(Object.fromEntries(names.map((name) => [name, anything])), { requiredKeys: [] })
   t.doesNotThrow(() => fc.assert(fc.property(fc.oneof(shape, anything), (record) => {
     const outcome = attempt(record)
-    return 'campo' in outcome || outcome.line.length === LENGTH || outcome.line.length === LENGTH_FILE_UNICO
+    return 'field' in outcome || outcome.line.length === LENGTH || outcome.line.length === LENGTH_FILE_UNICO
   }), { numRuns: 1000 }))
 })
 
@@ -85,8 +85,8 @@ t.test('decode answers to everything, and what it takes encodes again', async (t
   t.doesNotThrow(() => fc.assert(fc.property(line, (value) => {
     const result = decode(value as string)
     if ('record' in result) return encode(result.record).length === String(value).length
-    return result.errori.length > 0 && result.errori.every(({ campo, messaggio }) => (
-      (campo === 'riga' || names.includes(campo)) && messaggio.length > 10 && !messaggio.includes('undefined')))
+    return result.faults.length > 0 && result.faults.every(({ field, message }) => (
+      (field === 'line' || names.includes(field)) && message.length > 10 && !message.includes('undefined')))
   }), { numRuns: 1000 }))
 })
 
@@ -141,13 +141,13 @@ t.test('what is nearly right is refused by the name of its field', async (t) => 
   ]
   for (const [name, value, what] of cases) {
     const outcome = attempt({ ...good, [name]: value })
-    t.equal('campo' in outcome && outcome.campo, name, `${name}: ${what}`)
+    t.equal('field' in outcome && outcome.field, name, `${name}: ${what}`)
   }
 })
 
 t.test('a text that is too long is refused with its length, never cut', async (t) => {
   t.strictSame(attempt({ ...good, nome: 'A'.repeat(31) }), {
-    campo: 'nome',
+    field: 'nome',
     message: 'Il campo è troppo lungo: 31 caratteri, al massimo 30'
   })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LAYOUT, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
+import { LAYOUT, LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
 
 // The contract's table (field, first and last position), and the apartment of the manual's "File Unico".
 const POSITIONS = [
@@ -21,20 +21,20 @@ const POSITIONS = [
 ]
 
 t.test('the layout is the contract\'s, field by field', async (t) => {
-  t.strictSame(LAYOUT.map(({ name, start, length }) => [name, start, start + length - 1]), POSITIONS)
+  t.strictSame(LAYOUT_FILE_UNICO.map(({ name, start, length }) => [name, start, start + length - 1]), POSITIONS)
 })
 
 t.test('the fields leave no gap and do not overlap, up to 168 characters and 174 with the apartment', async (t) => {
   let next = 1
-  for (const { name, start, length } of LAYOUT) {
-    if (name === 'id_appartamento') t.equal(next - 1, LENGTH)
+  for (const { name, start, length } of LAYOUT_FILE_UNICO) {
     t.equal(start, next, name)
     next += length
+    if (name === LAYOUT.at(-1)?.name) t.equal(next - 1, LENGTH)
   }
   t.equal(next - 1, LENGTH_FILE_UNICO)
   t.strictSame([LENGTH, LENGTH_FILE_UNICO], [168, 174])
 })
 
 t.test('every field names its source', async (t) => {
-  LAYOUT.forEach(({ source }, index) => t.ok(source.startsWith(`${index + 1} `), source))
+  LAYOUT_FILE_UNICO.forEach(({ source }, index) => t.ok(source.startsWith(`${index + 1} `), source))
 })

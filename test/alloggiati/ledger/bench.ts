@@ -1,10 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { encode } from '#src/alloggiati/codec/codec.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
-import { groups } from '#src/alloggiati/rules/groups.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -83,17 +81,17 @@ function submissionOf (
 ): Submission {
   const today = createClock().today()
   const soggiorno = { check_in: today, numero_notti: 3, id_appartamento }
-  const { records, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
-  if (records === null) throw new Error(JSON.stringify(errors))
-  const leaders = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
+  const { accepted, errors } = validate({ ospiti, soggiorno, tables, today, fileUnico: id_appartamento !== undefined })
+  if (accepted === null) throw new Error(JSON.stringify(errors))
+  const { records, lines, leaders } = accepted
   return {
     account,
     operatore: 'prova',
     ip: '192.0.2.7',
     metodo: 'Send',
     records,
-    lines: records.map(encode),
-    leaders: records.map((_, index) => leaders.get(index)!),
+    lines,
+    leaders,
     id_appartamento,
     prenotazione_id: null
   }

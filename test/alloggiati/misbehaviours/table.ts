@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { State } from '#schemas/submission.ts'
-import { envelope } from '#test/alloggiati/service/soap/calls.ts'
+import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 

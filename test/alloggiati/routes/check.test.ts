@@ -1,7 +1,7 @@
 import t from 'tap'
 import { build } from '#test/helper.ts'
 import { family, foreigner, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { envelope } from '#test/alloggiati/service/soap/calls.ts'
+import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
 import { production, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 

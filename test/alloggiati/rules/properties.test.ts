@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { decode, encode } from '#src/alloggiati/codec/codec.ts'
-import { CAMPI_OSPITE, CAMPI_SOGGIORNO } from '#src/alloggiati/rules/fields.ts'
+import { STAY_FIELDS } from '#src/alloggiati/rules/fields.ts'
 import { family, foreigner, judge, single, tables } from './samples.ts'
 
-const known: readonly string[] = [...CAMPI_OSPITE, ...CAMPI_SOGGIORNO]
+const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
 
 /** A value for a field: likely ones, unlikely ones, impossible ones. */
 const codes = [
@@ -35,7 +36,7 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('', null, undefined, ' ', '__proto__') },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) }
 )
-const changes = fc.dictionary(fc.constantFrom(...CAMPI_OSPITE), value, { maxKeys: 3, noNullPrototype: true })
+const changes = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS), value, { maxKeys: 3, noNullPrototype: true })
 /** Right lists, in which a guest here and there was changed. */
 const lists = fc
   .array(
@@ -62,7 +63,7 @@ function mostly<T, U> (right: fc.Arbitrary<T>, wrong: U[]): fc.Arbitrary<T | U> 
 }
 
 t.test('no list and no stay make it throw, whatever JSON holds', async () => {
-  const anyField = fc.dictionary(fc.constantFrom(...CAMPI_OSPITE, '__proto__', 'altro'), fc.jsonValue(), {
+  const anyField = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS, '__proto__', 'altro'), fc.jsonValue(), {
     noNullPrototype: true
   })
   const anyStay = fc.dictionary(

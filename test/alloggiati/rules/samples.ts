@@ -1,4 +1,5 @@
 import type { Schedina } from '#schemas/schedina.ts'
+import type { RecordSchedina } from '#src/alloggiati/codec/codec.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
 import { createTables } from '#src/alloggiati/tables/tables.ts'
 import type { Comune } from '#src/alloggiati/tables/types.ts'
@@ -79,13 +80,14 @@ export function family (changes: Schedina = {}): Schedina[] {
   return [single({ tipo_alloggiato: '17', ...changes }), member('19', 'ANNA')]
 }
 
-/** What `validate` says of a list for a stay. */
+/** What `validate` says of a list for a stay, with the records by themselves. */
 export function judge (
   ospiti: readonly unknown[],
   stay: Record<string, unknown> = soggiorno,
   options: Options = {}
-): Validation {
-  return validate({ ospiti, soggiorno: stay, tables, today, ...options })
+): Validation & { records: RecordSchedina[] | null } {
+  const validation = validate({ ospiti, soggiorno: stay, tables, today, ...options })
+  return { ...validation, records: validation.accepted?.records ?? null }
 }
 
 interface Options {

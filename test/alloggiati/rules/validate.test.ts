@@ -1,7 +1,8 @@
 import t from 'tap'
+import { SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { encode } from '#src/alloggiati/codec/codec.ts'
-import { LAYOUT } from '#src/alloggiati/codec/layout.ts'
-import { CAMPI_OSPITE, CAMPI_SOGGIORNO, campoApi } from '#src/alloggiati/rules/fields.ts'
+import { LAYOUT_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
+import { apiName, STAY_FIELDS } from '#src/alloggiati/rules/fields.ts'
 import { family, foreigner, judge, member, single, soggiorno } from './samples.ts'
 
 t.test('a right list gives one record per guest, in order, and no remarks', async (t) => {
@@ -71,6 +72,7 @@ t.test('an error names guest, field and reason, and withholds all records', asyn
       }
     ],
     warnings: [],
+    accepted: null,
     records: null
   })
 })
@@ -196,15 +198,22 @@ t.test('records of the File Unico carry the apartment, others never do', async (
   t.equal(judge([single()], stay).records?.map(encode)[0]?.length, 168)
 })
 
+t.test('an accepted list has its lines and leaders with the records, guest by guest', async (t) => {
+  const { accepted } = judge([...family(), foreigner(), ...family({ nome: 'LUCIO', tipo_alloggiato: '18' }).slice(0, 1),
+    member('20', 'BRUNA')])
+  t.same(accepted?.lines, accepted?.records.map(encode))
+  t.same(accepted?.leaders, [0, 0, 2, 3, 3])
+})
+
 t.test('an empty list is an error', async (t) => {
   t.match(judge([]), { valid: false, errors: [{ ospite: 0, campo: 'ospiti' }], records: null })
 })
 
 t.test('every field of the record has its name in the API', async (t) => {
-  const known: readonly string[] = [...CAMPI_OSPITE, ...CAMPI_SOGGIORNO]
-  t.same(LAYOUT.map(({ name }) => campoApi(name)).filter((campo) => !known.includes(campo)), [])
-  t.equal(campoApi('num_doc'), 'numero_documento')
-  t.equal(campoApi('riga'), 'ospiti')
+  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+  t.same(LAYOUT_FILE_UNICO.map(({ name }) => apiName(name)).filter((campo) => !known.includes(campo)), [])
+  t.equal(apiName('num_doc'), 'numero_documento')
+  t.equal(apiName('line'), 'ospiti')
 })
 
 t.test('what only the layout refuses becomes a remark on the guest', async (t) => {

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { GUEST_TYPES } from '#schemas/guest-types.ts'
 import type { Day } from '#src/lib/time.ts'
+import { italianDay } from '../../tables/days.ts'
 import { ERRORS } from './outcomes.ts'
 
 const BUNDLED = new URL('../../tables/bundled/', import.meta.url)
@@ -27,14 +29,6 @@ export interface Apartment {
   proprietario: string
 }
 
-const GUEST_TYPES = [
-  ['16', 'OSPITE SINGOLO'],
-  ['17', 'CAPO FAMIGLIA'],
-  ['18', 'CAPO GRUPPO'],
-  ['19', 'FAMILIARE'],
-  ['20', 'MEMBRO GRUPPO']
-]
-
 export async function loadCodes (): Promise<Codes> {
   const [comuni, states, documents] = await Promise.all(['comuni.tsv', 'stati.tsv', 'documenti.tsv'].map(readRows))
   return {
@@ -59,7 +53,7 @@ export const TABLES: Record<string, (codes: Codes, apartments: Apartment[]) => s
       ])
     ),
   Tipi_Documento: ({ documents }) => csv('Codice;Descrizione', [...documents]),
-  Tipi_Alloggiato: () => csv('Codice;Descrizione', GUEST_TYPES),
+  Tipi_Alloggiato: () => csv('Codice;Descrizione', GUEST_TYPES.map(({ codice, descrizione }) => [codice, descrizione])),
   TipoErrore: () =>
     csv(
       'Codice;Descrizione',
@@ -80,11 +74,6 @@ export const TABLES: Record<string, (codes: Codes, apartments: Apartment[]) => s
         ]
       })
     )
-}
-
-/** `gg/mm/aaaa`. */
-export function italianDay (day: Day): string {
-  return day.split('-').reverse().join('/')
 }
 
 function csv (header: string, rows: string[][]): string {

@@ -44,7 +44,7 @@ export const SOAP_12: SoapVersion = {
  * The one element that a request's Body carries. Throws a `SoapFault` for anything that is not an envelope of this
  * version.
  */
-export function openEnvelope (bytes: Uint8Array, version: SoapVersion): XmlElement {
+export function readEnvelope (bytes: Uint8Array, version: SoapVersion): XmlElement {
   const envelope = parse(decode(bytes))
   if (envelope.name !== 'Envelope' || envelope.uri !== version.namespace) {
     throw new SoapFault(
@@ -66,7 +66,7 @@ export function openEnvelope (bytes: Uint8Array, version: SoapVersion): XmlEleme
 }
 
 /** Wraps the markup of a response or a fault. */
-export function sealEnvelope (body: string, version: SoapVersion): string {
+export function writeEnvelope (body: string, version: SoapVersion): string {
   return `<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="${version.namespace}" ` +
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema">' +
     `<soap:Body>${body}</soap:Body></soap:Envelope>`

@@ -66,7 +66,7 @@ function readValue (field: Field, element: XmlElement, contract: Contract): Valu
 }
 
 /**
- * The markup of a sequence, in the order of the WSDL whatever the order in `message`; undefined fields are left out.
+ * The markup of a sequence, in the order of the WSDL and not of `message`; undefined fields are left out.
  */
 export function writeMessage (fields: Field[], message: Message, contract: Contract): string {
   return fields.map((field) => {

@@ -3,10 +3,10 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import { addDays, dayInRome, type Clock } from '#src/lib/time.ts'
 import { TABLES, type Codes } from './codes.ts'
 import type { Message } from './message.ts'
-import { DONE, refused, type Outcome } from './outcomes.ts'
+import { DONE, refused, type ServiceOutcome } from './outcomes.ts'
 import { drawReceipt } from './receipt.ts'
 import { romeDateTime } from './rome-time.ts'
-import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, judgeRows, type Setting } from './rows.ts'
+import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './rows.ts'
 import {
   acquire,
   activeApartments,
@@ -24,7 +24,7 @@ export interface Service {
   codes (): Promise<Codes>
 }
 
-/** A request as the WSDL's reading leaves it: types and required elements hold, everything else may be missing. */
+/** A request as the WSDL's reading leaves it: the types are right, required elements are there, everything else may be missing. */
 interface Request {
   Utente?: string
   Password?: string
@@ -41,7 +41,7 @@ interface Request {
 }
 
 /** What an operation answers: its outcome and the elements beside it. */
-type Answer = [outcome: Outcome, outputs?: Message]
+type Answer = [outcome: ServiceOutcome, outputs?: Message]
 type Work = (request: Request, service: Service, utente: string) => Promise<Answer>
 
 /** As long as in the manual's example. */
@@ -93,7 +93,7 @@ async function generateToken (
   return { GenerateTokenResult: { issued: romeDateTime(now), expires: romeDateTime(expires), token }, result: DONE }
 }
 
-function submission ({ rowLength, acquires }: { rowLength: Setting['rowLength'], acquires: boolean }): Work {
+function submission ({ rowLength, acquires }: { rowLength: Comparison['rowLength'], acquires: boolean }): Work {
   return async ({ ElencoSchedine: rows = [], IdAppartamento }, { db, clock, codes }, utente) => {
     if (rows.length === 0) return [refused('parameter', 'Elenco Schedine Vuoto')]
     if (rows.length > MAX_ROWS) return [refused('parameter', `Elenco Schedine con piu' di ${MAX_ROWS} righe`)]
@@ -102,8 +102,8 @@ function submission ({ rowLength, acquires }: { rowLength: Setting['rowLength'],
       return [refused('parameter', 'Id Appartamento Errato')]
     }
     const giorno = clock.today()
-    const verdicts = judgeRows(rows, { rowLength, codes: await codes(), today: giorno, apartments })
-    const good = verdicts.flatMap(({ accepted }) => accepted ?? [])
+    const answers = checkRows(rows, { rowLength, codes: await codes(), today: giorno, apartments })
+    const good = answers.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
       const common = {
         utente,
@@ -113,7 +113,7 @@ function submission ({ rowLength, acquires }: { rowLength: Setting['rowLength'],
       }
       await acquire(db, good.map((row) => ({ ...common, ...row })))
     }
-    return [DONE, { result: { SchedineValide: good.length, Dettaglio: verdicts.map(({ outcome }) => outcome) } }]
+    return [DONE, { result: { SchedineValide: good.length, Dettaglio: answers.map(({ outcome }) => outcome) } }]
   }
 }
 

@@ -4,7 +4,7 @@ import type { Message } from './message.ts'
  * `EsitoOperazioneServizio` as the service writes it: all four elements always, empty ones where there is nothing to
  * say.
  */
-export interface Outcome extends Message {
+export interface ServiceOutcome extends Message {
   esito: boolean
   ErroreCod: string
   ErroreDes: string
@@ -25,9 +25,9 @@ export const ERRORS = {
   receipt: { code: '51', name: 'ERRORE_RECUPERO_RICEVUTA' }
 } as const
 
-export const DONE: Outcome = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
+export const DONE: ServiceOutcome = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
 
-export function refused (error: keyof typeof ERRORS, detail: string): Outcome {
+export function refused (error: keyof typeof ERRORS, detail: string): ServiceOutcome {
   const { code, name } = ERRORS[error]
   return { esito: false, ErroreCod: code, ErroreDes: name, ErroreDettaglio: detail }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { addDays, type Day } from '#src/lib/time.ts'
-import { italianDay } from './codes.ts'
+import { italianDay } from '../../tables/days.ts'
 import type { DayTotals } from './store.ts'
 
 /** An invented establishment. */

@@ -1,8 +1,13 @@
+import { leaderTypeOf, WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { addDays, isDay, type Day } from '#src/lib/time.ts'
+import { ITALY } from '../../tables/types.ts'
 import type { Codes, Place } from './codes.ts'
-import { DONE, refused, type Outcome } from './outcomes.ts'
+import { DONE, refused, type ServiceOutcome } from './outcomes.ts'
 
-/** First and last character of each field, counted from 1 as in the manual; the last one only in a "File Unico". */
+/**
+ * First and last character of each field, counted from 1 as in the manual; the last one only in a "File Unico". The
+ * sandbox has this table of its own, so that it does not share a mistake of the codec.
+ */
 const POSITIONS = {
   tipo: [1, 2],
   arrivo: [3, 12],
@@ -26,8 +31,8 @@ export const FILE_UNICO_ROW_LENGTH = 174
 
 type Cells = Record<keyof typeof POSITIONS, string>
 
-/** What a row is held against. */
-export interface Setting {
+/** What a row is compared with. */
+export interface Comparison {
   rowLength: typeof ROW_LENGTH | typeof FILE_UNICO_ROW_LENGTH
   codes: Codes
   today: Day
@@ -35,25 +40,22 @@ export interface Setting {
   apartments: ReadonlySet<number>
 }
 
-export interface Verdict {
-  outcome: Outcome
+export interface RowAnswer {
+  outcome: ServiceOutcome
   /** The row, its nights and (File Unico) its apartment: only for a good row. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }
 }
 
-const ITALY = '100000100'
-const SINGLE_OR_LEADER = ['16', '17', '18']
-const LEADER_OF: Record<string, string> = { 19: '17', 20: '18' }
 const MAX_NIGHTS = 30
 
-type Check = (value: string, context: Setting & { row: Cells }) => string | undefined
+type Check = (value: string, context: Comparison & { row: Cells }) => string | undefined
 
 /**
  * The checks of a row in the order of its fields; the first text is the `ErroreDettaglio`. Texts marked with `*` are
  * not known from the service and made up after its manner.
  */
 const CHECKS: Array<[keyof Cells, Check]> = [
-  ['tipo', (type) => unless(SINGLE_OR_LEADER.includes(type) || type in LEADER_OF, 'Tipo Alloggiato Errato')], // *
+  ['tipo', (type) => unless(WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined, 'Tipo Alloggiato Errato')], // *
   ['arrivo', (arrival) => unless(dayOf(arrival), 'Data di Arrivo Non Valida')],
   [
     'arrivo',
@@ -111,27 +113,27 @@ const CHECKS: Array<[keyof Cells, Check]> = [
 ]
 
 /**
- * Judges a list, one verdict per row in order. A member (19, 20) stands only behind an accepted leader of its kind (17,
+ * Checks a list, with one answer per row in order. A member (19, 20) stands only behind an accepted leader of its kind (17,
  * 18), with other members between them at most, and with the leader's arrival and apartment.
  */
-export function judgeRows (rows: Array<string | null>, setting: Setting): Verdict[] {
+export function checkRows (rows: Array<string | null>, comparison: Comparison): RowAnswer[] {
   let leader: Cells | undefined
   return rows.map((row) => {
     const cells = cut(row ?? '')
-    const outcome = judge(row ?? '', cells, leader, setting)
-    if (!(cells.tipo in LEADER_OF)) leader = outcome.esito ? cells : undefined
+    const outcome = checkRow(row ?? '', cells, leader, comparison)
+    if (leaderTypeOf(cells.tipo) === undefined) leader = outcome.esito ? cells : undefined
     return outcome.esito ? { outcome, accepted: accept(row ?? '', cells) } : { outcome }
   })
 }
 
-function judge (row: string, cells: Cells, leader: Cells | undefined, setting: Setting): Outcome {
-  if (row.length !== setting.rowLength) return refused('format', 'Dimensione Riga errata')
-  const wanted = LEADER_OF[cells.tipo]
+function checkRow (row: string, cells: Cells, leader: Cells | undefined, comparison: Comparison): ServiceOutcome {
+  if (row.length !== comparison.rowLength) return refused('format', 'Dimensione Riga errata')
+  const wanted = leaderTypeOf(cells.tipo)
   if (wanted !== undefined && leader?.tipo !== wanted) {
     return refused('field', 'Ospite con Capo Gruppo o Capo Famiglia Mancante')
   }
   for (const [name, check] of CHECKS) {
-    const text = check(cells[name], { ...setting, row: cells })
+    const text = check(cells[name], { ...comparison, row: cells })
     if (text !== undefined) return refused('field', text)
   }
   if (wanted !== undefined && leader?.arrivo !== cells.arrivo) return refused('field', 'Data di Arrivo Errata')
@@ -147,7 +149,7 @@ function cut (row: string): Cells {
   ) as Cells
 }
 
-function accept (riga: string, { giorni, appartamento }: Cells): Verdict['accepted'] {
+function accept (riga: string, { giorni, appartamento }: Cells): RowAnswer['accepted'] {
   const permanenza = nightsOf(giorni) ?? 0
   const id = apartmentOf(appartamento)
   return id === undefined ? { riga, permanenza } : { riga, permanenza, id_appartamento: id }
@@ -156,13 +158,13 @@ function accept (riga: string, { giorni, appartamento }: Cells): Verdict['accept
 /** For the fields that members leave blank: `check` for the others, `filled` for a member who has something there. */
 function ofHolder (check: Check, filled?: string): Check {
   return (value, context) => {
-    if (SINGLE_OR_LEADER.includes(context.row.tipo)) return check(value, context)
+    if (WITH_DOCUMENT.includes(context.row.tipo)) return check(value, context)
     return filled === undefined ? undefined : unless(isBlank(value), filled)
   }
 }
 
-function unless (holds: unknown, text: string): string | undefined {
-  return holds ? undefined : text
+function unless (isFulfilled: unknown, text: string): string | undefined {
+  return isFulfilled ? undefined : text
 }
 
 function dayOf (italian: string): Day | undefined {

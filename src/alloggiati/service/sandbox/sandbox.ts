@@ -5,7 +5,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { loadCodes, type Codes } from './codes.ts'
 import { readContract, type Contract } from './contract.ts'
-import { openEnvelope, sealEnvelope, SOAP_11, SOAP_12, SoapFault, unreadable, type SoapVersion } from './envelope.ts'
+import { readEnvelope, writeEnvelope, SOAP_11, SOAP_12, SoapFault, unreadable, type SoapVersion } from './envelope.ts'
 import { readMessage, writeMessage } from './message.ts'
 import { perform, type Service } from './operations.ts'
 
@@ -80,12 +80,12 @@ export async function startSandbox ({
     reply.type(`${version.mediaType}; charset=utf-8`)
     try {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      return sealEnvelope(await answer(body, { version, action }, contract, service), version)
+      return writeEnvelope(await answer(body, { version, action }, contract, service), version)
     } catch (error) {
       if (!(error instanceof SoapFault)) request.log.error({ err: error }, 'sandbox call failed')
       const { code, message } =
         error instanceof SoapFault ? error : new SoapFault('Server', 'Server was unable to process request.')
-      return reply.code(500).send(sealEnvelope(version.renderFault(code, message), version))
+      return reply.code(500).send(writeEnvelope(version.renderFault(code, message), version))
     }
   })
 
@@ -107,12 +107,12 @@ async function answer (
   contract: Contract,
   service: Service
 ): Promise<string> {
-  // SOAP 1.1 names the operation in its header and 1.2 may: whoever names one must mean the one in the body.
+  // SOAP 1.1 names the operation in its header, and 1.2 may. A name must be that of the operation in the body.
   const named = [...contract.operations.values()].find((operation) => operation.action === action)
   if (!named && (version === SOAP_11 || action !== '')) {
     throw new SoapFault('Client', `Server did not recognize the value of HTTP Header SOAPAction: ${action}.`)
   }
-  const payload = openEnvelope(body, version)
+  const payload = readEnvelope(body, version)
   const operation = payload.uri === contract.namespace ? contract.operations.get(payload.name) : undefined
   if (!operation || (named && named !== operation)) {
     throw unreadable(`Element ${payload.name} (namespace '${payload.uri}') was not expected in Body.`)

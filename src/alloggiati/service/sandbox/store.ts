@@ -5,7 +5,7 @@ import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Apartment } from './codes.ts'
 
-/* Everything the sandbox remembers: it holds no state of its own, so a restart or a second instance changes nothing. */
+/* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
 
 /** Keeps a token until `expires` and forgets those that have expired. Tokens given out before stay good. */
 export async function keepToken (
@@ -42,8 +42,8 @@ export interface Acquisition {
 }
 
 /**
- * Takes all rows or none. A row sent twice is acquired twice: whether the real service would do so is unknown, so the
- * worse is assumed.
+ * Takes all rows or none. A row sent twice is acquired twice: it is unknown whether the real service would do so, and
+ * the sandbox assumes the worse.
  */
 export async function acquire (db: Executor, rows: Acquisition[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
@@ -60,7 +60,7 @@ export interface DayTotals {
   schedine: number
   /** Nights of all schedine together. */
   notti: number
-  /** The how-manieth day of its year with schedine: the number of the receipt. */
+  /** The place of this day among the days of its year that have schedine: the number of the receipt. */
   numero: number
 }
 

@@ -24,12 +24,13 @@ export class XmlError extends Error {}
  */
 export function parseXml (source: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, forceXMLVersion: true, defaultXMLVersion: '1.0' })
-  const open: XmlElement[] = []
+  /** The elements around the place reached, outermost first. */
+  const path: XmlElement[] = []
   let root: XmlElement | undefined
   let elements = 0
   const refuse = (message: string) => { throw new XmlError(message) }
   const appendText = (text: string) => {
-    const current = open.at(-1)
+    const current = path.at(-1)
     if (current) current.text += text
   }
 
@@ -42,13 +43,13 @@ export function parseXml (source: string): XmlElement {
   parser.on('text', appendText)
   parser.on('cdata', appendText)
   parser.on('opentag', (tag) => {
-    if (++elements > MAX_ELEMENTS || open.length >= MAX_DEPTH) refuse('The XML document is too deep or too large.')
+    if (++elements > MAX_ELEMENTS || path.length >= MAX_DEPTH) refuse('The XML document is too deep or too large.')
     const element = { uri: tag.uri, name: tag.local, attributes: attributesOf(tag), children: [], text: '' }
-    open.at(-1)?.children.push(element)
+    path.at(-1)?.children.push(element)
     root ??= element
-    open.push(element)
+    path.push(element)
   })
-  parser.on('closetag', () => { open.pop() })
+  parser.on('closetag', () => { path.pop() })
 
   parser.write(source).close()
   return root ?? refuse('Root element is missing.')

@@ -30,7 +30,7 @@ export function connector (
   const port = Number(endpoint.port || (secure ? 443 : 80))
   let context: SecureContext | undefined
 
-  function open (): Socket {
+  function startSocket (): Socket {
     if (!secure) return connectTcp({ host, port })
     // Kept: with own certificates the whole list of roots is read again for each new context.
     context ??= createSecureContext({
@@ -51,19 +51,19 @@ export function connector (
       if (signal.aborted) return reject(notSent(abortKind(signal)))
       let socket: Socket
       try {
-        socket = open()
+        socket = startSocket()
       } catch (error) {
         return reject(notSent('tls', codeOf(error)))
       }
       let connected = false
       const timer = setTimeout(() => fail('connect-timeout'), connectTimeoutMs)
       const onAbort = () => fail(abortKind(signal))
-      const settle = () => {
+      const stopWaiting = () => {
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
       }
       const fail = (kind: FailureKind, reason?: string) => {
-        settle()
+        stopWaiting()
         socket.destroy()
         reject(notSent(kind, reason))
       }
@@ -77,7 +77,7 @@ export function connector (
         fail(connected && secure ? 'tls' : (KIND_OF_CODE[code ?? ''] ?? 'unreachable'), code)
       })
       socket.once(secure ? 'secureConnect' : 'connect', () => {
-        settle()
+        stopWaiting()
         resolve(socket)
       })
     })

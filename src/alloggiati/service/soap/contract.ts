@@ -1,4 +1,5 @@
 import type { Day } from '#src/lib/time.ts'
+import type { TipoTabella } from '../../tables/csv.ts'
 
 /*
  * The 12 operations of service.wsdl, by hand. Requests leave out the by-ref parameters (`result`, `CSV`, `PDF`) that
@@ -25,8 +26,6 @@ export interface TokenInfo {
   expires: Date
   token: string
 }
-
-export type TipoTabella = 'Luoghi' | 'Tipi_Documento' | 'Tipi_Alloggiato' | 'TipoErrore' | 'ListaAppartamenti'
 
 interface Accesso {
   Utente: string

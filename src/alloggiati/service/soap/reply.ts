@@ -18,7 +18,7 @@ type Content = { name: string } | { fault: { code: string, text: string } }
 /**
  * The text of a reply that carries the answer of `operation`. strong-soap itself is content with any status, any
  * namespace and any element, so all of that is judged here.
- * @throws SoapFault for a fault, whatever the HTTP status; SoapTransportError otherwise
+ * @throws SoapFault for a fault with any HTTP status; SoapTransportError otherwise
  */
 export function readReply ({ status, contentType, body }: HttpReply, operation: string): string {
   const xml = decode(body, contentType)

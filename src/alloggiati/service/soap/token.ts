@@ -29,7 +29,7 @@ const MARGIN_SHARE = 0.1
 /** Wrong passwords in a row may lock the account. */
 const REFUSAL_MS = 15 * 60_000
 
-interface Held { token: string, until: number }
+interface KeptToken { token: string, until: number }
 
 /**
  * Logs in when needed and keeps the token until shortly before it expires: five minutes, or a tenth of a short life.
@@ -39,11 +39,11 @@ export function tokenSource (
   credentials: Credentials,
   clock: Clock
 ): TokenSource {
-  let held: Held | undefined
-  let login: Promise<Held> | undefined
+  let kept: KeptToken | undefined
+  let login: Promise<KeptToken> | undefined
   let refusal: { error: AlloggiatiCredentialsError; until: number } | undefined
 
-  async function logIn (): Promise<Held> {
+  async function logIn (): Promise<KeptToken> {
     const { utente: Utente, password: Password, wskey: WsKey } = credentials
     const {
       result: { GenerateTokenResult, result },
@@ -65,7 +65,7 @@ export function tokenSource (
     login = mine
     try {
       const fresh = await mine
-      if (login === mine) held = fresh
+      if (login === mine) kept = fresh
       return fresh.token
     } catch (error) {
       if (login === mine && error instanceof AlloggiatiCredentialsError) {
@@ -80,13 +80,13 @@ export function tokenSource (
   return {
     async get () {
       const now = clock.now().getTime()
-      if (held && now < held.until) return held.token
+      if (kept && now < kept.until) return kept.token
       if (refusal && now < refusal.until) throw refusal.error
       return login ? (await login).token : await start()
     },
     invalidate (token) {
-      if (token !== undefined && token !== held?.token) return
-      held = undefined
+      if (token !== undefined && token !== kept?.token) return
+      kept = undefined
       if (token !== undefined) return
       login = undefined
       refusal = undefined

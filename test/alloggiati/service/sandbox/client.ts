@@ -3,16 +3,11 @@ import type { Test } from 'tap'
 import { startSandbox } from '#src/alloggiati/service/sandbox/sandbox.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { dayInRome, type Clock } from '#src/lib/time.ts'
+import { envelope, escapeXml, VERSIONS, type Version } from '#test/alloggiati/service/soap/xml.ts'
 
 /* A client that knows nothing of the sandbox's own code: envelopes are strings, replies are searched with patterns. */
 
 export const ACCOUNT = { utente: 'RM000001', password: 'prova & "riprova"', wskey: 'CHIAVE=' }
-
-export const VERSIONS = {
-  1.1: { mediaType: 'text/xml', namespace: 'http://schemas.xmlsoap.org/soap/envelope/' },
-  1.2: { mediaType: 'application/soap+xml', namespace: 'http://www.w3.org/2003/05/soap-envelope' }
-} as const
-export type Version = keyof typeof VERSIONS
 
 export interface Reply { status: number, type: string | null, text: string }
 
@@ -58,13 +53,9 @@ export function headersOf (operation: string, version: Version): Record<string, 
   return version === 1.1 ? { ...headers, soapaction: `"AlloggiatiService/${operation}"` } : headers
 }
 
-export function envelope (body: string, version: Version = 1.2, header = ''): string {
-  return `<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="${VERSIONS[version].namespace}" ` +
-    `xmlns:a="AlloggiatiService">${header}<s:Body>${body}</s:Body></s:Envelope>`
-}
-
 export function login ({ utente, password, wskey } = ACCOUNT): string {
-  return `<a:Utente>${escape(utente)}</a:Utente><a:Password>${escape(password)}</a:Password><a:WsKey>${escape(wskey)}</a:WsKey>`
+  return `<a:Utente>${escapeXml(utente)}</a:Utente><a:Password>${escapeXml(password)}</a:Password>` +
+    `<a:WsKey>${escapeXml(wskey)}</a:WsKey>`
 }
 
 /** The first children of every other operation. */
@@ -73,7 +64,7 @@ export function session (token: string, utente = ACCOUNT.utente): string {
 }
 
 export function list (rows: string[]): string {
-  return `<a:ElencoSchedine>${rows.map((row) => `<a:string>${escape(row)}</a:string>`).join('')}</a:ElencoSchedine>`
+  return `<a:ElencoSchedine>${rows.map((row) => `<a:string>${escapeXml(row)}</a:string>`).join('')}</a:ElencoSchedine>`
 }
 
 /** The texts of all elements of that name, in order; an empty element gives ''. */
@@ -91,8 +82,4 @@ export function first (xml: string, name: string): string {
 export function outcomes (xml: string): string[] {
   const [codes, names, details] = ['ErroreCod', 'ErroreDes', 'ErroreDettaglio'].map((name) => every(xml, name))
   return every(xml, 'esito').map((esito, i) => [esito, codes?.[i], names?.[i], details?.[i]].join(' ').trim())
-}
-
-function escape (text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }

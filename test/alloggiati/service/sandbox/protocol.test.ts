@@ -6,7 +6,6 @@ import { testDatabase } from '#test/database.ts'
 import {
   ACCOUNT,
   clockAt,
-  envelope,
   every,
   first,
   headersOf,
@@ -14,11 +13,10 @@ import {
   login,
   sandbox,
   session,
-  VERSIONS,
-  type Reply,
-  type Version
+  type Reply
 } from './client.ts'
 import { guest } from './guest.ts'
+import { envelope, VERSIONS, type Version } from '../soap/xml.ts'
 
 const BOTH = [1.1, 1.2] as const
 const WSDL = new URL('../../../../src/alloggiati/service/soap/service.wsdl', import.meta.url)

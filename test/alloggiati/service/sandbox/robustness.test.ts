@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { acquired } from '#src/alloggiati/service/sandbox/store.ts'
 import { testDatabase } from '#test/database.ts'
-import { ACCOUNT, clockAt, envelope, first, headersOf, list, outcomes, sandbox, session, type Reply } from './client.ts'
+import { ACCOUNT, clockAt, first, headersOf, list, outcomes, sandbox, session, type Reply } from './client.ts'
 import { guest } from './guest.ts'
+import { envelope } from '../soap/xml.ts'
 
 const { db } = await testDatabase(t)
 const { post, call, token: getToken } = await sandbox(t, db, clockAt('2026-11-21T09:00:00Z'))

@@ -1,6 +1,7 @@
 import type { Operation } from '#src/alloggiati/service/soap/contract.ts'
 import type { Reply, SoapClient } from '#src/alloggiati/service/soap/client.ts'
 import type { CallOptions } from '#src/alloggiati/service/soap/transport.ts'
+import { envelope } from './xml.ts'
 
 const access = { Utente: 'RM000001', token: 'gettone' }
 const rows = { ...access, ElencoSchedine: { string: ['prima riga', 'seconda riga'] } }
@@ -45,11 +46,9 @@ export function plainAnswer (operation: string): string {
   const outcome = '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>'
   const result =
     operation === 'GenerateToken'
-      ? `<GenerateTokenResult><issued>2026-01-01T10:00:00+01:00</issued><expires>2026-01-01T11:00:00+01:00</expires><token>gettone</token></GenerateTokenResult><result>${outcome}</result>`
+      ? '<GenerateTokenResult><issued>2026-01-01T10:00:00+01:00</issued>' +
+        '<expires>2026-01-01T11:00:00+01:00</expires><token>gettone</token></GenerateTokenResult>' +
+        `<result>${outcome}</result>`
       : `<${operation}Result>${outcome}</${operation}Result>`
   return envelope(`<${operation}Response xmlns="AlloggiatiService">${result}</${operation}Response>`)
-}
-
-export function envelope (body: string): string {
-  return `<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope"><soap:Body>${body}</soap:Body></soap:Envelope>`
 }

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { SoapFault, SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
-import { CALLS, envelope, failureOf } from './calls.ts'
+import { CALLS, failureOf } from './calls.ts'
 import { answer, clientOf, fixture, recorder, respond } from './server.ts'
+import { envelope } from './xml.ts'
 
 const SEND = fixture('Send-risposta')
 

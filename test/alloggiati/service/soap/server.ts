@@ -36,7 +36,7 @@ export async function recorder (t: Test, behaviour: Behaviour, tls?: TlsOptions)
     socket.on('data', (chunk) => {
       recorder.bytes += chunk.length
       input = Buffer.concat([input, chunk])
-      const received = parse(input)
+      const received = readRequest(input)
       if (!received) return
       input = Buffer.alloc(0)
       recorder.received.push(received)
@@ -92,7 +92,8 @@ async function listen (server: Server, scheme: string): Promise<string> {
   return `${scheme}://127.0.0.1:${port}/service.asmx`
 }
 
-function parse (input: Buffer): Received | undefined {
+/** A whole HTTP request; undefined while bytes of it are missing. */
+export function readRequest (input: Buffer): Received | undefined {
   const end = input.indexOf('\r\n\r\n')
   if (end === -1) return undefined
   const head = input.toString('latin1', 0, end)

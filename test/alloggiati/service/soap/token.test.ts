@@ -2,8 +2,9 @@ import t, { type Test } from 'tap'
 import { AlloggiatiCredentialsError, SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
 import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { envelope, failureOf } from './calls.ts'
+import { failureOf } from './calls.ts'
 import { answer, clientOf, fixture, recorder, respond, type Behaviour } from './server.ts'
+import { envelope } from './xml.ts'
 
 const CREDENTIALS = { utente: 'RM000001', password: 'segreta', wskey: 'chiave' }
 const MINUTE = 60_000
