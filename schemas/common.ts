@@ -56,6 +56,15 @@ export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 
 /**
+ * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
+ * 0.
+ */
+export const QueryInstant = Type.String({
+  ...Instant,
+  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
+})
+
+/**
  * Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither
  * PostgreSQL nor XML hold.
  */

@@ -58,7 +58,7 @@ t.test('null for a string, a missing field and a field too many fail, which the 
   )
 })
 
-t.test('a Date is judged as it will be written', async (t) => {
+t.test('a Date is checked as it will be written', async (t) => {
   t.same(
     await complaints(async () => ({ quando: new Date(0) }), Closed({ quando: Type.String({ format: 'date-time' }) })),
     []
@@ -73,7 +73,7 @@ t.test('a status that is not declared fails', async (t) => {
   t.same(await complaints(async () => { throw new Error('guasto') }), ['GET /prova 500: no schema for this status'])
 })
 
-t.test('JSON that is sent as text or as a stream is judged too', async (t) => {
+t.test('JSON that is sent as text or as a stream is checked too', async (t) => {
   for (const text of ['{"nome":"Anna"}', '{"nome":null}', '{"nome":"Anna","segreto":1}']) {
     const expected = text === '{"nome":"Anna"}' ? [] : WRONG
     t.same(await complaints(async (_request, reply) => sendJson(reply, text)), expected, text)

@@ -100,7 +100,8 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
       run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
         if (test !== true) {
           throw usageError(
-            "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa nell'applicazione"
+            "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa " +
+              "nell'applicazione"
           )
         }
         return rehearse(context, source(file, options))

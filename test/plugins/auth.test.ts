@@ -19,13 +19,13 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-t.test('who is let in', async (t) => {
+t.test('which callers are let in', async (t) => {
   const { app, token } = await build(t)
   const person = await token({ name: 'anna' })
   const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
     (await app.inject({ url, headers })).statusCode
 
-  t.test('the server key and a token are let in, however they are brought', async (t) => {
+  t.test('the server key and a token are let in from every place where they may be sent', async (t) => {
     t.equal(await status({ 'x-api-key': API_KEY }), 200)
     t.equal(await status({}, `${SOMEWHERE}?api_key=${API_KEY}`), 200)
     t.equal(await status(bearer(person)), 200)

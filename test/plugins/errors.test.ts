@@ -172,7 +172,7 @@ t.test('errors', async (t) => {
     t.equal((await app.inject('/nulla')).headers.allow, undefined)
   })
 
-  t.test('a failure of the server says nothing of itself to the caller, whatever was thrown', async (t) => {
+  t.test('the answer to a failure of the server tells the caller nothing of its cause', async (t) => {
     for (const path of ['errore', 'altrui', 'testo', 'nulla', 'unico', 'avvolto']) {
       const answer = await app.inject(`/prova/${path}`)
       isError(t, answer, 500, 'ERRORE_INTERNO')
@@ -220,7 +220,7 @@ t.test('errors', async (t) => {
     t.notMatch(JSON.stringify(logs), 'CANARY-sqlstate')
   })
 
-  t.test('a request\'s id is the server\'s own, whatever the client calls it', async (t) => {
+  t.test('a request\'s id is made by the server; an id that the client sends is not used', async (t) => {
     const first = await app.inject({ url: '/nulla', headers: { 'x-request-id': 'mio', 'request-id': 'mio' } })
     t.match(first.headers['x-request-id'], UUID)
     t.equal(first.json().requestId, first.headers['x-request-id'])

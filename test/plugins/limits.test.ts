@@ -40,7 +40,7 @@ t.test('a caller has exactly so many requests, is told how many are left and the
   })
 })
 
-t.test('each caller is counted for itself, whatever its address and whatever it calls', async (t) => {
+t.test('each caller is counted separately, over all its addresses and routes', async (t) => {
   const test = await build(t, { RATE_LIMIT_MAX: MAX })
   const anna = { authorization: `Bearer ${await test.token({ name: 'anna' })}` }
   const piero = { authorization: `Bearer ${await test.token({ name: 'piero' })}` }

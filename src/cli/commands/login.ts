@@ -22,7 +22,8 @@ export async function login (context: Context, { email }: { email?: string }): P
   if (earlier !== undefined) {
     await revoke(context, earlier).catch(() => {
       out.warn(
-        `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: vale fino al ${day(earlier.expires_at)}`
+        `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: ` +
+          `vale fino al ${day(earlier.expires_at)}`
       )
     })
   }

@@ -48,7 +48,7 @@ const text = fc.string({
 })
 const numbers = fc.oneof(fc.double(), fc.maxSafeInteger(), fc.constantFrom(5e-324, 1.7e308, -0, 1e21))
 
-t.test('whatever an entry holds, the log stays intact', async (t) => {
+t.test('the log stays intact with any content of an entry', async (t) => {
   const { audit, db, keys } = await bench(t)
   const value = fc.oneof(text, numbers, fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }))
   const some: fc.Arbitrary<AuditEntry> = fc.record({

@@ -100,7 +100,7 @@ t.test('a log of eight rows', async (t) => {
   })
 
   for (const [name, change, first] of FORGERIES) {
-    t.test(`tells where it was meddled with: ${name}`, async (t) => {
+    t.test(`tells where it was tampered with: ${name}`, async (t) => {
       t.match(await undone(db, change, (tx) => verifyChain(tx, keys, end)), {
         integro: false,
         prima_riga_errata: first
@@ -108,7 +108,7 @@ t.test('a log of eight rows', async (t) => {
     })
   }
 
-  t.test('counts its rows whatever their state', async (t) => {
+  t.test('counts its rows, also the altered ones', async (t) => {
     const found = await undone(
       db,
       "update audit_log set actor = 'altri' where id = 2; delete from audit_log where id = 4",

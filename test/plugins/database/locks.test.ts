@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 function locksIn (folder: string, ending: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(ending))
-    .flatMap((name) => [...readFileSync(join(ROOT, folder, name), 'utf8').matchAll(/pg_(?:try_)?advisory\w*\(([^,):]+)/g)])
-    .map(([, argument]) => argument!)
+    .map((name) => readFileSync(join(ROOT, folder, name), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/pg_(?:try_)?advisory\w*\(([^,):]+)/g)].map(([, argument]) => argument!))
 }
 
 t.test('no two advisory locks have the same number', async (t) => {

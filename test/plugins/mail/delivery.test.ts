@@ -67,7 +67,7 @@ t.test('a mail that is taken back with its transaction is not sent, one that is 
   t.same((await app.db.select().from(mails)).length, 1)
 })
 
-t.test('a mail that was not sent when the server closed is sent by the next one, without anybody asking', async (t) => {
+t.test('a mail that was not sent when the server closed is sent by the next server, without a request', async (t) => {
   const smtp = await startSmtp(t)
   const first = await build(t, environ(smtp))
   const { messageId } = await first.app.mail.enqueue(first.app.db, MAIL)
@@ -182,7 +182,7 @@ t.test('the metrics count mails by state; after 30 days they are forgotten', asy
   t.notMatch((await app.db.select().from(mails)).map((mail) => mail.id), [id])
 })
 
-t.test('settings that cannot be meant stop the start', async (t) => {
+t.test('settings of the mail that cannot work stop the start', async (t) => {
   const refused = (changes: Record<string, string>, message: RegExp) =>
     t.rejects(build(t, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM, ...changes }), { message })
   await refused({ SMTP_URL: 'smtp://127.0.0.1:1/?tls.rejectUnauthorized=false' }, /^SMTP_URL: /)
