@@ -24,7 +24,7 @@ export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 
 /** What a person can decide of: no rule can say what became of the submission. */
 export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
 
-/** A worker holds the submission: of one account one at a time, for a receipt only counts. */
+/** A worker is at work on the submission: one at a time for each account, because a receipt only counts. */
 export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
 
 /** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
@@ -49,7 +49,7 @@ export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depos
 export const ATTEMPT_OUTCOMES = ['K', 'N', '?'] as const
 export type AttemptOutcome = typeof ATTEMPT_OUTCOMES[number]
 
-/** Those that are said once and stand. */
+/** What is proven or decided: an attempt has at most one of them, and it does not change. */
 export const FINAL_ATTEMPT_OUTCOMES = ['K', 'N'] as const satisfies AttemptOutcome[]
 export type FinalAttemptOutcome = typeof FINAL_ATTEMPT_OUTCOMES[number]
 
