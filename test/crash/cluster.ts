@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 
-/** A PostgreSQL of the test's own, which is started again whenever it is killed. */
+/** A PostgreSQL of the test. A server that finds it dead starts it again. */
 export interface Cluster {
   url: string
-  /** Where its postmaster notes its number. */
+  /** The file in which its postmaster notes its process number. */
   pidFile: string
-  /** Ends the postmaster as a power cut would. False when none is there to be ended. */
+  /** Ends the postmaster as a power cut does. @returns false when none is running */
   kill (): boolean
   stop (): Promise<void>
 }

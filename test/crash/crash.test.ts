@@ -1,20 +1,20 @@
 import t from 'tap'
-import { crash } from './run.ts'
+import { runCrashTest } from './run.ts'
 
-// The whole file, where nobody says otherwise, and its test: servers have to start many times.
+// The test starts many servers: it takes longer than the default time limit.
 t.setTimeout(300_000)
 
 t.test(
-  'servers and PostgreSQL die at every step: nobody is acquired twice, lost or forgotten',
+  'when servers and PostgreSQL die at any step, no guest is acquired twice, lost or forgotten',
   { timeout: 300_000 },
   async (t) => {
-    const { kills, pgKills, submissions, double, lost, forgotten, broken } = await crash({
+    const { kills, pgKills, submissions, double, lost, forgotten, broken } = await runCrashTest({
       kills: 12,
       pgKills: 2,
       seed: 12
     })
     t.ok(kills >= 12 && pgKills >= 2)
-    t.ok(submissions > 12, 'there was something to be killed in')
+    t.ok(submissions > 12, 'submissions were under way when the servers died')
     t.same({ double, lost, forgotten, broken }, { double: [], lost: [], forgotten: [], broken: [] })
   }
 )

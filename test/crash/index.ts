@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { crash } from './run.ts'
+import { runCrashTest } from './run.ts'
 
 /* `npm run test:crash -- --kills 200 --pg-kills 20 --seed 1` */
 
@@ -13,19 +13,26 @@ const { values } = parseArgs({
   }
 })
 const seed = Number(values.seed)
-const begun = performance.now()
-const say = (text: string) => process.stderr.write(`${text}\n`)
-say(`seed ${seed}`)
+const startedAt = performance.now()
+const print = (text: string) => process.stderr.write(`${text}\n`)
+print(`seed ${seed}`)
 
-const result = await crash({ kills: Number(values.kills), pgKills: Number(values['pg-kills']), seed, progress: say })
+const result = await runCrashTest({
+  kills: Number(values.kills),
+  pgKills: Number(values['pg-kills']),
+  seed,
+  progress: print
+})
 const { kills, pgKills, submissions, double, lost, forgotten, broken, states, atSteps } = result
 for (const [what, list] of Object.entries({ double, lost, forgotten, broken })) {
-  for (const each of list) say(`${what}: ${each}`)
+  for (const each of list) print(`${what}: ${each}`)
 }
-const counted = (counts: Record<string, number>) => Object.entries(counts).map(([what, n]) => `${what} ${n}`).join(', ')
-say(`died at ${counted(atSteps)}; the others at any instant`)
-say(`${counted(states)}; ${Math.round((performance.now() - begun) / 1000)} s`)
+const formatCounts = (counts: Record<string, number>) =>
+  Object.entries(counts).map(([what, n]) => `${what} ${n}`).join(', ')
+print(`killed at these steps: ${formatCounts(atSteps)}; the others at any instant`)
+print(`${formatCounts(states)}; ${Math.round((performance.now() - startedAt) / 1000)} s`)
 process.stdout.write(
-  `crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`
+  `crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} ` +
+  `double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`
 )
 process.exitCode = double.length + lost.length + forgotten.length + broken.length > 0 ? 1 : 0

@@ -8,46 +8,46 @@ import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { productionEnviron } from '#test/alloggiati/stand-in.ts'
 import { API_KEY } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
-import { chance } from './chance.ts'
-import { client } from './client.ts'
+import { checkRecords, type Faults } from './check-records.ts'
+import { sendingClients } from './clients.ts'
 import { crashableCluster } from './cluster.ts'
-import { moodyPolice } from './police.ts'
-import { deaths, slot } from './slot.ts'
-import { judge, type Verdict } from './verdict.ts'
+import { misbehavingPolice } from './police.ts'
+import { killPlans, restartedServer } from './restarted-server.ts'
+import { seededRandom } from './seeded-random.ts'
 
 export interface Plan {
-  /** How many servers are killed, and how many times PostgreSQL. */
+  /** How many servers are killed, and how often PostgreSQL is. */
   kills: number
   pgKills: number
   seed: number
-  /** Told now and then how far it is. */
+  /** Called now and then with the progress. */
   progress?: (text: string) => void
 }
 
-export interface Result extends Verdict {
+export interface Result extends Faults {
   kills: number
   pgKills: number
-  /** How many of both were at which step; the others at any instant. */
+  /** The number of kills at each step, of both; the others were at any instant. */
   atSteps: Record<string, number>
 }
 
-/** Servers side by side on one database, so that while one starts another works. */
-const SLOTS = 3
+/** So many servers run at the same time on one database, so that one works while another starts. */
+const SERVERS = 3
 const CLIENTS = 4
-/** Starts in a row that may fail: PostgreSQL may be down for a while, but not for good. */
-const PATIENCE = 30
-const HARASS_MS = 150
+/** So many starts in a row may fail: PostgreSQL may be down for a while, but not for good. */
+const MAX_FAILED_STARTS = 30
+const EXPIRE_EVERY_MS = 150
 
 /**
- * Kills servers and PostgreSQL at any instant and at every step, while clients enter guests with a police that
- * misbehaves; then lets the last server put everything right, and judges.
+ * Kills servers and PostgreSQL at any instant and at every step, while clients send guests to a police that misbehaves.
+ * Then it lets the last server finish what is under way, and checks the records.
  */
-export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan): Promise<Result> {
+export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} }: Plan): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
-  const random = chance(seed)
+  const random = seededRandom(seed)
   const masterKey = randomBytes(32)
   const cluster = await crashableCluster(join(folder, 'cluster'))
-  const police = await moodyPolice(folder, random)
+  const police = await misbehavingPolice(folder, random)
   const { sql, db, close } = connect(cluster.url, 2)
   const environ = {
     ...productionEnviron(police),
@@ -68,32 +68,35 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
     const warm = await startServer(environ, new URL('server.ts', import.meta.url))
     await warm.end()
 
-    const plan = deaths(random)
-    const slots = Array.from({ length: SLOTS }, () => slot(environ, cluster.pidFile, onStep))
-    const people = client(random, () => random.one([...slots.filter(({ server }) => server), undefined])?.server)
-    const working = Array.from({ length: CLIENTS }, () => people.work())
-    const harassing = harass(sql, over.signal)
+    const plan = killPlans(random)
+    const servers = Array.from({ length: SERVERS }, () => restartedServer(environ, cluster.pidFile, onStep))
+    const clients = sendingClients(
+      random,
+      () => random.pick([...servers.filter(({ server }) => server), undefined])?.server
+    )
+    const working = Array.from({ length: CLIENTS }, () => clients.work())
+    const expiring = keepExpiringLeases(sql, over.signal)
     let atInstants = 0
     let failures = 0
-    await Promise.all(slots.map(async (each) => {
+    await Promise.all(servers.map(async (each) => {
       while (done.kills < kills || done.pgKills < pgKills) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
-        // Every other time at an instant, not at a step.
+        // Every other time PostgreSQL is killed at an instant, and not at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
-        const killed = await each.live(plan(postgres && atInstants % 2 === 0))
+        const killed = await each.runOnce(plan(postgres && atInstants % 2 === 0))
         failures = killed ? 0 : failures + 1
-        if (failures > PATIENCE) throw new Error('no server starts any more')
+        if (failures > MAX_FAILED_STARTS) throw new Error('no server starts any more')
         if (killed) done.kills++
-        if (done.kills % 20 === 0) progress(`${done.kills} kills, ${done.pgKills} of PostgreSQL`)
+        if (done.kills % 20 === 0) progress(`${done.kills} servers killed, PostgreSQL ${done.pgKills} times`)
       }
     }))
-    people.stop()
+    clients.stop()
     over.abort()
-    await Promise.all([...working, harassing])
+    await Promise.all([...working, expiring])
     police.on = {}
-    await settleAll(environ, sql)
-    return { ...done, ...await judge({ sql, db }, createKeys(masterKey), people.told, police.acquired()) }
+    await finishAll(environ, sql)
+    return { ...done, ...await checkRecords({ sql, db }, createKeys(masterKey), clients.answers, police.acquired()) }
   } finally {
     over.abort()
     await police.stop()
@@ -104,13 +107,13 @@ export async function crash ({ kills, pgKills, seed, progress = () => {} }: Plan
 }
 
 /**
- * All the time: the dead are not waited for, and the living are taken for dead by whoever sweeps. That must do no harm
- * either.
+ * Lets all leases expire, again and again. So no server waits for a dead one, and a sweep takes living servers for
+ * dead: that must do no harm either.
  */
-async function harass (sql: Connection['sql'], over: AbortSignal): Promise<void> {
+async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await expireLeases(sql).catch(() => { /* PostgreSQL is starting. */ })
-    await sleep(HARASS_MS)
+    await sleep(EXPIRE_EVERY_MS)
   }
 }
 
@@ -118,16 +121,16 @@ async function expireLeases (sql: Connection['sql']): Promise<void> {
   await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
 }
 
-/** Servers that nobody kills, until nothing is under way any more. */
-async function settleAll (environ: Record<string, string>, sql: Connection['sql']): Promise<void> {
+/** Starts servers and does not kill them, until no submission is under way any more. */
+async function finishAll (environ: Record<string, string>, sql: Connection['sql']): Promise<void> {
   for (;;) {
-    // PostgreSQL may be starting still.
-    while (!await expireLeases(sql).then(() => true, () => false)) await sleep(HARASS_MS)
+    // PostgreSQL may still be starting.
+    while (!await expireLeases(sql).then(() => true, () => false)) await sleep(EXPIRE_EVERY_MS)
     const server = await startServer(environ, new URL('server.ts', import.meta.url))
     for (let waited = 0; waited < 100; waited++) {
-      const open =
-        await sql`select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
-      if (open.length === 0) break
+      const underWay = await sql`
+        select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
+      if (underWay.length === 0) break
       await sleep(100)
     }
     await server.end()

@@ -102,6 +102,17 @@ t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
   ])
 })
 
+t.test('a PDF without the two lines of a receipt has no totals', async (t) => {
+  const blank = [
+    '%PDF-1.4',
+    '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+    '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj',
+    'trailer<</Root 1 0 R>>'
+  ].join('\n')
+  t.same(await readTotals(Buffer.from(blank)), { schedine: null, notti: null })
+})
+
 t.test('a PDF that cannot be read is kept without totals', async (t) => {
   t.same(await readTotals(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
   t.same(await readTotals(Buffer.alloc(0)), { schedine: null, notti: null })

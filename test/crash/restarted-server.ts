@@ -1,6 +1,6 @@
 import type { Step } from '#src/alloggiati/ledger/context.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
-import type { Chance } from './chance.ts'
+import type { SeededRandom } from './seeded-random.ts'
 
 const STEPS: readonly Step[] = [
   'reserved',
@@ -12,22 +12,22 @@ const STEPS: readonly Step[] = [
   'replied',
   'recorded'
 ]
-/** The longest life of a server, milliseconds: to be killed at an instant, and until a step is reached. */
+/** After so many milliseconds a server is killed: at most, for any instant, and when it does not reach its step. */
 const LIFE_MS = { instant: 1000, step: 3000 }
 
-/** How a server is to end: at a step, or at any time. `postgres`: at that step it is the postmaster that dies first. */
-export interface Death { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
+/** How a server ends: at a step, or at any instant. `postgres`: at that step it kills the postmaster first. */
+export interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
-/** Every step in its turn, twice, and then any instant. */
-export function deaths (chance: Chance): (postgres: boolean) => Death {
+/** Plans two kills at steps, each step in its turn, and then one at any instant; and so on. */
+export function killPlans (random: SeededRandom): (postgres: boolean) => KillPlan {
   let turn = 0
   return (postgres) => {
     const step = postgres || turn % 3 < 2 ? STEPS[turn % STEPS.length] : undefined
     turn++
     return {
       step,
-      times: 1 + chance.whole(3),
-      afterMs: step === undefined ? chance.whole(LIFE_MS.instant) : LIFE_MS.step,
+      times: 1 + random.integer(3),
+      afterMs: step === undefined ? random.integer(LIFE_MS.instant) : LIFE_MS.step,
       postgres
     }
   }
@@ -35,29 +35,29 @@ export function deaths (chance: Chance): (postgres: boolean) => Death {
 
 const ENTRY = new URL('server.ts', import.meta.url)
 
-/** One server after another in the same place: each is started, is there to be used, and is killed. */
-export interface Slot {
+/** One server after another: each is started, serves clients, and is killed. */
+export interface RestartedServer {
   server: ServerProcess | undefined
-  /** Lives one life. True when it ended in a kill; false when it could not start. */
-  live (death: Death): Promise<boolean>
+  /** Runs one server to its end. True when it was killed; false when it could not start. */
+  runOnce (plan: KillPlan): Promise<boolean>
 }
 
-/** @param onStep called when something died at a step: the server itself, or the postmaster by its hand */
-export function slot (
+/** @param onStep called when the server killed itself, or the postmaster, at a step */
+export function restartedServer (
   environ: Record<string, string>,
   pidFile: string,
   onStep: (step: string, postgres: boolean) => void
-): Slot {
-  const self: Slot = {
+): RestartedServer {
+  const self: RestartedServer = {
     server: undefined,
-    async live ({ step, times, afterMs, postgres }) {
-      const plan =
+    async runOnce ({ step, times, afterMs, postgres }) {
+      const killAt =
         step === undefined
           ? {}
           : { CRASH_STEP: step, CRASH_TIMES: String(times), ...(postgres ? { CRASH_POSTMASTER: pidFile } : {}) }
       let server: ServerProcess
       try {
-        server = await startServer({ ...environ, ...plan }, ENTRY)
+        server = await startServer({ ...environ, ...killAt }, ENTRY)
       } catch {
         return false
       }
