@@ -33,10 +33,14 @@ export interface BuildOptions {
   prepare?: (app: FastifyInstance) => void | Promise<void>
   /** For tests: milliseconds for a whole call to the police, in place of the usual minute. */
   soapTimeoutMs?: number
+  /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
+  idpTimeoutMs?: number
 }
 
 /** The whole service, ready to listen: the plan of the house. The server and every test use this one factory. */
-export async function build ({ config, logStream, prepare, soapTimeoutMs }: BuildOptions): Promise<FastifyInstance> {
+export async function build (
+  { config, logStream, prepare, soapTimeoutMs, idpTimeoutMs }: BuildOptions
+): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -52,7 +56,7 @@ export async function build ({ config, logStream, prepare, soapTimeoutMs }: Buil
     await app.register(database, { config })
     await app.register(jobs)
     await app.register(audit, { config, keys })
-    await app.register(identity, { config, keys })
+    await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
     const { authenticator } = app.identity
     await app.register(auth, { config, authenticator })
     await app.register(limits, { config })

@@ -1,6 +1,6 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
-import type { IdentityRow, User } from './users.ts'
+import type { IdentityRow, User } from './find-users.ts'
 
 /** A user as Supabase Auth writes one. */
 export function presentUser (user: User): AuthUser {
@@ -56,7 +56,7 @@ function presentIdentity ({
   }
 }
 
-/** Those that are known. */
+/** The instants that are not null, as text. */
 function instants<K extends string> (values: Record<K, Date | null>): Partial<Record<K, string>> {
   const known = Object.entries<Date | null>(values).flatMap(([name, value]) =>
     value === null ? [] : [[name, value.toISOString()] as const]

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
 import { VERSION } from '#src/lib/version.ts'
-import type { ProviderOptions } from './routes.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
-/** What a client asks before anybody signs in. */
-const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
+/** What a client asks before a person signs in. */
+const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
   const settings: Settings = {
     external: {
       email: true,

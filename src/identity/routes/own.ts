@@ -3,13 +3,13 @@ import { NoBody, RevokeAnswer, SessionList, UnlinkAnswer, UnlinkBody } from '#sc
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import { acceptNoBody } from '#src/plugins/no-body.ts'
-import type { Person } from '../directory.ts'
+import type { PersonPrincipal } from '../directory.ts'
 
 const tags = ['Sessioni']
 
-/** What callers do with their own account. */
+/** What callers do with their own sessions and identities. */
 const own: FastifyPluginAsyncTypebox = async (app) => {
-  const { directory, settled } = app.identity
+  const { directory, waitForListeners } = app.identity
   acceptNoBody(app)
 
   app.route({
@@ -39,7 +39,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { principal } = request
       const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal) : 0
-      await settled()
+      await waitForListeners()
       return {
         success: true,
         message: revoked === 1 ? '1 sessione chiusa' : `${revoked} sessioni chiuse`,
@@ -73,6 +73,6 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default own
 
-function isPerson (principal: Principal): principal is Person {
+function isPerson (principal: Principal): principal is PersonPrincipal {
   return principal.userId !== undefined
 }

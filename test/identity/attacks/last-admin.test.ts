@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { addIdentity } from '#src/identity/people/users.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { signIn } from '#test/helper.ts'
 import { as } from '#test/identity/twins.ts'
 import { held } from './held.ts'

@@ -33,7 +33,7 @@ t.test('a database that goes away', async (t) => {
     }
   })
 
-  t.test('keeps nobody waiting who has to tell the others', async () => { await app.identity.settled() })
+  t.test('keeps nobody waiting who has to tell the others', async () => { await app.identity.waitForListeners() })
 
   t.test('is no fault of ours in the log', async (t) => {
     t.same(logs.filter(({ msg, level }) => msg === 'request failed' && Number(level) >= 50), [])

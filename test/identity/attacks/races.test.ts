@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import t from 'tap'
-import { beginFlow, grantCode } from '#src/identity/sign-in/flow-states.ts'
+import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { as, bearer } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'
 
@@ -50,14 +50,14 @@ t.test('what happens to a person while they are on their way in', async (t) => {
     ]
     for (const [n, [name, status, error_code, change]] of cases.entries()) {
       const id = await person(`codice${n}@example.org`)
-      const flow = await beginFlow(app.db, {
+      const flow = await createFlow(app.db, {
         provider: 'email',
         code_challenge: verifier,
         code_challenge_method: 'plain',
         redirect_to: 'https://app.example',
         authentication_method: 'magiclink'
       })
-      const auth_code = await grantCode(app.db, flow.id, id)
+      const auth_code = await issueAuthCode(app.db, flow.id, id)
       const answer = await meanwhile(
         (tx) => change(tx, id),
         () =>

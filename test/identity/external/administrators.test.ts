@@ -4,7 +4,7 @@ import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -31,7 +31,8 @@ t.test('administrators of an external provider', async (t) => {
             }
           }
         )
-      })
+      }),
+      PATIENT
     )
   const first = await server()
   const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) =>
@@ -117,7 +118,7 @@ t.test('administrators of an external provider', async (t) => {
         t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
         t.equal(await status(bearer(token)), 403)
         t.equal(await status(bearer(token), SOMEWHERE), 401)
-        await second.app.identity.settled()
+        await second.app.identity.waitForListeners()
         t.equal(await status(bearer(token), SOMEWHERE, second), 401)
       }
       t.equal(await status(bearer(banned)), 403)

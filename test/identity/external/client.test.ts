@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { providerClient } from '#src/identity/external/client.ts'
+import { idpClient } from '#src/identity/external/client.ts'
 import { fakeProvider, json } from './fake.ts'
 
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
@@ -14,7 +14,7 @@ t.test('the client of an external provider', async (t) => {
   const warnings: object[] = []
   const log = { warn: (fields: object) => warnings.push(fields) }
   const settings = { base: `${fake.url}/auth/v1`, anonKey: 'CANARY-anon' }
-  const client = providerClient({ settings, log })
+  const client = idpClient({ settings, log })
   const get = async (path = `/admin/users/${ID}`) => await client.asService('CANARY-service', 'GET', path)
 
   t.test('persons come with their token and the public key, the service with its key; bodies are JSON', async (t) => {
@@ -106,7 +106,7 @@ t.test('the client of an external provider', async (t) => {
   })
 
   t.test('an answer that does not come, or not to its end, is waited for only so long', async (t) => {
-    const hasty = providerClient({ settings, log, timeoutMs: 50 })
+    const hasty = idpClient({ settings, log, timeoutMs: 50 })
     for (const behaviour of [
       () => {},
       (_request, response) => response.writeHead(200).write('{')

@@ -5,7 +5,7 @@ import { build, type TestApp } from '#test/helper.ts'
 import { compactText, hmac } from '#test/identity/guards/forge.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
 import { fakeProvider, json } from './fake.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const PIERO = { email: 'Piero@Example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 
@@ -13,7 +13,7 @@ interface Listed { id: string, email: string, app_metadata: object, user_metadat
 
 t.test('the people of an external provider', async (t) => {
   const idp = await provider(t)
-  const first = await build(t, idp.environ)
+  const first = await build(t, idp.environ, undefined, PATIENT)
   const admin = await idp.twin.token({ name: 'ada', role: 'admin' })
   const as = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) }))
@@ -142,7 +142,7 @@ t.test('the people of an external provider', async (t) => {
   })
 
   t.test('without the service key the administration is not there, the rest is', async (t) => {
-    const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined })
+    const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined }, undefined, PATIENT)
     for (const [method, url, body] of [
       ['POST', '/api/operators', PIERO],
       ['GET', '/api/operators', undefined],
@@ -162,7 +162,8 @@ t.test('the people of an external provider', async (t) => {
 
 t.test('what other versions of the provider answer', async (t) => {
   const fake = await fakeProvider(t, json(404, {}))
-  const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' })
+  const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' }
+  const { app } = await build(t, environ, undefined, PATIENT)
   const call = async (method: 'GET' | 'POST', url: string, payload?: object) => (
     await app.inject({ method, url, headers: bearer('di-servizio'), ...(payload === undefined ? {} : { payload }) }))
   const userOf = (n: number, more = {}) => ({
@@ -274,7 +275,8 @@ t.test('what other versions of the provider answer', async (t) => {
 
   t.test('why an identity stays, and why nobody was signed out, is said as it is said there', async (t) => {
     const secret = Buffer.from('un-segreto-condiviso-di-almeno-32-byte')
-    const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() })
+    const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() }
+    const { app } = await build(t, environ, undefined, PATIENT)
     const [sub, session_id] = [randomUUID(), randomUUID()]
     const now = Math.floor(Date.now() / 1000)
     const claims = {

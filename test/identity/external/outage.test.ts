@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { compactText, ecdsa } from '#test/identity/guards/forge.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
@@ -17,7 +17,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     MASTER_KEY: randomBytes(32).toString('base64'),
     LOG_LEVEL: 'trace'
   }
-  const first = await build(t, environ)
+  const first = await build(t, environ, undefined, PATIENT)
   const call = async (
     headers: Record<string, string>,
     method: 'GET' | 'POST' | 'DELETE' = 'GET',
@@ -44,7 +44,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
   t.match((await call(bearer(gone), 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1 })
 
   await idp.stop()
-  const second = await build(t, { ...environ, DATABASE_URL: first.url })
+  const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
   t.test('whoever has signed in goes on, with tokens of keys that are known', async (t) => {
     t.equal(await status(anna), 200)

@@ -5,7 +5,7 @@ import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 
@@ -20,8 +20,8 @@ interface Listed {
 
 t.test('sessions of an external provider', async (t) => {
   const idp = await provider(t)
-  const first = await build(t, idp.environ)
-  const second = await build(t, { ...idp.environ, DATABASE_URL: first.url })
+  const first = await build(t, idp.environ, undefined, PATIENT)
+  const second = await build(t, { ...idp.environ, DATABASE_URL: first.url }, undefined, PATIENT)
   const { sql } = first.app
   const token = async (name: string) => await idp.twin.token({ name })
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
@@ -64,7 +64,7 @@ t.test('sessions of an external provider', async (t) => {
   t.test('where a session is seen is written down once a minute, and how long its latest token lives', async (t) => {
     const seen = await token('carla')
     const at = async (agent: string) => {
-      await first.app.identity.settled()
+      await first.app.identity.waitForListeners()
       t.equal(await statusOf(first, seen, agent), 200)
       await listed(seen)
       return await row(seen)
@@ -182,7 +182,7 @@ t.test('sessions of an external provider', async (t) => {
     await sql`insert into seen_sessions (id, user_id, expires_at) values (${randomUUID()}, ${user}, now() - interval '31 days'), (${randomUUID()}, ${user}, now() - interval '29 days')`
     const { clear } = seenSessions(first.app.db, first.app.log, () => ({
       ready: async () => false,
-      settled: async () => {}
+      waitForListeners: async () => {}
     }))
     await clear()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)

@@ -8,7 +8,7 @@ import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } f
 import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
 import { fakeProvider, json } from './fake.ts'
 import { ec, jwk, rsa as rsaPair } from './jwks-provider.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -21,7 +21,7 @@ t.test('tokens of an external provider', async (t) => {
   const started = async (environ: Record<string, string | undefined> = {}) => {
     const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
       app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
-    }))
+    }), PATIENT)
     const status = async (token: string, url = SOMEWHERE, more = {}) =>
       (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
     return { app, status }
@@ -198,7 +198,7 @@ t.test('tokens of an external provider', async (t) => {
   t.test('a session belongs to one person', async (t) => {
     const { sub, session_id } = claimsOf(shop.victim.access_token)
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
-    await app.identity.settled()
+    await app.identity.waitForListeners()
     t.equal(await status(shop.person({ claims: { sub: randomUUID(), session_id } })), 401)
   })
 })
@@ -211,7 +211,8 @@ t.test('tokens of a provider with several keys', async (t) => {
       )
     })
   const fake = await fakeProvider(t, keys('erre', 'e'))
-  const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET })
+  const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET }
+  const { app } = await build(t, environ, undefined, PATIENT)
   const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const token = (alg: string, kid: string, signer: Signer, iat = now) =>
     compactText(

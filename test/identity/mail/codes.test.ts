@@ -1,5 +1,6 @@
 import t from 'tap'
-import { issueToken, takeByCode, takeByLink, type TokenKind } from '#src/identity/sign-in/one-time-tokens.ts'
+import type { TokenKind } from '#schemas/auth/one-time-token.ts'
+import { issueToken, takeByCode, takeByLink } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from '#test/database.ts'

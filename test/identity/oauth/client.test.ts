@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createUser, findUser } from '#src/identity/people/users.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { acts, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
 
 const ANNA = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findUser } from '#src/identity/people/users.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
 import { startGitHub } from './github.ts'
 import { fragment, LANDING, setting, SIGNUP } from './setting.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { arrive } from '#src/identity/oauth/accounts.ts'
+import { findOrCreateAccount } from '#src/identity/oauth/accounts.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { testDatabase } from '#test/database.ts'
 
@@ -14,7 +14,7 @@ t.test(
     ] as const) {
       const { user } = await db.transaction(async (tx) => {
         await createUser(tx, { email, confirmed: true, user_metadata: own })
-        return await arrive(
+        return await findOrCreateAccount(
           tx,
           { provider: 'google', profile: { subject: email, email, emailVerified: true, metadata } },
           false

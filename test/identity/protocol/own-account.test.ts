@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addIdentity, recountProviders } from '#src/identity/people/users.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const { app, open, person, signedIn } = await provider(t)
@@ -98,7 +98,7 @@ t.test('of several ways to sign in one can be taken away, the last one cannot', 
       provider_id: '1234',
       identity_data: { sub: '1234', email: anna.email, email_verified: true }
     })
-    await recountProviders(tx, anna.id)
+    await updateProviders(tx, anna.id)
   })
   const client = await signedIn(anna)
   const { data } = await client.auth.getUserIdentities()

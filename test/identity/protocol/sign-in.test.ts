@@ -6,7 +6,7 @@ import { PASSWORD, provider, requests, tokensOf, type Client } from './client.ts
 const server = await provider(t)
 const { app, url, open, person, signedIn } = server
 const anna = await person({ user_metadata: { name: 'Anna' } })
-const { backendKey } = app.identity.directory.entrance
+const { backendKey } = app.identity.directory.clientConfig
 
 /** Leaves the client's session only these seconds to live. */
 function hasten ({ storage }: Client, seconds: number): void {
@@ -216,7 +216,7 @@ t.test('after the signing key was replaced getClaims asks for the keys once more
   const client = await signedIn(anna)
   t.equal((await client.auth.getClaims()).error, null)
   const { kid } = await app.identity.signer.signingKeys.rotate(true)
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   t.equal((await client.auth.refreshSession()).error, null)
   client.exchanges.length = 0
   t.match((await client.auth.getClaims()).data, { header: { kid }, claims: { sub: anna.id } })

@@ -82,7 +82,7 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
   for (const { app } of [one, two]) t.same(await standing(app, access), [200, 200])
   await age(one.app, anna, 10)
   t.same(await refresh(one.app, older[0]!), { status: 400, code: 'refresh_token_already_used' })
-  await two.app.identity.settled()
+  await two.app.identity.waitForListeners()
   t.same(await standing(two.app, access), [401, 403])
   t.same(await refresh(two.app, present), { status: 400, code: 'refresh_token_not_found' })
 })

@@ -34,7 +34,7 @@ t.test(
     })
     await isHeld
 
-    const client = openClient(t, app.identity.directory.entrance)
+    const client = openClient(t, app.identity.directory.clientConfig)
     const answer = client.auth.refreshSession({ refresh_token: anna.first })
     await isTurned
     t.equal(await turns(app, anna), 1, 'turned, for good')

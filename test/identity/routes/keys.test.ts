@@ -251,13 +251,13 @@ t.test('a key that has expired opens nothing, remembered or not', async (t) => {
   const { id, apiKey } = await mint(app, anna)
   t.equal(await isLetIn(app, withKey(apiKey)), 200)
   await app.sql`update api_keys set expires_at = now() where id = ${id}`
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   t.same([await isLetIn(app, withKey(apiKey)), await isLetIn(other, withKey(apiKey))], [401, 401])
 
   const soon = await mint(app, anna)
   const end = Date.now() + 300
   await app.sql`update api_keys set expires_at = ${new Date(end).toISOString()}::timestamptz where id = ${soon.id}`
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   const late: number[] = []
   for (let status = 200; status === 200;) {
     const asked = Date.now()

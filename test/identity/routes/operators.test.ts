@@ -34,13 +34,13 @@ t.test('operators', async (t) => {
       ]
     })
     t.notMatch(body, /password|argon2/)
-    const entrance = await app.inject({
+    const clientConfig = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
       payload: { email: PIERO.email, password: PIERO.password }
     })
-    t.equal(entrance.statusCode, 200)
-    const { access_token: his } = entrance.json()
+    t.equal(clientConfig.statusCode, 200)
+    const { access_token: his } = clientConfig.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
     t.equal((await as(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
   })

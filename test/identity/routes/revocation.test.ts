@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { listenToChanges } from '#src/identity/changes.ts'
+import { listenToChanges } from '#src/identity/change-listener.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
@@ -213,15 +213,15 @@ t.test('what changes is heard by every process', async (t) => {
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
   await t.test('one that is alone waits for itself', async () => {
-    await changes.settled()
-    await changes.settled()
+    await changes.waitForListeners()
+    await changes.waitForListeners()
   })
 
   await t.test('with others it waits until they have heard everything that came before', async (t) => {
     await others.ready()
     for (let n = 0; n < 20; n++) {
       await notify(asking, `user:${n}`)
-      await changes.settled()
+      await changes.waitForListeners()
       t.equal(heard.at(-1), `user:${n}`)
     }
   })
@@ -235,7 +235,7 @@ t.test('what changes is heard by every process', async (t) => {
       if (what === 'ack') answered.resolve()
     })
     let isSettled = false
-    const settled = changes.settled().then(() => { isSettled = true })
+    const settled = changes.waitForListeners().then(() => { isSettled = true })
     const id = await asked.promise
     await answered.promise
     // Whoever asks has heard the other's answer when they hear this.
@@ -248,7 +248,7 @@ t.test('what changes is heard by every process', async (t) => {
 
   await t.test('one that does not answer is not waited for long', async () => {
     await mute.listen(CHANNEL, () => {})
-    await listenToChanges(slow, log, () => {}, () => {}, 100).settled()
+    await listenToChanges(slow, log, () => {}, () => {}, 100).waitForListeners()
   })
 
   t.same(complaints, [])

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { addIdentity, createUser, recountProviders } from '#src/identity/people/users.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 
@@ -20,7 +21,7 @@ async function person (app: FastifyInstance, name: string, providers: string[] =
         identity_data: { email, email_verified: true }
       })
     }
-    await recountProviders(tx, user.id)
+    await updateProviders(tx, user.id)
     return user
   })
   const { access_token: token } = await signIn(app, name, 'operator')
@@ -181,12 +182,12 @@ t.test('unlinking a provider', async (t) => {
     const { email, token, linked, unlink } = await person(app, 'bruno', ['google'])
     t.equal((await unlink('email')).statusCode, 200)
     t.same(await linked(), ['google'])
-    const entrance = await app.inject({
+    const clientConfig = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
       payload: { email, password: 'una-frase-lunga-e-mia' }
     })
-    t.match([entrance.statusCode, entrance.json()], [400, { error_code: 'invalid_credentials' }])
+    t.match([clientConfig.statusCode, clientConfig.json()], [400, { error_code: 'invalid_credentials' }])
     t.equal(await isLetIn(app, bearer(token)), 200, 'whoever is in stays in')
   })
 

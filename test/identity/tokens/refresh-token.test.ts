@@ -5,7 +5,7 @@ import t from 'tap'
 import {
   decodeRefreshToken,
   encodeRefreshToken,
-  judgeRefresh,
+  classifyRefresh,
   REUSE_INTERVAL_MS
 } from '#src/identity/tokens/refresh-token.ts'
 
@@ -213,7 +213,7 @@ t.test(
   async (t) => {
     t.equal(REUSE_INTERVAL_MS, 10_000)
     const nowMs = 1_700_000_000_000
-    const table: readonly [number, number, number, ReturnType<typeof judgeRefresh>][] = [
+    const table: readonly [number, number, number, ReturnType<typeof classifyRefresh>][] = [
       [5, 5, 0, 'rotate'],
       [5, 5, 10_000, 'rotate'],
       [5, 5, 9e9, 'rotate'],
@@ -235,7 +235,7 @@ t.test(
     ]
     for (const [tokenCounter, sessionCounter, ago, verdict] of table) {
       t.equal(
-        judgeRefresh({ tokenCounter, sessionCounter, lastRefreshMs: nowMs - ago, nowMs }),
+        classifyRefresh({ tokenCounter, sessionCounter, lastRefreshMs: nowMs - ago, nowMs }),
         verdict,
         `${tokenCounter} of ${sessionCounter} after ${ago} ms`
       )

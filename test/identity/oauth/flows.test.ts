@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
-import { forgetOldFlows } from '#src/identity/sign-in/flow-states.ts'
+import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
 import { testDatabase } from '#test/database.ts'
@@ -100,10 +100,10 @@ t.test('nothing that the provider says of somebody gives them rights', async (t)
 t.test('who was in an unconfirmed account is out when the answer is there', async (t) => {
   let waits = 0
   const prepare = extraRoutes(({ identity }) => {
-    const { settled } = identity
-    identity.settled = async () => {
+    const { waitForListeners } = identity
+    identity.waitForListeners = async () => {
       waits++
-      await settled()
+      await waitForListeners()
     }
   })
   const { app, provider, visit } = await setting(t, {}, { prepare })
@@ -246,7 +246,7 @@ t.test('ways that nobody ends are forgotten, and those of mails live as long as 
     { ...flow, provider: 'mail', created_at: before(47 * 60) },
     { ...flow, provider: 'old mail', created_at: before(49 * 60) }
   ])
-  await forgetOldFlows(db)
+  await deleteOldFlows(db)
   t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), [
     'begun',
     'granted',

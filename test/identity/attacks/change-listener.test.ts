@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { listenToChanges, type Changes } from '#src/identity/changes.ts'
+import { listenToChanges, type ChangeListener } from '#src/identity/change-listener.ts'
 import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
@@ -31,7 +31,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   await outside.unsafe(`alter database ${name} allow_connections false`)
   const heard: string[] = []
   const echo = Promise.withResolvers<void>()
-  const changes: Changes = listenToChanges(
+  const changes: ChangeListener = listenToChanges(
     late,
     log,
     (_change, id) => {
@@ -45,7 +45,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   await outside.unsafe(`alter database ${name} allow_connections true`)
   while (!await changes.ready()) await turn()
   let isSettled = false
-  const settled = changes.settled().then(() => { isSettled = true })
+  const settled = changes.waitForListeners().then(() => { isSettled = true })
   const id = await slow.promise
   await asking`select pg_notify(${CHANNEL}, 'user:echo')`
   await echo.promise
@@ -81,7 +81,7 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
     await gate.promise
   })
   // The only connection is taken: the question itself has to wait.
-  await changes.settled()
+  await changes.waitForListeners()
   gate.resolve()
   await held
   await sql`select 1`
@@ -112,7 +112,7 @@ t.test('a server that was cut off knows what it has missed as soon as it listens
   for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
   while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
   // Both have answered, so both listen.
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 401)
   const { access_token: second } = await signIn(app, 'bruno', 'operator')
   t.equal(await isLetIn(other, bearer(second)), 200)

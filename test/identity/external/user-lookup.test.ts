@@ -1,6 +1,6 @@
 import t from 'tap'
-import { providerClient } from '#src/identity/external/client.ts'
-import { createPeople } from '#src/identity/external/people.ts'
+import { idpClient } from '#src/identity/external/client.ts'
+import { userLookup } from '#src/identity/external/user-lookup.ts'
 import { fakeProvider, json } from './fake.ts'
 
 const ID = '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'
@@ -11,8 +11,8 @@ const user = (more = {}) => json(200, { id: ID, created_at: '2026-11-21T09:30:00
 t.test('people of an external provider', async (t) => {
   const { requests, ...fake } = await fakeProvider(t, user())
   const clock = { ms: 0 }
-  const client = providerClient({ settings: { base: fake.url, anonKey: 'anonima' }, log: { warn () {} } })
-  const create = () => createPeople({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
+  const client = idpClient({ settings: { base: fake.url, anonKey: 'anonima' }, log: { warn () {} } })
+  const create = () => userLookup({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
   t.beforeEach(() => { requests.length = 0 })
 
   t.test('are believed for a minute, and asked for anew at once where it matters', async (t) => {
