@@ -99,7 +99,9 @@ export const flow_states = pgTable('flow_states', {
   index('flow_states_created_at').on(t.created_at)
 ])
 
-/** The codes and links sent by mail to prove an address, one of each kind per person. Only keyed fingerprints are kept. */
+/**
+ * The codes and links sent by mail to prove an address, one of each kind per person. Only keyed fingerprints are kept.
+ */
 export const one_time_tokens = pgTable('one_time_tokens', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
@@ -119,8 +121,8 @@ export const one_time_tokens = pgTable('one_time_tokens', {
 ])
 
 /**
- * The keys that sign access tokens (ES256). A key is published from its creation on and signs from `signs_from` on, until
- * a newer key signs.
+ * The keys that sign access tokens (ES256). A key is published from its creation on and signs from `signs_from` on,
+ * until a newer key signs.
  */
 export const signing_keys = pgTable('signing_keys', {
   kid: text().primaryKey(),

@@ -52,7 +52,7 @@ export function listenToChanges (
     if (rounds.has(id)) countAnswer(id, ownId)
     else {
       sql`select pg_notify(${CHANGE_CHANNEL}, ${`ack:${id}:${ownId}`})`.catch((err: unknown) =>
-        log.warn({ err }, 'a change of identity was heard and not acknowledged')
+        log.warn({ err }, 'a change of identity was heard but could not be acknowledged')
       )
     }
   }
@@ -71,7 +71,7 @@ export function listenToChanges (
       })
       .then(
         () => {},
-        (err: unknown) => log.error({ err }, 'changes of identity are not heard yet: nothing is remembered')
+        (err: unknown) => log.error({ err }, 'changes of identity are not heard yet: nothing is cached')
       )
     await listening
     return isListening
@@ -100,7 +100,7 @@ export function listenToChanges (
       // Not awaited: when the database is gone or busy, even the question may have to wait. The change itself is
       // committed already.
       askAll(id, round).catch((err: unknown) => {
-        log.warn({ err }, 'a change of identity was not waited for')
+        log.warn({ err }, 'the other processes could not be asked whether they have heard a change of identity')
         resolve()
       })
       await promise

@@ -3,7 +3,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
-import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, type VerifiedToken } from '../tokens/bearer.ts'
+import {
+  bearerAuthenticator,
+  headerOf,
+  readMachineToken,
+  readPersonToken,
+  type VerifiedToken
+} from '../tokens/bearer.ts'
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
 import type { Standings } from './standings.ts'

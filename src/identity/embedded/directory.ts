@@ -8,7 +8,7 @@ import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UltimoAmministrato
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
-import { presentUser } from '../people/present.ts'
+import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, listSessions } from '../sign-in/sessions.ts'
 import { listUsers } from '../people/find-users.ts'
 import { createUser } from '../people/users.ts'
@@ -82,14 +82,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await listSessions(db, userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
-        id,
-        created_at: created_at.toISOString(),
-        updated_at: updated_at.toISOString(),
-        user_agent,
-        ip,
-        current: id === sessionId
-      }))
+      return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
     async revokeAll (request, { id: actor, userId }) {

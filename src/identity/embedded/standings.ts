@@ -13,7 +13,7 @@ export interface Standings {
   /** The cached standing of a session, at once; undefined when it must be read. */
   cached (sessionId: string): Standing | undefined
   session (sessionId: string): Promise<Standing | Refusal>
-  /** Undefined for a key that is not good, whatever the reason. */
+  /** Undefined for a key that is not good. */
   key (id: string): Promise<KeyStanding | undefined>
   /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
   isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>

@@ -1,4 +1,5 @@
 import { ProviderNonRaggiungibile } from '../errors.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
 import type { ExternalSettings } from './settings.ts'
 
 /** The provider's answer. The body is parsed JSON, or undefined for an empty one. */
@@ -14,7 +15,8 @@ export interface IdpAnswer {
 export interface IdpClient {
   /**
    * Asks as a person, with their token. Returns a success or a refusal (any 4xx but 429).
-   * @throws ProviderNonRaggiungibile when no answer comes in time, for a fault of the provider, and for an answer that is
+   * @throws ProviderNonRaggiungibile when no answer comes in time, for a fault of the provider, and for an answer that
+   * is
    * not of its protocol
    */
   asPerson (token: string, method: Method, path: string): Promise<IdpAnswer>
@@ -34,9 +36,6 @@ export interface IdpClientOptions {
 
 const TIMEOUT_MS = 10_000
 const RESPONSE_BYTES = 5 * 1024 * 1024
-
-/** Why an answer cannot be used; the message may be logged. */
-class UnusableAnswer extends Error {}
 
 /** The provider over HTTP. No key, token, e-mail address or answer gets into an error or a log line. */
 export function idpClient ({
@@ -93,8 +92,8 @@ async function read (response: Response): Promise<IdpAnswer> {
     await response.body?.cancel()
     throw new UnusableAnswer(`status ${status}`)
   }
-  const text = await textOf(response)
-  const body = text === '' ? undefined : parsed(text)
+  const text = (await readBody(response, RESPONSE_BYTES)).toString()
+  const body = text === '' ? undefined : parseJson(text)
   const total = Number(headers.get('x-total-count') ?? NaN)
   return {
     status,
@@ -104,37 +103,9 @@ async function read (response: Response): Promise<IdpAnswer> {
   }
 }
 
-/** The body, counted after decompression. */
-async function textOf (response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop drops the connection.
-    if (length > RESPONSE_BYTES) throw new UnusableAnswer('too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new UnusableAnswer('not JSON')
-  }
-}
-
 /** `{code: 422, error_code: "x"}`, or `{code: "x"}` in the newer form. */
 function codeOf (body: unknown): string {
   if (typeof body !== 'object' || body === null) return ''
   const { error_code: long, code: short } = body as Record<string, unknown>
   return [long, short].find((code) => typeof code === 'string') ?? ''
-}
-
-/** Node hides the reason of a failed connection in the cause. */
-function reasonOf (err: unknown): string {
-  if (err instanceof UnusableAnswer) return err.message
-  const { name, cause } = err instanceof Error ? err : new Error()
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

@@ -3,7 +3,8 @@ import type { AuthUser } from '#schemas/auth/user.ts'
 import { CampiNonValidi, NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory, PersonPrincipal } from '../directory.ts'
-import { isEmail, normalizeEmail } from '../people/email.ts'
+import { accountFingerprint, isEmail, normalizeEmail } from '../people/email.ts'
+import { presentSession } from '../people/present.ts'
 import {
   AmministrazioneNonDisponibile,
   EmailGiaRegistrata,
@@ -35,7 +36,9 @@ const PER_PAGE = 1000
 /** A list that is longer is a fault of the provider. */
 const MAX_PAGES = 100
 
-/** The users of the external provider. Every change there is written to the audit log before it is asked for, and after. */
+/**
+ * The users of the external provider. Every change there is written to the audit log before it is asked for, and after.
+ */
 export function externalDirectory ({
   app,
   keys,
@@ -52,10 +55,14 @@ export function externalDirectory ({
       if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
-      const account = keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)
       return await audited(
         app,
-        { ...by, action: 'utente_creato', object: `account:${account}`, details: { role: 'operator' } },
+        {
+          ...by,
+          action: 'utente_creato',
+          object: `account:${accountFingerprint(keys, email)}`,
+          details: { role: 'operator' }
+        },
         async () => {
           const answer = await client.asService(serviceKey, 'POST', '/admin/users', {
             email: normalizeEmail(email),
@@ -114,14 +121,7 @@ export function externalDirectory ({
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await seen.list(userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
-        id,
-        created_at: created_at.toISOString(),
-        updated_at: updated_at.toISOString(),
-        user_agent,
-        ip,
-        current: id === sessionId
-      }))
+      return (await seen.list(userId)).map((row) => presentSession(row, sessionId))
     },
 
     async revokeAll (request, caller) {

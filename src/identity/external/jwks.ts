@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
 
 /** A public key that verifies access tokens, under the only algorithm it is good for. */
 export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
@@ -39,9 +40,6 @@ const RESPONSE_BYTES = 64 * 1024
 const KEYS_MAX = 50
 const KID_LENGTH = 256
 const RSA_BITS = 2048
-
-/** Why a key set cannot be used; the message may be logged. */
-class FetchError extends Error {}
 
 /**
  * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than
@@ -106,7 +104,7 @@ export function createJwks ({
   }
 }
 
-/** The body as text, counted after decompression. */
+/** The body of the answer as text. @throws UnusableAnswer */
 async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
   const response = await fetch(url, {
     redirect: 'error',
@@ -116,33 +114,17 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
   if (response.status !== 200) {
     // The connection would stay open until the deadline.
     await response.body?.cancel()
-    throw new FetchError(`status ${response.status}`)
+    throw new UnusableAnswer(`status ${response.status}`)
   }
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop drops the connection.
-    if (length > RESPONSE_BYTES) throw new FetchError('too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
+  return (await readBody(response, RESPONSE_BYTES)).toString()
 }
 
 /** The usable keys among the first fifty of a set. Of two keys with the same `kid` the first counts. */
 function readKeys (text: string): Map<string, VerificationKey> {
-  const entries = member(parsed(text), 'keys')
-  if (!Array.isArray(entries)) throw new FetchError('not a key set')
+  const entries = member(parseJson(text), 'keys')
+  if (!Array.isArray(entries)) throw new UnusableAnswer('not a key set')
   const keys = entries.slice(0, KEYS_MAX).map(readKey).filter((key) => key !== undefined)
   return new Map(keys.reverse().map((key) => [key.kid, key]))
-}
-
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new FetchError('not JSON')
-  }
 }
 
 /**
@@ -184,11 +166,4 @@ function imported (jwk: JsonWebKey): KeyObject | undefined {
 
 function member (value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/** Node hides the reason of a failed connection in the cause. */
-function reasonOf (err: unknown): string {
-  if (err instanceof FetchError) return err.message
-  const { name, cause } = err instanceof Error ? err : new Error()
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

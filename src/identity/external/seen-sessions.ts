@@ -18,8 +18,8 @@ export type SeenRow = typeof table.$inferSelect
  * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay good until they
  * expire, even when their session has ended; this server refuses them as soon as the session is recorded as revoked.
  *
- * A row whose id is the person's own id says when all of their sessions were revoked: about a session that is first seen
- * after that, the provider is asked.
+ * A row whose id is the person's own id says when all of their sessions were revoked: about a session that is first
+ * seen after that, the provider is asked.
  */
 export interface SeenSessions {
   /** The cached record of a session, at once; undefined when it must be read. */
@@ -139,7 +139,7 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     const done = work
       .then(
         () => {},
-        (err: unknown) => log.warn({ err }, 'a session was not noted')
+        (err: unknown) => log.warn({ err }, 'a session could not be recorded')
       )
       .finally(() => writing.delete(done))
     writing.add(done)

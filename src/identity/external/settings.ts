@@ -14,7 +14,8 @@ export interface ExternalSettings {
 }
 
 /** @throws ConfigError naming the variable */
-export function externalSettings ({ IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET }: Config): ExternalSettings {
+export function externalSettings (config: Config): ExternalSettings {
+  const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET } = config
   const url = safeUrl(IDP_URL ?? '')
   // A public key used as a shared secret would let every reader of the key sign tokens.
   if (IDP_JWT_SECRET?.includes('-----BEGIN')) {

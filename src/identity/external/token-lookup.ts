@@ -33,7 +33,8 @@ export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<See
     const { status, body, code } = await client.asPerson(token, 'GET', '/user')
     const user = status === 200 ? readUser(body) : undefined
     // An answer that is neither a user nor a refusal proves nothing.
-    if (user === undefined && status !== 401 && status !== 403 && !ENDED_CODES.has(code)) throw new ProviderNonRaggiungibile()
+    const isRefusal = status === 401 || status === 403 || ENDED_CODES.has(code)
+    if (user === undefined && !isRefusal) throw new ProviderNonRaggiungibile()
     return { user, code }
   }
 }

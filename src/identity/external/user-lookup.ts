@@ -29,7 +29,8 @@ export function userLookup ({ client, serviceKey, clock = () => performance.now(
   return {
     async recent (userId) {
       const known = asked.get(userId)
-      return unlessBannedOrDeleted(await (known !== undefined && clock() - known.at < RECENT_MS ? known.answer : ask(userId)))
+      const isRecent = known !== undefined && clock() - known.at < RECENT_MS
+      return unlessBannedOrDeleted(await (isRecent ? known.answer : ask(userId)))
     },
     now: async (userId) => unlessBannedOrDeleted(await ask(userId))
   }

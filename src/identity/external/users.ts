@@ -19,8 +19,8 @@ const INSTANTS = [
 ] as const
 
 /**
- * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: a missing or null
- * field gets its default, and unknown fields are left out. Undefined for a value that is not a user.
+ * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: a missing or
+ * null field gets its default, and unknown fields are left out. Undefined for a value that is not a user.
  */
 export function readUser (value: unknown): AuthUser | undefined {
   const fields = object(value)
@@ -52,7 +52,8 @@ export function readUsers (body: unknown): AuthUser[] | undefined {
   return Array.isArray(users) ? users.map(readUser).filter((user) => user !== undefined) : undefined
 }
 
-export function isBannedOrDeleted ({ banned_until, deleted_at }: Pick<AuthUser, 'banned_until' | 'deleted_at'>): boolean {
+export function isBannedOrDeleted (user: Pick<AuthUser, 'banned_until' | 'deleted_at'>): boolean {
+  const { banned_until, deleted_at } = user
   return deleted_at !== undefined || (banned_until !== undefined && Date.parse(banned_until) > Date.now())
 }
 

@@ -9,14 +9,23 @@ const DAY_MS = 86_400_000
 
 /** Makes a key for a person. Its text is only in the answer: the database keeps the hash. */
 export async function mintKey (
-  tx: Executor, format: ApiKeyFormat, user_id: string, { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery
+  tx: Executor,
+  format: ApiKeyFormat,
+  user_id: string,
+  { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery
 ): Promise<MintedKey> {
   const { id, text, hash } = format.mint()
   const created_at = new Date()
   const expires_at = new Date(created_at.getTime() + days * DAY_MS)
-  await tx
-    .insert(api_keys)
-    .values({ id, user_id, name, secret_hash: hash, scopes: scopes?.split(',').filter(isScope) ?? [...SCOPES], created_at, expires_at })
+  await tx.insert(api_keys).values({
+    id,
+    user_id,
+    name,
+    secret_hash: hash,
+    scopes: scopes?.split(',').filter(isScope) ?? [...SCOPES],
+    created_at,
+    expires_at
+  })
   return { apiKey: text, id, created_at: created_at.toISOString(), expires_at: expires_at.toISOString() }
 }
 

@@ -33,6 +33,6 @@ export function keyAuthenticator ({ apiKeys, standing, db, log }: PersonKeysOpti
   function touch (id: string, standing: KeyStanding) {
     standing.lastUsedAt = Date.now()
     db.update(api_keys).set({ last_used_at: new Date() }).where(eq(api_keys.id, id))
-      .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of a key was not noted'))
+      .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of an API key could not be recorded'))
   }
 }

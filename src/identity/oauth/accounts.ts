@@ -42,13 +42,13 @@ const OWN_NAMES = ['name', 'surname']
  */
 export async function findOrCreateAccount (
   tx: Transaction,
-  newcomer: ProviderIdentity,
+  incoming: ProviderIdentity,
   signupEnabled: boolean
 ): Promise<AccountMatch> {
   await lockSignIns(tx)
-  const { provider, profile } = newcomer
-  const identity = await findIdentity(tx, newcomer)
-  if (identity) return await signInKnown(tx, newcomer, identity)
+  const { provider, profile } = incoming
+  const identity = await findIdentity(tx, incoming)
+  if (identity) return await signInKnown(tx, incoming, identity)
 
   const { email, emailVerified } = profile
   if (email === undefined) throw missingEmail()
@@ -56,12 +56,12 @@ export async function findOrCreateAccount (
   const owner = await findUser(tx, { email })
   if (!owner) {
     if (!signupEnabled) throw new AuthError('signup_disabled')
-    return await createAccount(tx, newcomer, email)
+    return await createAccount(tx, incoming, email)
   }
   const person = await lockUnbanned(tx, owner.id)
   const accessRevoked = person.email_confirmed_at === null
   if (accessRevoked) await revokeUnprovenAccess(tx, person)
-  await addIdentity(tx, person.id, rowOf(newcomer))
+  await addIdentity(tx, person.id, rowOf(incoming))
   return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
 
@@ -71,30 +71,30 @@ export async function findOrCreateAccount (
  */
 export async function linkIdentity (
   tx: Transaction,
-  newcomer: ProviderIdentity,
+  incoming: ProviderIdentity,
   userId: string,
   sessionId: string | undefined
 ): Promise<UserRow> {
   await lockSignIns(tx)
-  // The session may have ended since the flow started: a person who has signed a thief out must not be linked to them.
+  // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
   if (sessionId === undefined) throw new AuthError('session_not_found')
   await getSessionOwner(tx, { userId, sessionId })
-  const identity = await findIdentity(tx, newcomer)
+  const identity = await findIdentity(tx, incoming)
   if (identity?.user_id === userId) {
     throw new AuthError('identity_already_exists', { message: 'Identity is already linked' })
   }
   if (identity) throw new AuthError('identity_already_exists')
-  await addIdentity(tx, userId, rowOf(newcomer))
+  await addIdentity(tx, userId, rowOf(incoming))
   return await updateProviders(tx, userId)
 }
 
 /** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
 async function signInKnown (
   tx: Transaction,
-  newcomer: ProviderIdentity,
+  incoming: ProviderIdentity,
   { id, user_id }: IdentityRow
 ): Promise<AccountMatch> {
-  const { provider, profile } = newcomer
+  const { provider, profile } = incoming
   const person = await lockUnbanned(tx, user_id)
   const accessRevoked = person.email_confirmed_at === null
   if (accessRevoked) {
@@ -109,15 +109,15 @@ async function signInKnown (
 }
 
 /** A new account, which waits until an administrator gives it a role. */
-async function createAccount (tx: Transaction, newcomer: ProviderIdentity, email: string): Promise<AccountMatch> {
-  const { provider, profile: { metadata } } = newcomer
+async function createAccount (tx: Transaction, incoming: ProviderIdentity, email: string): Promise<AccountMatch> {
+  const { provider, profile: { metadata } } = incoming
   const row = await insertUser(tx, {
     email,
     email_confirmed_at: new Date(),
     app_metadata: { provider, providers: [provider], role: 'pending' },
     user_metadata: metadata
   })
-  await addIdentity(tx, row.id, rowOf(newcomer))
+  await addIdentity(tx, row.id, rowOf(incoming))
   return { user: row, how: 'created', accessRevoked: false }
 }
 
@@ -167,7 +167,10 @@ async function lockSignIns (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
 }
 
-async function findIdentity (tx: Transaction, { provider, profile }: ProviderIdentity): Promise<IdentityRow | undefined> {
+async function findIdentity (
+  tx: Transaction,
+  { provider, profile }: ProviderIdentity
+): Promise<IdentityRow | undefined> {
   const [found] = await tx
     .select()
     .from(identities)

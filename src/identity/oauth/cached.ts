@@ -2,8 +2,8 @@
 const RETRY_MS = 60_000
 
 /**
- * Caches a value that is costly to load. Callers at the same time share one load. When a later load fails, the last value
- * is used on; a failure is not cached.
+ * Caches a value that is costly to load. Callers at the same time share one load. When a later load fails, the last
+ * value is used on; a failure is not cached.
  */
 export function cached<T> (
   load: () => Promise<T>,

@@ -1,7 +1,9 @@
 import type { Profile } from './profile.ts'
 import type { ProviderTokens } from './provider-tokens.ts'
 
-/** What binds a callback to its flow: `state` and `nonce` come back from the provider, `verifier` is the PKCE secret. */
+/**
+ * What binds a callback to its flow: `state` and `nonce` come back from the provider, `verifier` is the PKCE secret.
+ */
 export interface FlowChecks { state: string, nonce: string, verifier: string }
 
 /** What a front end adds to the authorization request. */

@@ -39,7 +39,9 @@ export function toOAuthError (err: unknown): OAuthError {
   )
 }
 
-/** The address is not verified. The account that has it is not looked up: the answer must not tell whether it exists. */
+/**
+ * The address is not verified. The account that has it is not looked up: the answer must not tell whether it exists.
+ */
 export function unverifiedEmail (provider: string): OAuthError {
   const description = `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`
   return new OAuthError('access_denied', 'provider_email_needs_verification', description)
@@ -50,8 +52,8 @@ export function missingEmail (): OAuthError {
 }
 
 /**
- * An error of the provider, or of the library that reads its answers. Their texts may have personal data: only codes are
- * kept.
+ * An error of the provider, or of the library that reads its answers. Their texts may have personal data: only codes
+ * are kept.
  */
 export function providerError (err: unknown): OAuthError {
   if (err instanceof OAuthError) return err

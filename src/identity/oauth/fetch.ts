@@ -1,5 +1,6 @@
 import type { CustomFetch } from 'openid-client'
 import { isSafeAddress } from '#src/lib/addresses.ts'
+import { readBody, reasonOf } from '../http.ts'
 
 /** For one answer of a provider, until its last byte. */
 export const PROVIDER_TIMEOUT_SECONDS = 10
@@ -17,8 +18,8 @@ export class ProviderUnreachable extends Error {
 }
 
 /**
- * Sends a request to a provider: only https, or http on loopback; redirects are not followed, because they would take the
- * credentials along; the size of the answer is bounded.
+ * Sends a request to a provider: only https, or http on loopback; redirects are not followed, because they would take
+ * the credentials along; the size of the answer is bounded.
  * @throws ProviderUnreachable
  */
 export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }) => {
@@ -29,7 +30,7 @@ export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }
       redirect: 'manual',
       signal: signal ?? AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1000)
     })
-    const body = await readBounded(response)
+    const body = await readBody(response, LARGEST_BYTES)
     if (response.status >= 500) throw new ProviderUnreachable(`status ${response.status}`)
     const headers = new Headers(response.headers)
     // `fetch` has decompressed the body.
@@ -38,23 +39,4 @@ export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }
   } catch (err) {
     throw err instanceof ProviderUnreachable ? err : new ProviderUnreachable(reasonOf(err))
   }
-}
-
-/** The body; its size is counted after decompression. */
-async function readBounded (response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop drops the connection.
-    if (length > LARGEST_BYTES) throw new ProviderUnreachable('too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** Node hides the reason of a failed connection in the cause. */
-function reasonOf (err: unknown): string {
-  const { name, cause } = err instanceof Error ? err : new Error()
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

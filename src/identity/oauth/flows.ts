@@ -179,7 +179,12 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
   }
 
   /** Keeps the flow for the client, which exchanges the code. */
-  async function issueCode (tx: Transaction, flow: FlowState, { id }: UserRow, tokens: ProviderTokens): Promise<string> {
+  async function issueCode (
+    tx: Transaction,
+    flow: FlowState,
+    { id }: UserRow,
+    tokens: ProviderTokens
+  ): Promise<string> {
     await createFlow(tx, { ...flow, provider_secrets: null })
     return await issueAuthCode(tx, flow.id, id, sealProviderTokens(keys, flow.id, tokens))
   }

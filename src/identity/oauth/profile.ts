@@ -40,9 +40,16 @@ export function profileOf ({ issuer, subject, email, emailVerified, name, userNa
   return { subject: sub, email: address, emailVerified: isVerified, metadata }
 }
 
-type MetadataClaims = Pick<ProfileClaims, 'name' | 'userName' | 'picture'> & { address: string | undefined, isVerified: boolean }
+interface MetadataClaims extends Pick<ProfileClaims, 'name' | 'userName' | 'picture'> {
+  address: string | undefined
+  isVerified: boolean
+}
 
-function metadataOf (sub: string, iss: string, { address, isVerified, name, userName, picture }: MetadataClaims): Metadata {
+function metadataOf (
+  sub: string,
+  iss: string,
+  { address, isVerified, name, userName, picture }: MetadataClaims
+): Metadata {
   const fullName = text(name, LONGEST_NAME)
   const user_name = text(userName, LONGEST_NAME)
   const avatar_url = secureAddress(picture)

@@ -18,9 +18,9 @@ const GROUPS = 6
 const GROUP = 4
 
 /**
- * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one with a random password,
- * which is returned so that the server can print it. A confirmed account with the address of `ADMIN_EMAIL` keeps its
- * password.
+ * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one with a random
+ * password, which is returned so that the server can print it. A confirmed account with the address of `ADMIN_EMAIL`
+ * keeps its password.
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
@@ -37,7 +37,11 @@ export async function firstAdministrator (
 }
 
 /** False when another process has made one first. */
-async function makeAdministrator (app: FastifyInstance, { email, password }: Account, chosen: boolean): Promise<boolean> {
+async function makeAdministrator (
+  app: FastifyInstance,
+  { email, password }: Account,
+  chosen: boolean
+): Promise<boolean> {
   return await app.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
     if (await countAdmins(tx) > 0) return false

@@ -1,4 +1,5 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
+import type { Session } from '#schemas/session.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
 import type { IdentityRow, User } from './find-users.ts'
 
@@ -54,6 +55,29 @@ function presentIdentity ({
     updated_at: updated_at.toISOString(),
     ...(typeof identity_data.email === 'string' ? { email: identity_data.email } : {})
   }
+}
+
+/** A session as its person sees it. @param current the session of the request */
+export function presentSession (
+  { id, created_at, updated_at, user_agent, ip }: SessionColumns,
+  current: string | undefined
+): Session {
+  return {
+    id,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+    user_agent,
+    ip,
+    current: id === current
+  }
+}
+
+interface SessionColumns {
+  id: string
+  created_at: Date
+  updated_at: Date
+  user_agent: string | null
+  ip: string | null
 }
 
 /** The instants that are not null, as text. */

@@ -89,7 +89,8 @@ export async function updateUser (
   locked?: UserRow
 ): Promise<User> {
   if (change.app_metadata !== undefined || change.banned_until !== undefined || change.email_confirmed_at === null) {
-    await refuseLastAdmin(tx, locked ?? await findRowAndLockRights(tx, id), (row) => mayAdminister({ ...row, ...change }))
+    const present = locked ?? await findRowAndLockRights(tx, id)
+    await refuseLastAdmin(tx, present, (row) => mayAdminister({ ...row, ...change }))
   }
   const [row] = await refuseTakenEmail(async () => await tx.transaction(async (inner) => (
     await inner.update(users).set({ ...change, ...normalized(change.email), updated_at: new Date() })

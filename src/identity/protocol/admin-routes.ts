@@ -13,7 +13,7 @@ import { presentUser } from '../people/present.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
 import { getUser, listUsers, type User } from '../people/find-users.ts'
 import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
-import { accountOf, changesOf } from './admin-user.ts'
+import { newUserOf, userChangeOf } from './admin-user.ts'
 import { parseUuid } from '../uuid.ts'
 import { pageLinks, pageOf } from './pages.ts'
 import type { ProtocolOptions } from './options.ts'
@@ -67,13 +67,13 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       response: { 200: Ref(AuthUser) }
     },
     handler: async (request) => {
-      const account = await accountOf(request.body, passwords)
+      const account = await newUserOf(request.body, passwords)
       return presentUser(
         await db.transaction(async (tx) => {
           const user = await createUser(tx, account)
           const { ban_duration } = request.body
           const changed =
-            ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
+            ban_duration === undefined ? user : await updateUser(tx, user.id, userChangeOf({ ban_duration }, user))
           await app.audit.append(tx, {
             ...authorOf(request),
             action: 'utente_creato',
@@ -115,7 +115,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
     handler: async (request) => {
       const id = idOf(request.params)
       const { body } = request
-      const { password_hash } = await accountOf(
+      const { password_hash } = await newUserOf(
         { ...body, email: body.email ?? (await getUser(db, id)).email },
         passwords,
         false
@@ -125,7 +125,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         // A person who knew only the old password is signed out, and the mails that they have asked for are void.
         if (isNewPassword) await deleteTokens(tx, id)
         const present = await lockUserAndRights(tx, id)
-        const change = { ...changesOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
+        const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
         const user = await updateUser(tx, id, change, present)
         if (isNewPassword) await deleteSessions(tx, id, 'global')
         await app.audit.append(tx, {
@@ -173,8 +173,8 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
 export default adminRoutes
 
 /**
- * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they are
- * now.
+ * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they
+ * are now.
  */
 function detailsOf (body: AdminUserBody, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {

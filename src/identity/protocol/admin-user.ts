@@ -13,7 +13,7 @@ const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
 const LONGEST_MS = 200 * 365 * 86_400_000
 
 /** The account that an administrator describes, with a random password that is not shown where none is given. */
-export async function accountOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
+export async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
   if (!email || !isEmail(normalizeEmail(email))) {
     throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
@@ -45,7 +45,7 @@ function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUs
 }
 
 /** The change that an administrator asks for. Metadata are merged, and null removes a key. */
-export function changesOf (body: AdminUserBody, user: User): UserChange {
+export function userChangeOf (body: AdminUserBody, user: User): UserChange {
   const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
   return {
     ...(email === undefined ? {} : { email }),

@@ -29,6 +29,8 @@ interface LinkRecipient {
   new_email: string | undefined
 }
 
+type PrepareUser = (tx: Transaction, recipient: LinkRecipient) => Promise<User>
+
 /** Invitations by administrators: by mail, or with a link that they hand over themselves. */
 const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { flows }) => {
   const { db, identity: { passwords } } = app
@@ -116,7 +118,7 @@ export default inviteRoutes
  * Finds, creates or prepares the account that a link of each type is for.
  * @throws AuthError user_not_found, email_exists
  */
-const RECIPIENTS: Readonly<Record<LinkType & SentKind, (tx: Transaction, recipient: LinkRecipient) => Promise<User>>> = {
+const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })

@@ -99,7 +99,12 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
   ): Promise<IssuedLink> {
     const { mail, method, sentAt } = KINDS[kind]
     const flow = challenge?.code_challenge
-      ? await createFlow(tx, { provider: 'email', ...challenge, redirect_to: redirectTo, authentication_method: method })
+      ? await createFlow(tx, {
+        provider: 'email',
+        ...challenge,
+        redirect_to: redirectTo,
+        authentication_method: method
+      })
       : undefined
     const changed = await updateUser(tx, user.id, { [sentAt]: new Date() })
     const secrets = await issueToken(tx, keys, { user_id: user.id, kind, sent_to: to, flow_state_id: flow?.id })

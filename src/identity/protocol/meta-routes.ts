@@ -20,6 +20,12 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     saml_enabled: false
   }
 
+  const health = {
+    version: VERSION,
+    name: 'Locanda',
+    description: 'Locanda, con il protocollo di Supabase Auth'
+  }
+
   app.route({
     method: 'GET',
     url: '/settings',
@@ -33,7 +39,7 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     url: '/health',
     config: { access: 'public' },
     schema: { operationId: 'authHealth', tags, summary: 'Il provider risponde', response: { 200: ProviderHealth } },
-    handler: async () => ({ version: VERSION, name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' })
+    handler: async () => health
   })
 
   app.route({

@@ -70,8 +70,8 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
 
   /**
    * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: a different
-   * password removes the first one, and the person who opens the mail sets a new one. Otherwise a stranger who came first
-   * (or last) would have the password to the account.
+   * password removes the first one, and the person who opens the mail sets a new one. Otherwise a stranger who came
+   * first (or last) would have the password to the account.
    */
   async function repeatSignUp (
     tx: Transaction,
@@ -92,7 +92,12 @@ export default signupRoutes
  * Creates an account and sends the mail that proves its address; undefined when another request has created it first.
  */
 export async function signUp (
-  tx: Transaction, request: FastifyRequest, flows: MailFlows, account: NewAccount, kind: 'signup' | 'magiclink', target: LinkTarget
+  tx: Transaction,
+  request: FastifyRequest,
+  flows: MailFlows,
+  account: NewAccount,
+  kind: 'signup' | 'magiclink',
+  target: LinkTarget
 ): Promise<User | undefined> {
   try {
     const user = await createUser(tx, { ...account, confirmed: false, app_metadata: PENDING })

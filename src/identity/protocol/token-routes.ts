@@ -5,7 +5,7 @@ import { users } from '#drizzle/tables/identity.ts'
 import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
-import { normalizeEmail } from '../people/email.ts'
+import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
 import { refreshSession } from '../sign-in/refresh.ts'
@@ -70,12 +70,11 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       ? await signInWithPassword(request, account, password)
       : new AuthError('invalid_credentials')
     if (signedIn instanceof AuthError) {
-      const object = `account:${keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)}`
       await app.audit.append(db, {
         actor: 'anonimo',
         ip: request.ip,
         action: 'accesso_fallito',
-        object,
+        object: `account:${accountFingerprint(keys, email)}`,
         details: { reason: signedIn.code }
       })
       throw signedIn

@@ -28,7 +28,9 @@ import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
-/** The kinds that each type of a request can prove. Current clients send `email` after a sign-up and for a magic link. */
+/**
+ * The kinds that each type of a request can prove. Current clients send `email` after a sign-up and for a magic link.
+ */
 const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
   ['signup', ['signup']],
   ['invite', ['invite']],
@@ -72,9 +74,9 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
     }
   })
 
-  // Programs that scan mails open links, too, and use them up, as with Supabase Auth. A front end avoids that with a page
-  // that calls `verifyOtp({ token_hash })` only when the person presses a button. A HEAD, which such programs send as
-  // well, is refused here.
+  // Programs that scan mails open links, too, and use them up, as with Supabase Auth. A front end avoids that with a
+  // page that calls `verifyOtp({ token_hash })` only when the person presses a button. A HEAD, which such programs send
+  // as well, is refused here.
   app.route({
     method: 'GET',
     url: '/verify',

@@ -39,7 +39,9 @@ export async function createFlow (db: Executor, start: typeof flow_states.$infer
   return state!
 }
 
-/** Takes the sign-in that a provider's callback belongs to. It can be taken once, whether the callback is good or not. */
+/**
+ * Takes the sign-in that a provider's callback belongs to. It can be taken once, whether the callback is good or not.
+ */
 export async function takeFlow (db: Executor, state: string): Promise<FlowState | undefined> {
   if (!isUuid(state)) return undefined
   const [flow] = await db
@@ -70,8 +72,8 @@ export async function issueAuthCode (
 }
 
 /**
- * Takes a code and checks that the client that exchanges it is the one that started the flow. A code is used up even when
- * the check fails: an error is returned, not thrown, so that the transaction commits (flow_state_not_found,
+ * Takes a code and checks that the client that exchanges it is the one that started the flow. A code is used up even
+ * when the check fails: an error is returned, not thrown, so that the transaction commits (flow_state_not_found,
  * flow_state_expired, bad_code_verifier).
  */
 export async function exchangeCode (

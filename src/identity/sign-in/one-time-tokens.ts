@@ -17,8 +17,8 @@ export type TokenRow = typeof t.$inferSelect
 
 const CODES = 1_000_000
 /**
- * After so many wrong codes the code is void. The link stays good, so that a stranger who guesses cannot lock the person
- * out.
+ * After so many wrong codes the code is void. The link stays good, so that a stranger who guesses cannot lock the
+ * person out.
  */
 const MAX_ATTEMPTS = 5
 /** How many tokens of one address a code is compared with: several people may ask for the same new address. */
@@ -26,7 +26,9 @@ const CANDIDATES = 5
 const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)
 
-/** A new code and link for 24 hours. They replace the person's earlier ones of this kind. Only fingerprints are kept. */
+/**
+ * A new code and link for 24 hours. They replace the person's earlier ones of this kind. Only fingerprints are kept.
+ */
 export async function issueToken (
   tx: Executor, keys: Keys, token: { user_id: string, kind: TokenKind, sent_to: string, flow_state_id?: string | null }
 ): Promise<TokenSecrets> {

@@ -105,9 +105,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * Why a password is refused, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters that
- * not every client sends in the same way, or well known (in upper or lower case; the account's own address and its first
- * part count as known).
+ * Why a password is refused, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters
+ * that not every client sends in the same way, or well known (in upper or lower case; the account's own address and its
+ * first part count as known).
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')

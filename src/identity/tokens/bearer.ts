@@ -36,8 +36,8 @@ const CACHED_TOKENS = 5000
 const AHEAD_MS = 60_000
 
 /**
- * Identifies the caller by a token. Verified tokens are cached under their SHA-256: checking a signature costs more than
- * everything else in a small request.
+ * Identifies the caller by a token. Verified tokens are cached under their SHA-256: checking a signature costs more
+ * than everything else in a small request.
  */
 export function bearerAuthenticator<V extends VerifiedToken> ({
   verify,

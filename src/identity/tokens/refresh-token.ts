@@ -53,9 +53,9 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
 export interface Refresh { tokenCounter: number, sessionCounter: number, lastRefreshMs: number, nowMs: number }
 
 /**
- * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current token
- * is answered again; always for the token before the current one, within the interval for older ones. `reused`: it is a
- * copy, and the session ends. `invalid`: there is no such token yet.
+ * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current
+ * token is answered again; always for the token before the current one, within the interval for older ones. `reused`:
+ * it is a copy, and the session ends. `invalid`: there is no such token yet.
  */
 export function classifyRefresh ({
   tokenCounter,

@@ -37,7 +37,8 @@ export interface SigningKeys {
   /** The pair that signs now. */
   current (): Promise<{ kid: string, privatePem: string }>
   /**
-   * The public key as PEM; undefined for a key that is not ours, or not any more. Reads the database for an unknown key.
+   * The public key as PEM; undefined for a key that is not ours, or not any more. Reads the database for an unknown
+   * key.
    */
   find (kid: string): Promise<string | undefined>
   /** Whether a key was still good when the keys were last read, within the last minute; if false, ask `find`. */
@@ -158,7 +159,9 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     return rotation
   }
 
-  async function insert ({ besideOthers, atOnce, onlyAfterDays, auditRotation }: Creation): Promise<Rotation | undefined> {
+  async function insert (
+    { besideOthers, atOnce, onlyAfterDays, auditRotation }: Creation
+  ): Promise<Rotation | undefined> {
     return await db.transaction(async (tx) => {
       await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
       const [newest] = await tx.select({ signs_from: table.signs_from }).from(table)

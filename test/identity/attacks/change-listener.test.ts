@@ -13,7 +13,7 @@ const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
 const PATIENCE_MS = 60_000
 
-t.test('a process whose first attempts to listen failed answers once for itself, and for nobody else', async (t) => {
+t.test('a process whose first attempts to listen failed acknowledges a change once, and only for itself', async (t) => {
   const [{ url, sql: asking }, { sql: outside }] = await Promise.all([testDatabase(t), testDatabase(t)])
   const name = new URL(url).pathname.slice(1)
   const { sql: late, close } = connect(url, 1)
@@ -57,7 +57,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   t.same(heard, ['echo'], 'a change is heard once')
 })
 
-t.test('whoever waits for others waits no longer than they may, whatever the database does', async (t) => {
+t.test('a process waits for the others no longer than its limit, also when the database hangs', async (t) => {
   const { sql, url } = await testDatabase(t)
   const { sql: busy, close } = connect(url, 1)
   t.teardown(close)
@@ -87,7 +87,7 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
   await sql`select 1`
 })
 
-t.test('a server that was cut off knows what it has missed as soon as it listens again', async (t) => {
+t.test('a server that was cut off drops its caches as soon as it listens again', async (t) => {
   const [{ app }, { app: other }] = await twins(t)
   const listeners = async () =>
     (
@@ -120,7 +120,7 @@ t.test('a server that was cut off knows what it has missed as soon as it listens
   t.equal(await isLetIn(other, bearer(second)), 401, 'and hears again')
 })
 
-t.test('a signing key is not believed for longer than a minute without another look', async (t) => {
+t.test('a signing key is accepted for at most a minute without reading it again', async (t) => {
   const { db, sql } = await testDatabase(t)
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }

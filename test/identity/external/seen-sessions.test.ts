@@ -37,7 +37,7 @@ t.test('the record of sessions that were seen', async (t) => {
   }
 
   t.test(
-    'a session that is let in while all of its person are being revoked is asked about, and not remembered anywhere',
+    'a session accepted while all of its person are being revoked is asked about, and not cached',
     async (t) => {
       const [late, other] = [session(), session()]
       other.userId = late.userId
@@ -68,7 +68,7 @@ t.test('the record of sessions that were seen', async (t) => {
     }
   )
 
-  t.test('a session that is noted while all of its person are being revoked is revoked with them', async (t) => {
+  t.test('a session recorded while all of its person are being revoked is revoked with them', async (t) => {
     const [early, other] = [session(), session()]
     other.userId = early.userId
     await here.seen.recordUse(early, CLIENT, async () => true)
@@ -80,7 +80,7 @@ t.test('the record of sessions that were seen', async (t) => {
   })
 
   t.test(
-    'the provider is asked once about a session after a revocation, and never before one, nor when that is older than any token',
+    'the provider is asked once about a session after a revocation, and only while older tokens can be good',
     async (t) => {
       const first = session()
       await here.seen.recordUse(first, CLIENT, never)
@@ -106,7 +106,7 @@ t.test('the record of sessions that were seen', async (t) => {
     }
   )
 
-  t.test('no answer is no permission', async (t) => {
+  t.test('a session is not accepted without the provider’s answer', async (t) => {
     const first = session()
     await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT))
     const next = session(first.userId)
@@ -115,7 +115,7 @@ t.test('the record of sessions that were seen', async (t) => {
     t.same(await rows(next.sessionId), [])
   })
 
-  t.test('a second revocation counts what has come since', async (t) => {
+  t.test('a second revocation counts the sessions that have begun since the first', async (t) => {
     const [first, second] = [session(), session()]
     second.userId = first.userId
     t.equal(await db.transaction((tx) => here.seen.endAll(tx, first, CLIENT)), 1)
@@ -127,7 +127,7 @@ t.test('the record of sessions that were seen', async (t) => {
     t.ok(after! > before!)
   })
 
-  t.test('a session that the provider has ended is ended here and elsewhere, on record or not', async (t) => {
+  t.test('a session that the provider has ended is refused here and in other processes, recorded or not', async (t) => {
     const [known, unknown] = [session(), session()]
     for (const { seen } of [elsewhere, here]) {
       await seen.recordUse(known, CLIENT, async () => true)

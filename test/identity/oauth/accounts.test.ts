@@ -60,8 +60,8 @@ async function code (work: Promise<unknown>): Promise<string | undefined> {
   )
 }
 
-t.test('without an account', async (t) => {
-  t.test('one is made where that is allowed, and waits for a role', async (t) => {
+t.test('sign-in through a provider without an account here', async (t) => {
+  t.test('an account is created where sign-up is on, and it is pending', async (t) => {
     const { signIn } = await house(t)
     const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
     t.strictSame([how, accessRevoked], ['created', false])
@@ -73,7 +73,7 @@ t.test('without an account', async (t) => {
     t.strictSame(providersOf(user), ['google'])
   })
 
-  t.test('none is made where it is not, nor for an address that is missing, malformed or not proven', async (t) => {
+  t.test('no account is created with sign-up off, nor for a missing, malformed or unverified address', async (t) => {
     const { db, signIn } = await house(t)
     t.equal(await code(signIn(newcomer(), false)), 'signup_disabled')
     for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
@@ -92,7 +92,7 @@ t.test('without an account', async (t) => {
     t.equal(await db.$count(users), 0)
   })
 
-  t.test('two who come at once are one account', async (t) => {
+  t.test('two first sign-ins at the same moment make one account', async (t) => {
     const { db, signIn } = await house(t)
     const all = await Promise.all([1, 2, 3, 4].map(async () => await signIn(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
@@ -106,7 +106,7 @@ t.test('without an account', async (t) => {
   })
 })
 
-t.test('a proven address leads into the confirmed account that has it', async (t) => {
+t.test('a verified address signs in to the confirmed account that has it', async (t) => {
   const { signIn, account } = await house(t)
   const before = await account({
     password_hash: 'una-impronta',
@@ -135,7 +135,7 @@ t.test('a proven address leads into the confirmed account that has it', async (t
 })
 
 t.test(
-  'an address that is not proven leads into nobody’s account, and does not tell whether there is one',
+  'an unverified address signs in to no account, and the answer does not tell whether there is one',
   async (t) => {
     const { db, signIn, account } = await house(t)
     const tell = async (email: string) =>
@@ -153,7 +153,7 @@ t.test(
   }
 )
 
-t.test('who was in an unconfirmed account before its owner came is out', async (t) => {
+t.test('earlier access to an unconfirmed account is revoked when its owner signs in', async (t) => {
   const { db, signIn, account, begin } = await house(t)
   const planted = await account({
     confirmed: false,
@@ -200,7 +200,7 @@ t.test('who was in an unconfirmed account before its owner came is out', async (
   t.ok((await db.select().from(api_keys)).every(({ revoked_at }) => revoked_at !== null))
 })
 
-t.test('of an invited person it is kept what the administrator has said', async (t) => {
+t.test('an invited account keeps the data that the administrator wrote', async (t) => {
   const { signIn, account } = await house(t)
   await account({
     confirmed: false,
@@ -213,7 +213,7 @@ t.test('of an invited person it is kept what the administrator has said', async 
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'google', providers: ['google'] })
 })
 
-t.test('a known identity of an account that is not confirmed any more has to prove its address', async (t) => {
+t.test('a known identity of an account that is not confirmed any more must prove its address', async (t) => {
   const { db, signIn, begin } = await house(t)
   const { user } = await signIn(newcomer())
   await db
@@ -234,7 +234,7 @@ t.test('a known identity of an account that is not confirmed any more has to pro
   t.equal(await db.$count(sessions), 0)
 })
 
-t.test('who is banned stays out, by identity as by address', async (t) => {
+t.test('a banned person is refused, by a known identity and by the address', async (t) => {
   const { db, signIn, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
@@ -250,7 +250,7 @@ t.test('who is banned stays out, by identity as by address', async (t) => {
   t.equal(await code(signIn(newcomer())), 'user_banned')
 })
 
-t.test('linking: only for who is still signed in, and only what is nobody’s', async (t) => {
+t.test('only a person whose session has not ended links an identity, and only one that no account has', async (t) => {
   const { db, signIn, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
@@ -279,7 +279,7 @@ t.test('linking: only for who is still signed in, and only what is nobody’s', 
   t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'and each of them leads in')
 })
 
-t.test('of two who link the same identity at once one does', async (t) => {
+t.test('of two people who link the same identity at once one succeeds', async (t) => {
   const { db, link, begin, account } = await house(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
@@ -291,7 +291,7 @@ t.test('of two who link the same identity at once one does', async (t) => {
   t.equal(await db.$count(identities), 4)
 })
 
-t.test('a profile gives words and nothing else', (t) => {
+t.test('a profile keeps only text, and only the known fields', (t) => {
   const { metadata } = profileOf({
     issuer: 'https://id.example',
     subject: 'x',

@@ -23,7 +23,7 @@ async function server (t: Test, handler: RequestListener): Promise<string> {
   return (await listen(t, handler)).url
 }
 
-t.test('an answer is read whole, and bounded after decompression', async (t) => {
+t.test('an answer is read whole, and its size is bounded after decompression', async (t) => {
   const url = await server(t, (request, response) => {
     if (request.url === '/small') {
       return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
@@ -46,7 +46,7 @@ t.test('an answer is read whole, and bounded after decompression', async (t) => 
   t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
 })
 
-t.test('nobody is asked where nobody may be asked', async (t) => {
+t.test('no request is sent to an address that is not https or loopback', async (t) => {
   for (const address of [
     'http://example.org/',
     'ftp://127.0.0.1/',
@@ -60,7 +60,7 @@ t.test('nobody is asked where nobody may be asked', async (t) => {
   t.equal(await reason(fetchFromProvider(`http://127.0.0.1:${await freePort()}/`, GET)), 'ECONNREFUSED')
 })
 
-t.test('a provider that does not answer is given up, wherever it stops', async (t) => {
+t.test('a provider that stops answering, at any point, is given up after the time limit', async (t) => {
   const silent = await server(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'
@@ -89,7 +89,7 @@ t.test('a provider that does not answer is given up, wherever it stops', async (
   )
 })
 
-t.test('metadata are fetched once for all who wait, kept, and kept on when they cannot be had anew', async (t) => {
+t.test('metadata are fetched once for all callers, cached, and used on when a later fetch fails', async (t) => {
   let loads = 0
   let fails = false
   let clock = 0

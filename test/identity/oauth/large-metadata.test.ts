@@ -4,7 +4,7 @@ import { createUser } from '#src/identity/people/users.ts'
 import { testDatabase } from '#test/database.ts'
 
 t.test(
-  "what a provider says that does not fit beside a person's own words is left out, what fits is kept",
+  'a profile that makes the metadata too long is left out, and a shorter one is kept',
   async (t) => {
     const { db } = await testDatabase(t)
     const metadata = { full_name: 'Anna Prova', picture: `https://immagini.example/${'a'.repeat(900)}` }

@@ -24,7 +24,7 @@ async function started (t: Test) {
 }
 
 t.test(
-  'the official client works with a started server and what its configuration says, from the first sign-in to the last sign-out',
+  'the official client works with a started server and its public configuration, from sign-in to sign-out',
   async (t) => {
     const { server, base, clientConfig } = await started(t)
     t.same([Object.keys(clientConfig), clientConfig.backendUrl], [['backendUrl', 'backendKey'], base])

@@ -3,7 +3,7 @@ import { deleteEndedSessions } from '#src/identity/sign-in/sessions.ts'
 import { build, signIn } from '#test/helper.ts'
 
 t.test(
-  'sessions that ended a month ago are forgotten; those that go on, and those that have just ended, are kept',
+  'sessions that ended a month ago are deleted, and live or recently ended ones are kept',
   async (t) => {
     const { app } = await build(t)
     const names = ['viva', 'appena finita', 'finita da un mese', 'inattiva da un mese e mezzo'].map((name) =>

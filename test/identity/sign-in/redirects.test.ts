@@ -47,7 +47,7 @@ const TRAPS = [
   'https://locanda.example/auth\\v1\\verify'
 ]
 
-t.test('whatever is not one of our front ends leads home', async (t) => {
+t.test('an address outside our front ends is replaced by the front end’s own', async (t) => {
   for (const trap of TRAPS) t.equal(allowedRedirect(CONFIG, trap), FRONT_END, trap)
   for (const nothing of [undefined, '']) t.equal(allowedRedirect(CONFIG, nothing), FRONT_END)
   t.equal(allowedRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
@@ -63,7 +63,7 @@ t.test('whatever is not one of our front ends leads home', async (t) => {
   }
 })
 
-t.test('one of our front ends is led to as it was asked for', (t) => {
+t.test('an address of a front end is kept as it was asked for', (t) => {
   const asked = {
     'https://app.example': 'https://app.example/',
     'https://app.example/arrivo?a=1&b=%20#x': 'https://app.example/arrivo?a=1&b=%20#x',
