@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Instant, Nullable, Open, OneOf, Ref, Text } from './common.ts'
+import { Closed, Day, Instant, Nullable, Open, OneOf, QueryInstant, Ref, Text } from './common.ts'
 import { paging } from './paging.ts'
 
 /* The audit log: who did what, when and from where. */
@@ -41,7 +41,7 @@ const EXAMPLE = {
 }
 
 export const AuditEvent = Closed({
-  /** As it was counted. A log that somebody has meddled with must be readable all the same. */
+  /** As it was counted. A log that was tampered with must be readable all the same. */
   id: Type.Integer(),
   at: Instant,
   actor: Type.String({ description: 'Id di chi ha agito, anonimo o sistema' }),
@@ -53,15 +53,7 @@ export const AuditEvent = Closed({
 }, { $id: 'EventoRegistro', examples: [EXAMPLE] })
 export type AuditEvent = Static<typeof AuditEvent>
 
-/**
- * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
- * 0.
- */
-const Moment = Type.String({
-  ...Instant,
-  maxLength: 40,
-  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
-})
+const Moment = Type.String({ ...QueryInstant, maxLength: 40 })
 const Bound = (description: string) => Type.Union([Day, Moment], { description })
 
 export const AuditQuery = Closed({

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, Nullable, OneOf, Text } from './common.ts'
+import { Closed, Day, Id, Instant, Nullable, OneOf, QueryInstant, Text } from './common.ts'
 import { Guest, Name } from './guest.ts'
 import { paging } from './paging.ts'
 
@@ -10,9 +10,9 @@ const Lingua = Type.String({
 })
 const Email = Type.String({ format: 'email', maxLength: 254, examples: ['anna.bianchi@example.com'] })
 
-/** The longest stay: a hundred years catch a mistyped year. */
-export const MAX_NOTTI = 36_500
-const Notti = Type.Integer({ minimum: 1, maximum: MAX_NOTTI, examples: [3] })
+/** The longest stay of a booking, in nights: a hundred years catch a mistyped year. */
+export const LONGEST_STAY = 36_500
+const Notti = Type.Integer({ minimum: 1, maximum: LONGEST_STAY, examples: [3] })
 const Ospiti = Type.Integer({ minimum: 1, maximum: 1000, examples: [2] })
 
 const person = {
@@ -120,21 +120,12 @@ export const BookingAnswer = (status: 200 | 201) => Closed({ data: Booking, stat
 
 export const BOOKING_SORTS = ['id', '-id', 'check_in', '-check_in', 'updated_at', '-updated_at'] as const
 
-/**
- * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
- * 0.
- */
-const Since = Type.String({
-  ...Instant,
-  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
-})
-
 export const BookingQuery = Closed({
   q: Type.Optional(Text(100, { minLength: 1, description: 'Cerca in nome, codice ed e-mail' })),
   check_in_da: Type.Optional(Day),
   check_in_a: Type.Optional(Day),
   paese_id: Type.Optional(Id),
-  updated_since: Type.Optional(Since),
+  updated_since: Type.Optional(QueryInstant),
   sort: Type.Optional(OneOf(BOOKING_SORTS)),
   ...paging
 })

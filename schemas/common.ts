@@ -4,6 +4,7 @@ import {
   type SchemaOptions,
   type Static,
   type StringOptions,
+  type TObject,
   type TProperties,
   type TSchema
 } from '@sinclair/typebox'
@@ -40,6 +41,11 @@ export function Ref<T extends TSchema> (schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#` })
 }
 
+/** The names of the fields that an object schema has, in its order. */
+export function fieldNames<T extends TProperties> ({ properties }: TObject<T>): (keyof T & string)[] {
+  return Object.keys(properties)
+}
+
 /** A number that PostgreSQL's `integer` holds and that can identify a row. */
 export const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647, examples: [1] })
 
@@ -48,6 +54,15 @@ export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-
 
 /** An instant, ISO 8601 UTC with a `Z`. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
+
+/**
+ * An instant as a query carries it: an offset beyond those in use (14 hours) is refused, and PostgreSQL knows no year
+ * 0.
+ */
+export const QueryInstant = Type.String({
+  ...Instant,
+  pattern: '^(?!0000)[0-9-]{10}[Tt][0-9:.]+([Zz]|[+-](0\\d|1[0-4])(:?[0-5]\\d)?)$'
+})
 
 /**
  * Text of a person's making: bounded, without control characters and halves of surrogate pairs, which neither

@@ -8,7 +8,7 @@ const secret = (description: string) => optional(undefined, description)
 
 /**
  * The environment: every variable that the server reads. env-schema knows no formats, so patterns stand in for them;
- * what ties two variables together is checked in `src/config/config.ts`.
+ * what ties two variables together is checked in `src/config/checks.ts`.
  */
 export const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Porta di ascolto (0: una libera)' }),
@@ -51,7 +51,8 @@ export const Environment = Type.Object({
   }),
   OAUTH_PROVIDERS: optional(
     undefined,
-    'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; github non ha issuer'
+    'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; ' +
+      'github non ha issuer'
   ),
 
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),

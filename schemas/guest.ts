@@ -1,5 +1,5 @@
 import { Type, type Static, type StringOptions } from '@sinclair/typebox'
-import { Closed, Day, Id, Nullable, OneOf, Text } from './common.ts'
+import { Closed, Day, Id, Nullable, OneOf, Text, fieldNames } from './common.ts'
 
 /** A name: not empty, and not of blanks alone. */
 export function Name (maxLength: number, options: StringOptions = {}) {
@@ -54,7 +54,7 @@ export const GuestInput = Closed(
 )
 export type GuestInput = Static<typeof GuestInput>
 
-export const GuestFields = Object.keys(GuestInput.properties) as (keyof GuestInput)[]
+export const GuestFields = fieldNames(GuestInput)
 
 export const SaveGuests = Closed(
   { prenotazione_id: Id, dati: Type.Array(GuestInput, { maxItems: 1000 }) },

@@ -4,11 +4,15 @@ import { releaseMemory, speedUpLoading } from './loading.ts'
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] = await Promise.all([
-    import('./app.ts'), import('./config/config.ts'), import('./identity/index.ts'), import('close-with-grace')
-  ])
+  const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] =
+    await Promise.all([
+      import('./app.ts'),
+      import('./config/config.ts'),
+      import('./identity/index.ts'),
+      import('close-with-grace')
+    ])
   const config = readConfig(process.env)
-  const app = await build({ config })
+  const app = await build({ config, residentMemory: () => process.memoryUsage.rss() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
   closeWithGrace({ delay: 75_000, logger: false }, async ({ err, signal }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
@@ -19,23 +23,32 @@ async function start (): Promise<void> {
     await app.close()
     throw err
   })
-  // The only time that anybody sees it: logs are kept, and read by others.
+  // The password is shown this once and on stderr: log lines are kept, and other people read them.
   if (administrator) process.stderr.write(welcome(administrator))
   releaseMemory()
-  const address = await app.listen({ port: config.PORT, host: config.HOST }).catch(async (err: NodeJS.ErrnoException) => {
+  const { HOST: host, PORT: port } = config
+  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
     await app.close()
-    throw new ConfigError(err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT', `impossibile ascoltare su ${config.HOST}:${config.PORT} (${err.code})`)
+    const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
+    throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
   })
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 
 function welcome ({ email, password }: Account): string {
-  return `Creato il primo amministratore: ${email}\nPassword: ${password}\nNon sarà mostrata di nuovo: conservarla, o cambiarla al primo accesso.\n`
+  return [
+    `Creato il primo amministratore: ${email}`,
+    `Password: ${password}`,
+    'Non sarà mostrata di nuovo: conservarla, o cambiarla al primo accesso.',
+    ''
+  ].join('\n')
 }
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`Locanda vuole Node 22.18 o successivo, questo è ${process.versions.node}: usare «npm start»\n`)
+  process.stderr.write(
+    `Locanda vuole Node 22.18 o successivo, questo è ${process.versions.node}: usare «npm start»\n`
+  )
   process.exit(1)
 }
 

@@ -54,7 +54,7 @@ export async function build (
   t: Test,
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
-  options: Pick<BuildOptions, 'soapTimeoutMs' | 'idpTimeoutMs'> = {}
+  options: Pick<BuildOptions, 'soapTimeoutMs' | 'idpTimeoutMs' | 'residentMemory'> = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
   const url = environ.DATABASE_URL ?? (await testDatabase(t)).url
@@ -123,7 +123,7 @@ export async function signIn (app: FastifyInstance, name: string, role: Role): P
 export function extraRoutes (register: (app: FastifyInstance) => void): (app: FastifyInstance) => void {
   return (app) => {
     app.addHook('onRegister', (instance) => {
-      if (instance.pluginName === 'ops') register(instance)
+      if (instance.pluginName === 'bookings') register(instance)
     })
   }
 }

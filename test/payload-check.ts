@@ -8,17 +8,17 @@ type Responses = Record<string, object | undefined>
 
 /**
  * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
- * complains: it drops extra fields and writes `""` for a null, so the payload is judged before it is serialized; text
- * that is JSON already and streams are judged as they are sent.
+ * complains: it drops extra fields and writes `""` for a null, so the payload is checked before it is serialized; text
+ * that is JSON already and streams are checked as they are sent.
  */
 export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
   return (app) => {
     const compiled = new WeakMap<object, ValidateFunction>()
-    const judged = new WeakSet<FastifyRequest>()
+    const checked = new WeakSet<FastifyRequest>()
     const ajv = createAjv({ coerceTypes: false, useDefaults: false }).addFormat('binary', true)
 
-    function judge (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-      judged.add(request)
+    function check (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+      checked.add(request)
       const responses = (request.routeOptions.schema?.response ?? {}) as Responses
       const schema = responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`]
       const where = `${request.method} ${request.routeOptions.url} ${reply.statusCode}`
@@ -41,17 +41,17 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
     }
 
     app.addHook('preSerialization', async (request, reply, payload) => {
-      judge(request, reply, JSON.parse(JSON.stringify(payload)))
+      check(request, reply, JSON.parse(JSON.stringify(payload)))
       return payload
     })
 
     app.addHook('onSend', async (request, reply, payload) => {
-      if (judged.has(request) || !String(reply.getHeader('content-type')).startsWith('application/json')) return payload
+      if (checked.has(request) || !String(reply.getHeader('content-type')).startsWith('application/json')) return payload
       const text =
         payload instanceof Readable
           ? Buffer.concat(await payload.map((chunk) => Buffer.from(chunk)).toArray()).toString()
           : payload
-      if (typeof text === 'string') judge(request, reply, JSON.parse(text))
+      if (typeof text === 'string') check(request, reply, JSON.parse(text))
       return text
     })
   }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text } from 'drizzle-orm/pg-core'
+import { MAIL_STATES } from '#schemas/mail.ts'
 import { bytea, instantDate } from './columns.ts'
 
 /** Mails to be sent, and those that were: written in the transaction that wants them, delivered by a worker. */
@@ -9,8 +10,7 @@ export const mails = pgTable('mails', {
   message_id: text().notNull().unique(),
   /** Recipient, subject and body, sealed; null once delivered or given up. */
   content: bytea(),
-  /** in_coda · inviata · fallita */
-  stato: text().notNull().default('in_coda'),
+  stato: text({ enum: MAIL_STATES }).notNull().default('in_coda'),
   attempts: integer().notNull().default(0),
   next_attempt_at: instantDate().notNull().defaultNow(),
   /** The SMTP reply code, or the error's code, of the last attempt. */

@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The cookie of the contract. Anybody can write it, so it opens nothing by itself. */
+/** The cookie of the contract. Any client can write it, so it gives access to nothing by itself. */
 export const MARK_COOKIE = 'service_admin_access'
 export const MARK = 'granted'
 /**
@@ -22,8 +22,8 @@ export interface AdminCookies {
   /** A new session's cookie value, and the hash under which the session is kept. */
   mint (): { value: string, idHash: Buffer }
   /**
-   * The hash of the session's id, when both cookies are there, once each and to the letter. Nothing is looked up for
-   * anybody's inventions.
+   * The hash of the session's id, when both cookies are there, once each and to the letter. An id that was not made
+   * here is not looked up.
    */
   read (header: string | undefined): Buffer | undefined
 }
@@ -46,7 +46,7 @@ export function adminCookies (keys: Keys): AdminCookies {
   }
 }
 
-/** A cookie that comes twice has been put there by two: which one is whose, nobody knows. */
+/** The value of a cookie that comes once. Of two, it is not known which one this server has set. */
 function onlyValue (header: string, name: string): string | undefined {
   const values = header
     .split(';')

@@ -43,7 +43,7 @@ export async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): 
       { what: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
       { what: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },
       { what: 'Sospensioni degli invii in vigore', n: ledger.suspended ? 1 : 0 },
-      { what: 'E-mail non consegnate', n: mail.fallita ?? 0 }
+      { what: 'E-mail non consegnate', n: mail.fallita }
     ],
     actions
   }

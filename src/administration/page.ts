@@ -4,9 +4,11 @@ import { html, type Html } from '#src/lib/html.ts'
 import type { Counted, Overview } from './overview.ts'
 
 const STYLE = `
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; color: #222;
+  background: #fff; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; } th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; }
+th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-wrap: anywhere; }
 .alarm { color: #b00020; font-weight: bold; }
 `
@@ -59,7 +61,9 @@ function row ({ id, at, descrizione, actor, object }: AuditEvent): Html {
 
 function counts (rows: readonly Counted[], alarming = false): Html {
   return html`<table>
-    ${rows.map(({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`)}
+    ${rows.map(
+      ({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`
+    )}
   </table>`
 }
 

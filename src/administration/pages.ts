@@ -8,7 +8,7 @@ import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/erro
 import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { acceptNoBody } from '#src/plugins/no-body.ts'
+import noBody from '#src/plugins/no-body.ts'
 import { ATTRIBUTES, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './cookies.ts'
 import { grantSession, granteeOf, useSession } from './sessions.ts'
 import { overview } from './overview.ts'
@@ -23,7 +23,7 @@ const tags = ['Sistema']
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app
   const cookies = adminCookies(keys)
-  acceptNoBody(app)
+  await app.register(noBody)
   // For writing them: reading is stricter here than the plugin is.
   await app.register(cookie, { hook: false })
 
@@ -87,7 +87,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
     }
   })
 
-  // What is there and what is not is nobody else's business.
+  // Only administrators learn which pages there are: everyone else gets the refusal of the guard.
   app.route({
     method: 'GET',
     url: '/ad/*',

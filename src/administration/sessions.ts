@@ -16,7 +16,7 @@ export interface AdminSession {
 
 export interface GrantedSession extends AdminSession { expires_at: Date }
 
-/** Begins a session for whoever asks; those that have ended are cleared away. */
+/** Begins a session for the caller and deletes the sessions that have ended. */
 export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Principal): Promise<GrantedSession> {
   await tx.delete(table).where(or(lte(table.expires_at, sql`now()`), lte(table.last_seen_at, sql`now() - ${IDLE}`)))
   const [row] = await tx

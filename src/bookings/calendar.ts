@@ -22,7 +22,8 @@ export function calendar (db: Database) {
     })
     .from(t)
     .where(
-      sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${sql.placeholder('start')}::date, ${sql.placeholder('end')}::date, '[)')`
+      sql`daterange(${t.check_in}, ${t.check_out}, '[)')
+        && daterange(${sql.placeholder('start')}::date, ${sql.placeholder('end')}::date, '[)')`
     )
     .orderBy(asc(t.check_in), asc(t.id))
     .prepare('calendar')

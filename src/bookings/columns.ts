@@ -1,21 +1,33 @@
-import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm'
-import type { PgColumn } from 'drizzle-orm/pg-core'
-import { prenotazioni } from '#drizzle/tables/bookings.ts'
-
-/** An instant as the API writes it: PostgreSQL formats it, so that nothing is mapped row by row. */
-function iso (column: PgColumn): SQL<string> {
-  return sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-}
-
-const { versione: _versione, created_at, updated_at, ...plain } = getTableColumns(prenotazioni)
-
-/** A booking's columns in the contract's shape and order. */
-export const bookingColumns = { ...plain, created_at: iso(created_at), updated_at: iso(updated_at) }
+import { getTableColumns, sql } from 'drizzle-orm'
+import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { Booking } from '#schemas/booking.ts'
+import { fieldNames } from '#schemas/common.ts'
+import { Guest } from '#schemas/guest.ts'
+import { isoInstant } from '#src/plugins/database/columns.ts'
 
 /**
- * The same columns as one JSON text a row: a list is sent as PostgreSQL writes it, without a detour through objects.
+ * A booking's columns in the contract's shape and order. The schema picks them: a list is sent as PostgreSQL writes
+ * it, so nothing later would remove a column that is not meant for clients.
  */
-export function asJson (columns: Record<string, SQLWrapper>): SQL<string> {
-  const named = Object.entries(columns).map(([name, column]) => sql`${column} as ${sql.identifier(name)}`)
-  return sql<string>`(select row_to_json(r) from (select ${sql.join(named, sql`, `)}) r)::text`
+export const bookingColumns = pick(
+  { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) },
+  fieldNames(Booking)
+)
+
+const guest = sql.join(
+  Object.entries(pick(getTableColumns(ospiti), fieldNames(Guest))).map(
+    ([name, column]) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(column.name)}`
+  ),
+  sql`, `
+)
+
+/** The guests of a booking, in their order, in the same round trip as the booking; the schema picks their columns. */
+export const guestList = sql<Guest[]>`(
+  select coalesce(json_agg(json_build_object(${guest}) order by o.indice), '[]')
+  from ${ospiti} o where o.prenotazione_id = ${t}.id
+)`
+
+/** The named columns, in the order of the names. */
+function pick<T extends object, Name extends keyof T> (columns: T, names: readonly Name[]): Pick<T, Name> {
+  return Object.fromEntries(names.map((name) => [name, columns[name]])) as Pick<T, Name>
 }

@@ -1,9 +1,10 @@
 import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, type SQL } from 'drizzle-orm'
 import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
+import { asJson, containing } from '#src/plugins/database/columns.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
-import { asJson, bookingColumns } from './columns.ts'
+import { bookingColumns } from './columns.ts'
 
 /** Rows fetched at a time: what a full list holds in memory. */
 const BATCH = 1000
@@ -94,11 +95,11 @@ function beyond ({ sort, value, id }: Position): SQL | undefined {
 }
 
 function conditions ({ q, check_in_da, check_in_a, paese_id, updated_since }: Filters): (SQL | undefined)[] {
-  const like = q === undefined ? undefined : `%${q.replace(/[\\%_]/g, '\\$&')}%`
+  const pattern = q === undefined ? undefined : containing(q)
   return [
-    like === undefined
+    pattern === undefined
       ? undefined
-      : sql`(${t.nome_cognome} ilike ${like} or ${t.idf_gen} ilike ${like} or ${t.email} ilike ${like})`,
+      : sql`(${t.nome_cognome} ilike ${pattern} or ${t.idf_gen} ilike ${pattern} or ${t.email} ilike ${pattern})`,
     check_in_da === undefined ? undefined : gte(t.check_in, check_in_da),
     check_in_a === undefined ? undefined : lte(t.check_in, check_in_a),
     paese_id === undefined ? undefined : eq(t.paese_id, paese_id),

@@ -1,11 +1,10 @@
 import { eq, inArray, sql } from 'drizzle-orm'
-import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
-import { Guest } from '#schemas/guest.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import { bookingColumns } from './columns.ts'
+import { bookingColumns, guestList } from './columns.ts'
 import type { BeforeDelete } from './hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
@@ -14,16 +13,6 @@ export interface Versioned<T> { booking: T, versione: number }
 
 /** Which versions a change may be made on; undefined: any. */
 export type Expected = ReadonlySet<number> | undefined
-
-const guestJson = sql.join(
-  Object.keys(Guest.properties).map((name) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(name)}`),
-  sql`, `
-)
-
-/** The guests of a booking in the same round trip as the booking. */
-const guestList = sql<Guest[]>`(
-  select coalesce(json_agg(json_build_object(${guestJson}) order by o.indice), '[]') from ${ospiti} o where o.prenotazione_id = ${t}.id
-)`
 
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
@@ -36,8 +25,7 @@ function versioned ({ versione, ...booking }: Booking & { versione: number }): V
  * @param beforeDelete what other areas have to say before bookings are deleted
  */
 export function bookingRepository (db: Database, audit: Audit, beforeDelete: readonly BeforeDelete[]) {
-  const { created_at, updated_at, ...plain } = bookingColumns
-  const detail = db.select({ booking: { ...plain, ospiti: guestList, created_at, updated_at }, versione: t.versione })
+  const detail = db.select({ booking: { ...bookingColumns, ospiti: guestList }, versione: t.versione })
     .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
 
   return {

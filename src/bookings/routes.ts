@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
 import { IdParams } from '#schemas/common.ts'
 import {
   BookingAnswer,
@@ -16,8 +17,8 @@ import {
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
+import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { sendJson } from '#src/plugins/no-body.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
@@ -197,6 +198,10 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default bookings
 
-function counted (count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
+/**
+ * Sends what is JSON already, as text or as a stream of text: rows that PostgreSQL has written are not parsed to be
+ * written again. The serializer does not see them.
+ */
+function sendJson (reply: FastifyReply, json: string | Readable): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(json)
 }

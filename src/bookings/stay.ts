@@ -1,4 +1,4 @@
-import { MAX_NOTTI, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
+import { LONGEST_STAY, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 
@@ -35,8 +35,8 @@ function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
       messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
     })
   }
-  if (daysBetween(stay.check_in, stay.check_out) > MAX_NOTTI) {
-    throw new CampiNonValidi({ campo, messaggio: `porta il soggiorno oltre ${MAX_NOTTI} notti` })
+  if (daysBetween(stay.check_in, stay.check_out) > LONGEST_STAY) {
+    throw new CampiNonValidi({ campo, messaggio: `porta il soggiorno oltre ${LONGEST_STAY} notti` })
   }
   return stay
 }

@@ -40,7 +40,8 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       // Node would then take any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
-          "NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. Per un'autorità propria: NODE_EXTRA_CA_CERTS"
+          'NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. ' +
+            "Per un'autorità propria: NODE_EXTRA_CA_CERTS"
         )
       }
       return exchange(base, path, { timeoutMs, ...request })

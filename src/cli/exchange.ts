@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * One request and its whole answer, whatever its status. Redirects are not followed: they would take credentials
+ * One request and its whole answer, of any status. Redirects are not followed: they would take credentials
  * elsewhere.
  * @param base a base URL as `baseUrl` gives it
  * @throws CliError when there is no answer, or not in time

@@ -58,8 +58,8 @@ Esempi:
   locanda alloggiati invio --test --prenotazione 12`
 
 export const SERVICE_KEY_HELP = `
-Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso con cui è
-stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.
+Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso
+con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.
 
 Esempio:
   DATA_DIR=/srv/locanda locanda service-key`

@@ -2,7 +2,7 @@
 import { homedir, hostname } from 'node:os'
 import { run } from './run.ts'
 
-// Whoever reads may stop before the end, as `head` does.
+// The reader of the output may stop before the end, as `head` does.
 process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'EPIPE') throw err })
 
 const { env, stdin, stdout, stderr } = process

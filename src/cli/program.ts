@@ -42,9 +42,9 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .configureHelp(helpConfiguration)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
-      // Help that nobody asked for: in place of a missing command.
+      // Help that was not asked for: a command is missing.
       writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
-      // Told by whoever runs this, in Italian.
+      // The caller of this function writes the message, in Italian.
       outputError: () => {},
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       getErrHelpWidth: () => terminal.stderr.columns ?? 80
@@ -100,7 +100,8 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
       run(async (context, file: string | undefined, { test, ...options }: SourceOptions & { test?: boolean }) => {
         if (test !== true) {
           throw usageError(
-            "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa nell'applicazione"
+            "Da qui si fanno soltanto prove, con --test: l'invio definitivo non si può annullare e si fa " +
+              "nell'applicazione"
           )
         }
         return rehearse(context, source(file, options))

@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export interface KeyWishes { days?: number, scopes?: readonly string[] }
 
 /**
- * Signs a person in, has a key made in their name and ends the sign-in again, whatever came of it.
+ * Signs a person in, has a key made in their name and ends the sign-in again, also after a failure.
  * @param email asked for at the terminal when it is missing
  * @throws CliError
  */

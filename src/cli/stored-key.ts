@@ -41,7 +41,8 @@ export async function readKey (place: Place): Promise<{ stored: StoredKey, expos
     if (code === 'ENOENT') return undefined
     // A parser's message would quote the content.
     throw failure(
-      `Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): correggerlo, o eliminarlo ed eseguire «locanda login»`
+      `Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): ` +
+        'correggerlo, o eliminarlo ed eseguire «locanda login»'
     )
   }
 }

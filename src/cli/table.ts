@@ -10,8 +10,11 @@ export interface Column {
 const GAP = '  '
 const graphemes = new Intl.Segmenter('it', { granularity: 'grapheme' })
 /** Characters that take two columns, by the scripts and blocks that UAX #11 calls wide. */
-const WIDE =
-  /^(?![\uff61-\uffdc])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/u
+const WIDE = new RegExp(
+  '^(?![\\uff61-\\uffdc])[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}' +
+    '\\p{Emoji_Presentation}\\u3000-\\u303e\\uff01-\\uff60\\uffe0-\\uffe6]',
+  'u'
+)
 
 /** Rows in aligned columns under a head of capitals. */
 export function table (columns: readonly Column[], rows: readonly (readonly string[])[]): string {

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync
+} from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 
@@ -7,7 +17,7 @@ const KEY_BYTES = 32
 
 /**
  * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600).
- * Two servers that start together on an empty folder end with the same key.
+ * Two servers that start together on an empty folder get the same key.
  * @throws Error (Italian, without the key) when it is malformed or readable by others
  */
 export function masterKey (base64: string | undefined, dataDir: string): Buffer {
@@ -19,7 +29,7 @@ export function masterKey (base64: string | undefined, dataDir: string): Buffer 
   } catch (err) {
     if (!(err instanceof Error && 'code' in err && err.code === 'ENOENT')) throw err
   }
-  writeOnce(file, randomBytes(KEY_BYTES).toString('base64') + '\n')
+  writeIfAbsent(file, randomBytes(KEY_BYTES).toString('base64') + '\n')
   return readKeyFile(file)
 }
 
@@ -37,8 +47,8 @@ function readKeyFile (file: string): Buffer {
   return key
 }
 
-/** Writes a whole file durably under a temporary name, then links it: whoever comes second keeps the first one's. */
-function writeOnce (file: string, content: string): void {
+/** Writes a file whole and durably under a temporary name, then links it; a file that is there already stays. */
+function writeIfAbsent (file: string, content: string): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {

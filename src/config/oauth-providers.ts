@@ -1,40 +1,17 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { fieldNames } from '#schemas/common.ts'
+import { GITHUB, GithubProvider, OpenidProvider, type OAuthProvider } from '#schemas/oauth-provider.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 
-/** A provider through which people can sign in: OpenID Connect by its issuer, or GitHub, which is plain OAuth 2. */
-export interface OAuthProvider {
-  /** As it appears in addresses and identities, e.g. `google`. */
-  name: string
-  client_id: string
-  client_secret: string
-  /** OpenID Connect Discovery starts here. GitHub has none. */
-  issuer?: string
-  /** What is asked for; `openid email profile` when not said, for GitHub `read:user user:email`. */
-  scopes?: string
-  /** `form_post` for providers that want it (Apple, with scopes): they come back with a form instead of a query. */
-  response_mode?: string
-  /** How the server shows its secret (RFC 7591); when not said, as the provider's metadata have it. */
-  token_endpoint_auth_method?: string
-  /** Other addresses than github.com's, for GitHub Enterprise Server. */
-  authorization_endpoint?: string
-  token_endpoint?: string
-  userinfo_endpoint?: string
+/** JSON Schema keywords in Italian. */
+const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  minLength: () => 'deve essere un testo',
+  pattern: () => 'non è ammesso',
+  format: () => 'deve essere https, o http su loopback',
+  enum: ({ allowedValues }) => `può essere ${(allowedValues as string[]).join(' o ')}`
 }
 
-type Field = keyof OAuthProvider
-
-const GITHUB = 'github'
-
-const NAME = /^[a-z][a-z0-9_-]{0,39}$/
-/** Identities that are no provider's. */
-const TAKEN = ['email', 'phone']
-const OPENID_ONLY = ['issuer', 'response_mode', 'token_endpoint_auth_method'] as const
-const GITHUB_ONLY = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const
-const FIELDS: readonly Field[] = ['name', 'client_id', 'client_secret', 'scopes', ...OPENID_ONLY, ...GITHUB_ONLY]
-const ADDRESSES = ['issuer', ...GITHUB_ONLY] as const
-const CHOICES: readonly (readonly [field: Field, choices: readonly string[]])[] = [
-  ['response_mode', ['query', 'form_post']],
-  ['token_endpoint_auth_method', ['client_secret_basic', 'client_secret_post']]
-]
+const FIELDS = new Set<string>([...fieldNames(OpenidProvider), ...fieldNames(GithubProvider)])
 
 /**
  * The providers of `OAUTH_PROVIDERS`, a JSON list of objects.
@@ -44,15 +21,18 @@ export function parseProviders (json: string | undefined): OAuthProvider[] {
   if (json === undefined) return []
   const list = parse(json)
   if (!Array.isArray(list)) throw new Error('deve essere un elenco JSON')
-  const providers = list.map((item: unknown, at) => readProvider(item, `[${at}]`))
+  const ajv = new Ajv().addFormat('safe-address', isSafeAddress)
+  const isOpenid = ajv.compile<OpenidProvider>(OpenidProvider)
+  const isGithub = ajv.compile<GithubProvider>(GithubProvider)
+  const providers = list.map((item: unknown, index) => {
+    const name = nameOf(item)
+    const isProvider = name === GITHUB ? isGithub : isOpenid
+    if (isProvider(item)) return item
+    throw new Error(`[${index}]${describe(isProvider.errors![0]!, name)}`)
+  })
   const names = new Set(providers.map(({ name }) => name))
   if (names.size < providers.length) throw new Error('due provider hanno lo stesso name')
   return providers
-}
-
-/** Whether an address is plain http, which it may be on this machine alone. */
-export function isPlainHttp (address: string): boolean {
-  return new URL(address).protocol === 'http:'
 }
 
 function parse (json: string): unknown {
@@ -63,37 +43,20 @@ function parse (json: string): unknown {
   }
 }
 
-function readProvider (item: unknown, at: string): OAuthProvider {
-  const { name, client_id, client_secret, ...others } = readTexts(item, at)
-  if (name === undefined) throw new Error(`${at}.name manca`)
-  if (client_id === undefined) throw new Error(`${at}.client_id manca`)
-  if (client_secret === undefined) throw new Error(`${at}.client_secret manca`)
-  const provider: OAuthProvider = { name, client_id, client_secret, ...others }
-  const problem = problemOf(provider)
-  if (problem !== undefined) throw new Error(`${at}.${problem}`)
-  return provider
+function nameOf (item: unknown): unknown {
+  return typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined
 }
 
-function problemOf (provider: OAuthProvider): string | undefined {
-  const { name, issuer } = provider
-  if (!NAME.test(name) || TAKEN.includes(name)) return 'name non è ammesso'
-  if (name !== GITHUB && issuer === undefined) return 'issuer manca'
-  const foreign = (name === GITHUB ? OPENID_ONLY : GITHUB_ONLY).find((field) => provider[field] !== undefined)
-  if (foreign !== undefined) return `${foreign} non vale per ${name}`
-  const unsafe = ADDRESSES.find((field) => provider[field] !== undefined && !isSafeAddress(provider[field]))
-  if (unsafe !== undefined) return `${unsafe} deve essere https, o http su loopback`
-  const wrong = CHOICES.find(([field, choices]) => provider[field] !== undefined && !choices.includes(provider[field]))
-  return wrong && `${wrong[0]} può essere ${wrong[1].join(' o ')}`
-}
-
-function readTexts (item: unknown, at: string): Partial<Record<Field, string>> {
-  if (typeof item !== 'object' || item === null) throw new Error(`${at} deve essere un oggetto`)
-  const texts: Partial<Record<Field, string>> = {}
-  for (const [key, value] of Object.entries(item)) {
-    const field = FIELDS.find((known) => known === key)
-    if (field === undefined) throw new Error(`${at} ha un campo sconosciuto: ${key.slice(0, 40)}`)
-    if (typeof value !== 'string' || value === '') throw new Error(`${at}.${field} deve essere un testo`)
-    texts[field] = value
+/** The field at fault and what is wrong with it; the value may be a secret and is not repeated. */
+function describe ({ keyword, params, instancePath }: ErrorObject, name: unknown): string {
+  const field = instancePath.replace('/', '.')
+  if (keyword === 'required') return `.${params.missingProperty} manca`
+  if (keyword === 'additionalProperties') {
+    const unexpected = String(params.additionalProperty)
+    return FIELDS.has(unexpected)
+      ? `.${unexpected} non vale per ${name === GITHUB ? GITHUB : 'un provider OpenID Connect'}`
+      : ` ha un campo sconosciuto: ${unexpected.slice(0, 40)}`
   }
-  return texts
+  if (keyword === 'type') return field === '' ? ' deve essere un oggetto' : `${field} deve essere un testo`
+  return `${field} ${MESSAGES[keyword]?.(params) ?? 'non è valido'}`
 }

@@ -28,6 +28,11 @@ export function isSafeAddress (address: string): boolean {
   )
 }
 
+/** Whether an address is plain http, which a safe address may be on loopback only. */
+export function isPlainHttp (address: string): boolean {
+  return new URL(address).protocol === 'http:'
+}
+
 /** Of a host as `URL` gives it: every spelling of an IPv4 address is four decimal numbers there. */
 export function isLoopbackHost (hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))

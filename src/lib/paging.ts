@@ -2,7 +2,7 @@ import { CampiNonValidi } from './errors.ts'
 
 /* Pages of a list, by keyset: a cursor holds the place after which the next one begins. */
 
-/** How many rows a page has when nobody says. */
+/** How many rows a page has when the client does not say. */
 export const DEFAULT_LIMIT = 100
 
 /** The place after which a page begins: the last row's sort value and id, and the order they belong to. */

@@ -8,9 +8,10 @@ const TAG_BYTES = 16
 export interface Keys {
   /** A 32-byte secret for one purpose. */
   derive (label: string): Buffer
-  /** AES-256-GCM; `context` (what and whose it is) must be the same again to open. */
+  /** Encrypts with AES-256-GCM; `context` (what and whose it is) must be the same again to unseal. */
   seal (plain: Buffer | string, context: string): Buffer
-  open (sealed: Buffer, context: string): Buffer
+  /** @throws when the text was sealed with another key or context, or was changed */
+  unseal (sealed: Buffer, context: string): Buffer
   /** A keyed fingerprint, for looking up what must not be readable. */
   fingerprint (label: string, ...parts: readonly string[]): Buffer
 }
@@ -29,7 +30,7 @@ export function createKeys (master: Buffer): Keys {
       const body = Buffer.concat([cipher.update(plain), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), body])
     },
-    open (sealed, context) {
+    unseal (sealed, context) {
       // authTagLength is not optional: without it Node accepts a tag cut down to 4 bytes.
       const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES
@@ -44,7 +45,7 @@ export function createKeys (master: Buffer): Keys {
   }
 }
 
-/** Compares against the secret in constant time, whatever the length of what is presented. */
+/** Compares a text of any length with the secret in constant time. */
 export function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
   if (secret === undefined) return () => false
   const digest = (text: string) => hash('sha256', text, 'buffer')

@@ -17,32 +17,33 @@ import {
  */
 export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'
 
-/** Who is calling. */
+/** The caller of a request. */
 export interface Principal {
-  /** Names the caller wherever one is counted or recorded; never a secret. */
+  /** Names the caller in counters and records; never a secret. */
   id: string
   /** The server's own key, a service token, or a person. */
   kind: 'server' | 'service' | 'user'
-  /** As far as is remembered: routes for administrators ask again. */
+  /** As far as is remembered: routes for administrators ask the provider again. */
   admin: boolean
   userId?: string
-  /** The person's login; without, they came with an API key. */
+  /** The session that the person signed in with; without, the person came with an API key. */
   sessionId?: string
-  /** The API key they came with, and what it may be used for. */
+  /** The API key that the person came with, and what it may be used for. */
   keyId?: string
   scopes?: readonly string[]
-  /** Signed up alone, and without a role yet. */
+  /** The person has signed up without an invitation and has no role yet. */
   pending?: boolean
 }
 
 /** Why a credential is not good, in the codes of Supabase Auth. */
 export type Refusal =
   'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
+/** What a credential proves: who the caller is, or why the credential is not good. */
 export type Identified = Principal | Refusal
 
 /** What an identity provider, embedded or external, knows of credentials. */
 export interface Authenticator {
-  /** At once when it is remembered. */
+  /** The caller behind a bearer token; not a promise when the token is remembered. */
   bearer (token: string, request: FastifyRequest): Identified | Promise<Identified>
   /** The caller behind a person's API key. */
   key (text: string): Promise<Principal | undefined>
@@ -65,8 +66,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /**
-     * What the routes of an instance are guarded by where they do not say it themselves: only for other people's
-     * plugins.
+     * The access of routes that do not say it themselves: only for plugins of other authors.
      */
     defaultAccess: Access | undefined
     /** What guards the routes of an instance whose access is `cookie`. It throws to refuse. */
@@ -90,24 +90,23 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
     app.decorateRequest('refusal', 'no_authorization')
 
     app.addHook('onRequest', function identify (request, _reply, done) {
-      const found = identified(request)
-      if (!(found instanceof Promise)) return done(settle(request, found))
-      found.then((identity) => done(settle(request, identity)), done)
+      const found = findCaller(request)
+      if (!(found instanceof Promise)) return done(setCaller(request, found))
+      found.then((identity) => done(setCaller(request, identity)), done)
     })
 
     /** The first credential presented counts; a wrong one is not made good by another. */
-    function identified (request: FastifyRequest): Identified | Promise<Identified> {
+    function findCaller (request: FastifyRequest): Identified | Promise<Identified> {
       const { authorization, 'x-api-key': header } = request.headers
       const query = takeQueryKey(request)
       const key = header ?? query
-      // Nobody is asked who they are where it makes no difference: what everybody may have is there without a database,
-      // too.
+      // A public route answers every caller alike, so that no credential is looked up: it works without a database.
       if (request.routeOptions.config.access === 'public') return 'no_authorization'
       if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
       const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
       if (token === undefined) return 'no_authorization'
       const bearer = authenticator.bearer(token, request)
-      return key === undefined || key === token || isServerKey(key) ? bearer : sameAs(bearer, byKey(key))
+      return key === undefined || key === token || isServerKey(key) ? bearer : oneCaller(bearer, byKey(key))
     }
 
     function byKey (key: unknown): Identified | Promise<Identified> {
@@ -120,8 +119,8 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
   { name: 'auth' }
 )
 
-/** A token and a key together are one caller or none. */
-async function sameAs (
+/** A token and a key that come together must be of the same person. */
+async function oneCaller (
   bearer: Identified | Promise<Identified>,
   byKey: Identified | Promise<Identified>
 ): Promise<Identified> {
@@ -130,7 +129,7 @@ async function sameAs (
   return typeof second === 'object' && second.userId !== undefined && second.userId === first.userId ? first : 'bad_jwt'
 }
 
-function settle (request: FastifyRequest, identity: Identified): undefined {
+function setCaller (request: FastifyRequest, identity: Identified): undefined {
   if (typeof identity === 'string') request.refusal = identity
   else request.principal = identity
 }
@@ -160,30 +159,30 @@ export const guards = fp<{ authenticator: Authenticator }>(async function guards
       access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
 
-  /** What is guarded is somebody's data: no cache keeps it, unless the route says otherwise. */
+  /** A guarded route answers with private data: no cache keeps it, unless the route says otherwise. */
   function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
-    done(problem(request))
+    done(accessError(request))
   }
 
   function requirePerson (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
     const { principal } = request
-    done(principal !== null && principal.sessionId === undefined ? new ServeUnaPersona() : problem(request))
+    done(principal !== null && principal.sessionId === undefined ? new ServeUnaPersona() : accessError(request))
   }
 
   function requireAdmin (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
-    const refused = problem(request)
-    if (refused) return done(refused)
+    const error = accessError(request)
+    if (error) return done(error)
     authenticator.isAdmin(request.principal!, request).then((is) => done(is ? undefined : new NonAutorizzato()), done)
   }
 }, { name: 'guards', dependencies: ['auth'] })
 
 type Done = (err?: Error) => void
 
-/** Why a caller is not let in, whoever they are. */
-function problem ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
+/** The error for a caller who may not call this route; undefined: the caller may. */
+function accessError ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
   return principal.scopes === undefined || principal.scopes.includes(config.scope!)

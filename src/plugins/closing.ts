@@ -7,21 +7,21 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 const BODY_WITHIN_MS = 3000
 
 /**
- * The end: requests under way are finished, later ones are refused, and then every connection is dropped. Node alone
- * would wait for connections on which nothing, or half a request, was sent.
+ * The end of the server: requests under way are finished, later ones are refused, and then every connection is dropped.
+ * Node alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp(async function closing (app) {
-  const underWay = new Set<ServerResponse>()
+  const unfinished = new Set<ServerResponse>()
   let refusing = false
 
-  app.addHook('onRequest', function follow (_request, { raw }, done) {
+  app.addHook('onRequest', function refuseOrCount (_request, { raw }, done) {
     if (refusing) return done(new ServizioOccupato())
-    underWay.add(raw)
-    raw.once('close', () => underWay.delete(raw))
+    unfinished.add(raw)
+    raw.once('close', () => unfinished.delete(raw))
     done()
   })
 
-  app.addHook('onSend', function lastAnswer (_request, reply, payload, done) {
+  app.addHook('onSend', function closeConnection (_request, reply, payload, done) {
     if (refusing) reply.header('connection', 'close')
     done(null, payload)
   })
@@ -30,9 +30,9 @@ export default fp(async function closing (app) {
     refusing = true
     app.server.close()
     const deadline = setTimeout(() => {
-      for (const { req } of underWay) if (!req.complete) req.destroy()
+      for (const { req } of unfinished) if (!req.complete) req.destroy()
     }, BODY_WITHIN_MS)
-    await Promise.all([...underWay].map((response) => once(response, 'close')))
+    await Promise.all([...unfinished].map((response) => once(response, 'close')))
     clearTimeout(deadline)
     app.server.closeAllConnections()
   })

@@ -33,8 +33,8 @@ const HEADER_MAX = 255
 /**
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
  * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
- * process dies half-way, the key stays taken: nobody can tell whether the work was done, and doing it twice is the
- * greater harm.
+ * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
+ * the greater harm.
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)

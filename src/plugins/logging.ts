@@ -2,6 +2,8 @@ import { LogController, type FastifyReply, type FastifyRequest, type FastifyServ
 import pino from 'pino'
 import { postgresError } from './database/problems.ts'
 
+/* Options of the Fastify instance, not a plugin: how log lines are written. */
+
 /**
  * A write of its own for every line took a sixth of the time of a small GET. What is at most this old is lost when the
  * process is killed.
@@ -9,17 +11,19 @@ import { postgresError } from './database/problems.ts'
 const FLUSH_MS = 200
 const BUFFER_BYTES = 4096
 
+/** Where log lines go instead of stdout. */
+export interface LogStream { write (line: string): void }
+
 /**
  * Logger settings. Nothing that a guest or a client sent is written: no query string, no body, no header values;
  * requests are named by their route's pattern.
  */
-export function loggerOptions (level: string, stream?: { write (line: string): void }): FastifyServerOptions['logger'] {
+export function loggerOptions (level: string, stream?: LogStream): FastifyServerOptions['logger'] {
   return {
     level,
     stream: stream ?? pino.destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS }),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
-    // Should somebody log a request or a credential all the same. Named paths: wildcards are searched for in every
-    // line.
+    // In case a request or a credential is logged all the same. Named paths: wildcards are searched for in every line.
     redact: [
       'headers.authorization',
       'headers.cookie',

@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { memoryUsage } from 'node:process'
 import { Gauge, Histogram, Registry } from 'prom-client'
 
-/** A number that is read when somebody asks, or one for each value of a label. */
+/** A number that is read when a client asks for the metrics, or one for each value of a label. */
 export interface GaugeSource {
   /** After the prefix `locanda_`. */
   name: string
@@ -29,12 +28,18 @@ const NO_ROUTE = 'unknown'
 
 const TEXT = Type.String({
   examples: [
-    '# HELP locanda_submissions Submissions by state.\n# TYPE locanda_submissions gauge\nlocanda_submissions{state="acquisito"} 12\n'
+    '# HELP locanda_submissions Submissions by state.\n# TYPE locanda_submissions gauge\n' +
+      'locanda_submissions{state="acquisito"} 12\n'
   ]
 })
 
+interface MetricsOptions {
+  /** Resident memory of the process, bytes. Without it there is no gauge of it. */
+  residentMemory?: (() => number) | undefined
+}
+
 /** Prometheus metrics at `/metrics`: the process, the durations of requests, and what the areas add. */
-export default fp(async function metrics (app) {
+export default fp<MetricsOptions>(async function metrics (app, { residentMemory }) {
   const registry = new Registry()
   const durations = new Histogram({
     name: `${PREFIX}http_request_duration_seconds`,
@@ -75,11 +80,13 @@ export default fp(async function metrics (app) {
 
   // Of the library's default metrics only this one: its observers of garbage collection and event loop slowed a small
   // GET down by a quarter.
-  app.addGauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
-    read: async () => memoryUsage.rss()
-  })
+  if (residentMemory !== undefined) {
+    app.addGauge({
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory of the process.',
+      read: async () => residentMemory()
+    })
+  }
 
   app.route({
     method: 'GET',

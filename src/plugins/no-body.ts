@@ -1,16 +1,10 @@
-import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
 
 /**
- * Sends what is JSON already, as text or as a stream of text: rows that PostgreSQL has written are not parsed to be
- * written again.
+ * Takes a request without a body for `{}` in the scope that registers it: some clients send the type of a body and no
+ * body, some send neither.
  */
-export function sendJson (reply: FastifyReply, json: string | Readable): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(json)
-}
-
-/** Takes requests without a body for `{}` in a scope: some clients send the type of a body and none, some neither. */
-export function acceptNoBody (app: FastifyInstance): void {
+export default fp(async function noBody (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -20,4 +14,4 @@ export function acceptNoBody (app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') request.body ??= {}
   })
-}
+}, { name: 'no-body' })

@@ -27,7 +27,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
         license: { name: 'MIT' }
       },
-      servers: [{ url: config.PUBLIC_URL ?? '/' }],
+      servers: [{ url: config.PUBLIC_URL }],
       tags: TAGS,
       components: {
         securitySchemes: {

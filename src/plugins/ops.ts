@@ -1,4 +1,4 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fp from 'fastify-plugin'
 import { Closed, OneOf } from '#schemas/common.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
@@ -6,8 +6,8 @@ const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ st
 
 const READY_WITHIN_MS = 2000
 
-/** For whoever keeps the server up: is the process alive, and can it serve? */
-const ops: FastifyPluginAsyncTypebox = async (app) => {
+/** For the host that keeps the server up: does the process answer, and can it serve? */
+export default fp(async function ops (app) {
   app.route({
     method: 'GET',
     url: '/health/live',
@@ -44,5 +44,4 @@ const ops: FastifyPluginAsyncTypebox = async (app) => {
       return { stato: 'ok' as const }
     }
   })
-}
-export default ops
+}, { name: 'ops', dependencies: ['database'] })

@@ -32,7 +32,7 @@ function securityHeaders (https: boolean): OutgoingHttpHeaders {
  * behind.
  */
 export default fp<{ config: Config }>(async function security (app, { config }) {
-  const headers = securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false)
+  const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
     done()

@@ -13,7 +13,9 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
       .map((name) => TYPES[String(name)] ?? String(name))
       .join(' o ')}`,
   enum: ({ allowedValues }) =>
-    `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : []).map((value) => (value === '' ? '(vuoto)' : String(value))).join(', ')}`,
+    `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : [])
+      .map((value) => (value === '' ? '(vuoto)' : String(value)))
+      .join(', ')}`,
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `deve essere più di ${String(limit)}`,

@@ -3,6 +3,8 @@ import formatsPlugin from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { isDay } from '#src/lib/time.ts'
 
+/* Options of the Fastify instance, not a plugin: how requests are validated. */
+
 // The package is CommonJS: under Node's ESM its default export hangs one level deeper than its types say.
 const addFormats = formatsPlugin.default
 

@@ -37,7 +37,8 @@ t.test('what is wrong in it is named, without the secrets', (t) => {
     [{}, /^deve essere un elenco JSON$/],
     [[7], /^\[0\] deve essere un oggetto$/],
     [[null], /^\[0\] deve essere un oggetto$/],
-    [[[]], /^\[0\]\.name manca$/],
+    [[[]], /^\[0\] deve essere un oggetto$/],
+    [[{}], /^\[0\]\.name manca$/],
     [[{ ...GOOGLE, segreto: 'x' }], /^\[0\] ha un campo sconosciuto: segreto$/],
     [
       JSON.stringify([GOOGLE]).replace('"name"', '"__proto__":"x","name"'),
@@ -54,7 +55,7 @@ t.test('what is wrong in it is named, without the secrets', (t) => {
     ]),
     [[GOOGLE, GOOGLE], /^due provider hanno lo stesso name$/],
     [[{ ...GITHUB, issuer: 'https://github.com' }], /^\[0\]\.issuer non vale per github$/],
-    [[{ ...GOOGLE, token_endpoint: 'https://x.example' }], /^\[0\]\.token_endpoint non vale per google$/],
+    [[{ ...GOOGLE, token_endpoint: 'https://x.example' }], /^\[0\]\.token_endpoint non vale per un provider OpenID Connect$/],
     [[{ ...GOOGLE, issuer: 'http://accounts.example' }], /^\[0\]\.issuer deve essere https, o http su loopback$/],
     [[{ ...GITHUB, userinfo_endpoint: 'https://a:b@x.example' }], /^\[0\]\.userinfo_endpoint deve essere https/],
     [[{ ...GOOGLE, response_mode: 'fragment' }], /^\[0\]\.response_mode può essere query o form_post$/],

@@ -6,20 +6,20 @@ import { createKeys } from '#src/lib/secrets.ts'
 const keys = createKeys(Buffer.alloc(32, 7))
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
 
-t.test('what was sealed opens to the same, with the same key and context only', async () => {
+t.test('what was sealed is unsealed to the same, with the same key and context only', async () => {
   fc.assert(fc.property(bytes, fc.string(), (plain, context) => {
     const sealed = keys.seal(plain, context)
     return (
-      keys.open(sealed, context).equals(plain) &&
-      createKeys(Buffer.alloc(32, 7)).open(sealed, context).equals(plain) &&
-      fails(() => keys.open(sealed, `${context} `)) &&
-      fails(() => createKeys(Buffer.alloc(32, 8)).open(sealed, context))
+      keys.unseal(sealed, context).equals(plain) &&
+      createKeys(Buffer.alloc(32, 7)).unseal(sealed, context).equals(plain) &&
+      fails(() => keys.unseal(sealed, `${context} `)) &&
+      fails(() => createKeys(Buffer.alloc(32, 8)).unseal(sealed, context))
     )
   }))
 })
 
 t.test('text is sealed as UTF-8', async (t) => {
-  t.equal(keys.open(keys.seal('però 🏨', 'x'), 'x').toString(), 'però 🏨')
+  t.equal(keys.unseal(keys.seal('però 🏨', 'x'), 'x').toString(), 'però 🏨')
 })
 
 t.test('any bit that was changed is found', async (t) => {
@@ -27,17 +27,17 @@ t.test('any bit that was changed is found', async (t) => {
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const changed = Buffer.from(sealed)
     changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-    if (!fails(() => keys.open(changed, 'ospite 7'))) t.fail(`bit ${bit}`)
+    if (!fails(() => keys.unseal(changed, 'ospite 7'))) t.fail(`bit ${bit}`)
   }
 })
 
-t.test('what was cut at any place does not open', async (t) => {
+t.test('what was cut at any place is not unsealed', async (t) => {
   for (const plain of ['', 'documento']) {
     const sealed = keys.seal(plain, 'x')
     for (let length = 0; length < sealed.length; length++) {
-      if (!fails(() => keys.open(sealed.subarray(0, length), 'x'))) t.fail(`cut to ${length} bytes`)
+      if (!fails(() => keys.unseal(sealed.subarray(0, length), 'x'))) t.fail(`cut to ${length} bytes`)
     }
-    t.throws(() => keys.open(Buffer.concat([sealed, Buffer.alloc(1)]), 'x'), 'or lengthened')
+    t.throws(() => keys.unseal(Buffer.concat([sealed, Buffer.alloc(1)]), 'x'), 'or lengthened')
   }
 })
 

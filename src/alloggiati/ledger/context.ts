@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Audit } from '#src/plugins/audit/log.ts'
-import type { Head } from '#src/plugins/database/chain-head.ts'
+import type { ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { PoliceService } from '../service/police-service.ts'
@@ -13,7 +13,7 @@ export interface LedgerContext {
   keys: Keys
   clock: Clock
   service: PoliceService
-  head: Head
+  head: ChainHead
   audit: Audit
   log: FastifyBaseLogger
   /** Names this process in claims and transitions. */

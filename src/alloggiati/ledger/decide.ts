@@ -6,6 +6,7 @@ import {
   invii_schedine as schedine
 } from '#drizzle/tables/alloggiati.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
+import { counted } from '#src/lib/counted.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
@@ -85,7 +86,7 @@ export async function decide (
 /** The phrase that a person types is about this very submission: how many guests, and which arrival. */
 async function confirm (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
-  const expected = `${guests} ${guests === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`
+  const expected = `${counted(guests, 'ospite', 'ospiti')} ${data_arrivo}`
   if (typed.trim().replace(/\s+/g, ' ').toLowerCase() !== expected) {
     throw new CampiNonValidi({ campo: 'conferma', messaggio: `deve essere «${expected}»` })
   }

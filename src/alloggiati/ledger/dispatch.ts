@@ -57,7 +57,7 @@ export async function dispatch (
     })
     if (!moved) throw new Error('The submission belongs to another worker now')
   })
-  await head.advance(db)
+  await head.update(db)
   const age = Math.max(Date.now() - started.wall, performance.now() - started.monotonic)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }

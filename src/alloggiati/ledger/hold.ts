@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as holds } from '#drizzle/tables/alloggiati.ts'
-import type { Head } from '#src/plugins/database/chain-head.ts'
+import type { ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 
 export interface Hold { motivo: string, chi: string, dal: string }
@@ -31,7 +31,7 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
  * The stop in force, having made sure that the database is not older than its history: else the ledger stops itself.
  * Not inside a transaction: the stop must stay when the caller gives up.
  */
-export async function holdOrStop (db: Database, head: Head): Promise<Hold | undefined> {
-  if (!await head.holds(db)) await stopSending(db, 'sistema', OLDER)
+export async function holdOrStop (db: Database, head: ChainHead): Promise<Hold | undefined> {
+  if (!await head.isIn(db)) await stopSending(db, 'sistema', OLDER)
   return openHold(db)
 }

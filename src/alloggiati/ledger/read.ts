@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gte, like, lt, lte, notLike, sql, type SQL } from 'drizzle-orm'
-import type { PgColumn } from 'drizzle-orm/pg-core'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
@@ -18,9 +18,6 @@ export function scopeOf (mode: 'sandbox' | 'production'): SQL {
 /** The only order of the list: the newest first. */
 const SORT = '-id'
 
-/** An instant as the API writes it. */
-const iso = (column: PgColumn) => sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-
 const columns = {
   id: invii.id,
   ricevuta: invii.ricevuta,
@@ -30,12 +27,12 @@ const columns = {
   prenotazione_id: invii.prenotazione_id,
   data_arrivo: invii.data_arrivo,
   permanenza: invii.permanenza,
-  scadenza: iso(invii.scadenza),
+  scadenza: isoInstant(invii.scadenza),
   numero_schedine: sql<number>`(select count(*)::int from ${schedine} s where s.invio_id = ${invii}.id)`,
   operatore: invii.operatore,
   nota: invii.nota,
-  creato_il: iso(invii.creato_il),
-  aggiornato_il: iso(invii.aggiornato_il)
+  creato_il: isoInstant(invii.creato_il),
+  aggiornato_il: isoInstant(invii.aggiornato_il)
 }
 
 type Filters = Omit<InvioQuery, 'limit' | 'cursor'>

@@ -18,7 +18,7 @@ export function sealRow (keys: Keys, id: number, indice: number, line: string): 
 }
 
 export function openRow (keys: Keys, id: number, indice: number, sealed: Buffer): string {
-  return keys.open(sealed, context(id, indice)).toString()
+  return keys.unseal(sealed, context(id, indice)).toString()
 }
 
 /** The rows of a submission with one outcome, in order. */

@@ -51,7 +51,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
         // Whoever lets sending go on takes the chain as it is now for the true one; before the commit, or the next Send
         // would stop it again.
-        await head?.advance(tx)
+        await head?.update(tx)
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is stopped' : 'sending goes on')
       return hold()

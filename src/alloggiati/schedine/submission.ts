@@ -1,4 +1,5 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
+import { counted } from '#src/lib/counted.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import { accept, type Accepted, type Desk } from './accept.ts'
 import { deliver, methodFor } from '../service/calls.ts'
@@ -112,8 +113,4 @@ function failure ({ stato, causa, errore, schedine }: Outcome, test: boolean, ri
     })),
     ...reference
   })
-}
-
-function counted (count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
 }

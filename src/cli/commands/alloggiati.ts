@@ -12,7 +12,7 @@ import { wholeInput } from '../terminal.ts'
 export interface Source { file?: string, prenotazione?: number, appartamento?: number }
 
 interface Check { connected: boolean, message: string, endpoint: string }
-interface Judgement { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
+interface CheckAnswer { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 /** What a refused rehearsal may say besides its error. */
 interface Rejection { codice?: unknown, errors?: Segnalazione[], schedine?: EsitoSchedina[] }
 
@@ -43,19 +43,19 @@ export async function validate (context: Context, source: Source): Promise<Exit>
         method: 'POST',
         body: apartment(source)
       })
-  const judged = expectBody<Judgement>(answer, 'valid', 'errors', 'warnings')
-  const { valid, errors, warnings } = judged
+  const checked = expectBody<CheckAnswer>(answer, 'valid', 'errors', 'warnings')
+  const { valid, errors, warnings } = checked
   const parts = [
     ...(errors.length > 0 ? [`Le schedine contengono errori:\n${remarks(errors)}`] : ['Le schedine sono valide.']),
     ...(warnings.length > 0 ? [`Avvisi:\n${remarks(warnings)}`] : [])
   ]
-  context.out.result(parts.join('\n\n'), judged)
+  context.out.result(parts.join('\n\n'), checked)
   return valid ? EXIT.ok : EXIT.invalid
 }
 
 /** Has the police service check records: a Test, which registers nothing. */
 export async function rehearse (context: Context, source: Source): Promise<Exit> {
-  // After the file's own fields: whatever it says, this is a test.
+  // After the fields of the file: this is a test, also when the file says otherwise.
   const answer =
     source.prenotazione === undefined
       ? await call(context, '/api/alloggiati/invio', {

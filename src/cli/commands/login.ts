@@ -15,14 +15,15 @@ export async function login (context: Context, { email }: { email?: string }): P
   try {
     await writeKey(terminal, stored)
   } catch (err) {
-    // Nobody could use it.
+    // A key that is not stored is of no use.
     await revoke(context, stored).catch(() => {})
     throw err
   }
   if (earlier !== undefined) {
     await revoke(context, earlier).catch(() => {
       out.warn(
-        `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: vale fino al ${day(earlier.expires_at)}`
+        `la chiave precedente (${earlier.id}, di ${earlier.url}) non è stata revocata: ` +
+          `vale fino al ${day(earlier.expires_at)}`
       )
     })
   }

@@ -5,8 +5,8 @@ import type { Context } from '../context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
 
 /**
- * The key of the server whose environment this is, with all rights. No server is asked: whoever can read its secrets
- * can make it.
+ * The key of the server whose environment this is, with all rights. No server is asked: a person who can read the
+ * server's secrets can make it.
  */
 export async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Exit> {
   const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default

@@ -21,7 +21,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
   const { db } = app
 
   return {
-    clientConfig: { backendUrl: config.PUBLIC_URL!, backendKey: anonKey(config, keys) },
+    clientConfig: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
       if (!isEmail(normalizeEmail(email))) {

@@ -2,6 +2,7 @@ import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { VerifiedToken } from '../tokens/bearer.ts'
 import type { ChangeListener } from '../change-listener.ts'
 import type { Client } from '../sign-in/sessions.ts'
@@ -51,8 +52,6 @@ const RECORD_EVERY_MS = 60_000
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
-/** Any constant will do that nobody else takes, with the person's hash. */
-const LOCK = 168_179
 
 export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () => ChangeListener): SeenSessions {
   const cache = rowCache<SeenSession>(changes)
@@ -177,5 +176,5 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
 
 /** Makes the first record of a session and the end of all sessions of its person wait for each other. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCK}::int, hashtext(${userId}))`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

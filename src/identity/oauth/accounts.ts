@@ -8,6 +8,7 @@ import {
   type Metadata
 } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
 import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
@@ -28,8 +29,6 @@ export interface AccountMatch {
 /** A person as a provider knows them. */
 export interface ProviderIdentity { provider: string, profile: Profile }
 
-/** Any constant will do that nobody else takes. */
-const LOCK = 168_177
 /**
  * Fields that this service writes itself: a provider's `name` is the full name and must not replace our first name.
  */
@@ -164,7 +163,7 @@ function ownNames (known: Metadata): Metadata {
 
 /** One sign-in at a time: of two first sign-ins of a person at once, the second one finds the account of the first. */
 async function lockSignIns (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
 }
 
 async function findIdentity (

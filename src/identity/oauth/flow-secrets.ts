@@ -15,7 +15,7 @@ export function sealFlowSecrets (keys: Keys, flowId: string, secrets: FlowSecret
 }
 
 export function unsealFlowSecrets (keys: Keys, flowId: string, sealed: Buffer): FlowSecrets {
-  const secrets: FlowSecrets = JSON.parse(keys.open(sealed, contextOf(flowId)).toString())
+  const secrets: FlowSecrets = JSON.parse(keys.unseal(sealed, contextOf(flowId)).toString())
   return secrets
 }
 

@@ -207,9 +207,9 @@ function oauthClients ({ OAUTH_PROVIDERS, PUBLIC_URL }: Config): ReadonlyMap<str
   // As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3).
   const redirectUri = new URL(`${PUBLIC_URL}/auth/v1/callback`).href
   return new Map(
-    OAUTH_PROVIDERS.map(({ issuer, ...settings }) => [
-      settings.name,
-      issuer === undefined ? githubClient(settings, redirectUri) : openidClient({ ...settings, issuer }, redirectUri)
+    OAUTH_PROVIDERS.map((provider) => [
+      provider.name,
+      'issuer' in provider ? openidClient(provider, redirectUri) : githubClient(provider, redirectUri)
     ])
   )
 }

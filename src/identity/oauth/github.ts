@@ -3,7 +3,8 @@ import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
 import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
-import { isPlainHttp, type OAuthProvider } from '#src/config/oauth-providers.ts'
+import type { GithubProvider } from '#schemas/oauth-provider.ts'
+import { isPlainHttp } from '#src/lib/addresses.ts'
 
 /* https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps */
 const AUTHORIZE = 'https://github.com/login/oauth/authorize'
@@ -13,7 +14,7 @@ const SCOPES = 'read:user user:email'
 
 /** GitHub: OAuth 2 without ID tokens. The person and their verified address are read from its API. */
 export function githubClient (
-  settings: OAuthProvider,
+  settings: GithubProvider,
   redirectUri: string,
   timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {

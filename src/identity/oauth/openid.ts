@@ -3,16 +3,14 @@ import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
 import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
-import { isSafeAddress } from '#src/lib/addresses.ts'
-import { isPlainHttp, type OAuthProvider } from '#src/config/oauth-providers.ts'
+import type { OpenidProvider } from '#schemas/oauth-provider.ts'
+import { isPlainHttp, isSafeAddress } from '#src/lib/addresses.ts'
 import { cached } from './cached.ts'
 
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
-
-type OpenidProvider = OAuthProvider & { issuer: string }
 
 /** A provider of OpenID Connect. Its endpoints are discovered from its issuer. */
 export function openidClient (

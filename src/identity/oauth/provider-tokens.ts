@@ -9,7 +9,7 @@ export function sealProviderTokens (keys: Keys, flowId: string, tokens: Provider
 }
 
 export function unsealProviderTokens (keys: Keys, flowId: string, sealed: Buffer): ProviderTokens {
-  const tokens: ProviderTokens = JSON.parse(keys.open(sealed, contextOf(flowId)).toString())
+  const tokens: ProviderTokens = JSON.parse(keys.unseal(sealed, contextOf(flowId)).toString())
   return tokens
 }
 

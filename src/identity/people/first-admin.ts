@@ -4,14 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { isEmail } from './email.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { findUser } from './find-users.ts'
 import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 
 export interface Account { email: string, password: string }
 
 const USUAL_EMAIL = 'admin@locanda.local'
-/** Any constant will do that nobody else takes. */
-const LOCK = 168_178
 /** 32 characters that cannot be mistaken for each other: five bits each. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 6
@@ -43,7 +42,7 @@ async function makeAdministrator (
   chosen: boolean
 ): Promise<boolean> {
   return await app.db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.firstAdministrator})`)
     if (await countAdmins(tx) > 0) return false
     const present = await findUser(tx, { email })
     if (chosen && present !== undefined && present.email_confirmed_at !== null) {

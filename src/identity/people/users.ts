@@ -1,6 +1,7 @@
 import { and, count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { AuthError } from '../errors.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
@@ -37,9 +38,6 @@ export type UserChange = Partial<
     | 'invited_at'
   >
 >
-
-/** Any constant will do that nobody else takes. */
-const RIGHTS_LOCK = 168_176
 
 /**
  * Locks a person's row and the rights of all: until the transaction ends no other transaction changes either.
@@ -168,7 +166,7 @@ function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: User
 }
 
 async function lockRights (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${RIGHTS_LOCK})`)
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }
 
 /** The administrators, as `isAdmin` knows them. */

@@ -7,6 +7,7 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { containing } from '#src/plugins/database/columns.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
@@ -38,9 +39,9 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
     handler: async (request, reply) => {
       const { filter } = request.query
       const page = pageOf(request.query)
-      const like = `%${filter?.replace(/[\\%_]/g, '\\$&')}%`
+      const pattern = containing(filter ?? '')
       const where = filter
-        ? or(sql`${users.email} ilike ${like}`, sql`${users.user_metadata}::text ilike ${like}`)
+        ? or(sql`${users.email} ilike ${pattern}`, sql`${users.user_metadata}::text ilike ${pattern}`)
         : undefined
       const { users: found, total } = await listUsers(db, {
         limit: page.size,

@@ -3,7 +3,7 @@ import { AuthErrorBody } from '#schemas/auth/errors.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
-import { acceptNoBody } from '#src/plugins/no-body.ts'
+import noBody from '#src/plugins/no-body.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
@@ -26,7 +26,7 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   const options = { config, keys, flows: mailFlows(app, { config, keys }) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
-  acceptNoBody(app)
+  await app.register(noBody)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }

@@ -2,7 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { NoBody, RevokeAnswer, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Principal } from '#src/plugins/auth.ts'
-import { acceptNoBody } from '#src/plugins/no-body.ts'
+import { counted } from '#src/lib/counted.ts'
+import noBody from '#src/plugins/no-body.ts'
 import type { PersonPrincipal } from '../directory.ts'
 
 const tags = ['Sessioni']
@@ -10,7 +11,7 @@ const tags = ['Sessioni']
 /** What callers do with their own sessions and identities. */
 const own: FastifyPluginAsyncTypebox = async (app) => {
   const { directory, waitForListeners } = app.identity
-  acceptNoBody(app)
+  await app.register(noBody)
 
   app.route({
     method: 'GET',
@@ -42,7 +43,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
       await waitForListeners()
       return {
         success: true,
-        message: revoked === 1 ? '1 sessione chiusa' : `${revoked} sessioni chiuse`,
+        message: counted(revoked, 'sessione chiusa', 'sessioni chiuse'),
         revoked,
         status: 200
       }

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { acceptNoBody } from '#src/plugins/no-body.ts'
+import noBody from '#src/plugins/no-body.ts'
 
 /** Replacing the keys that sign access tokens before their time. */
 const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { signer: { signingKeys }, waitForListeners } = app.identity
-  acceptNoBody(app)
+  await app.register(noBody)
 
   app.route({
     method: 'POST',

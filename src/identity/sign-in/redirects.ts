@@ -12,13 +12,13 @@ export function allowedRedirect (
   { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
   asked: string | undefined
 ): string {
-  const home = CORS_ORIGINS[0] ?? PUBLIC_URL!
+  const home = CORS_ORIGINS[0] ?? PUBLIC_URL
   if (!asked || !URL.canParse(asked)) return home
   const { protocol, origin, pathname, username, password, href } = new URL(asked)
   // A `blob:` URL has the origin of the page inside it; a user name in front of the host deceives a reader.
   if (!['http:', 'https:'].includes(protocol) || username !== '' || password !== '') return home
   if (CORS_ORIGINS.includes(origin)) return href
-  const own = new URL(PUBLIC_URL!)
+  const own = new URL(PUBLIC_URL)
   // The provider's own endpoints redirect to other sites, and a browser would take the fragment along.
   return origin === own.origin && !/\/auth\/v1(\/|$)/i.test(pathname) ? href : home
 }

@@ -3,6 +3,7 @@ import { desc, gt, isNull, or, sql } from 'drizzle-orm'
 import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { CHANGE_CHANNEL } from '../change-listener.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
@@ -69,8 +70,6 @@ const ROTATE_AFTER_DAYS = 90
 const REREAD_MS = MINUTE
 /** An unknown `kid` may be a new key of another process, or invented by the caller. */
 const UNKNOWN_REREAD_MS = 1000
-/** Any constant will do that nobody else takes. */
-const LOCK = 168_181
 
 export function createSigningKeys (db: Database, secrets: Keys, now = Date.now): SigningKeys {
   let known = new Map<string, SigningKey>()
@@ -138,7 +137,7 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     known = new Map(rows.map(({ kid, public_key, private_key, signs_from, retires_at }) => [kid, {
       kid,
       publicPem: public_key,
-      privatePem: secrets.open(private_key, `signing-key/${kid}`).toString(),
+      privatePem: secrets.unseal(private_key, `signing-key/${kid}`).toString(),
       jwk: jwkOf(kid, public_key),
       signsFrom: signs_from.getTime(),
       retiresAt: retires_at?.getTime() ?? Infinity
@@ -163,7 +162,7 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     { besideOthers, atOnce, onlyAfterDays, auditRotation }: Creation
   ): Promise<Rotation | undefined> {
     return await db.transaction(async (tx) => {
-      await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+      await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.signingKeys})`)
       const [newest] = await tx.select({ signs_from: table.signs_from }).from(table)
         .where(isNull(table.retires_at)).orderBy(desc(table.signs_from)).limit(1)
       if (newest && !besideOthers) return undefined

@@ -25,7 +25,7 @@ export const ACTIONS = {
   email: 'E-mail'
 } as const satisfies Record<typeof AZIONI[number], string>
 
-export type AuditAction = keyof typeof ACTIONS
+export type AuditAction = typeof AZIONI[number]
 
 /** The words for a code, or a code of another version as it stands. */
 export function describe (action: string): string {

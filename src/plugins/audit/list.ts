@@ -1,6 +1,7 @@
 import { and, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
 import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
+import { isoInstant } from '../database/columns.ts'
 import type { Executor } from '../database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { describe } from './actions.ts'
@@ -10,7 +11,7 @@ const SORT = '-id'
 
 const columns = {
   id: t.id,
-  at: sql<string>`to_char(${t.at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  at: isoInstant(t.at),
   actor: t.actor,
   action: t.action,
   object: t.object,

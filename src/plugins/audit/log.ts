@@ -4,6 +4,7 @@ import { audit_log as t } from '#drizzle/tables/audit.ts'
 import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '../database/connect.ts'
+import { LOCKS } from '../database/locks.ts'
 import type { AuditAction } from './actions.ts'
 import { linkHash, type AuditRow } from './link.ts'
 
@@ -18,7 +19,7 @@ export interface AuditEntry {
   details?: Record<string, string | number | boolean | null | string[]>
 }
 
-/** Who does something, and from where. */
+/** The person or program that an entry names, and its address. */
 export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
@@ -30,9 +31,6 @@ export interface Audit {
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
-/** Any constant will do, as long as nothing else takes it. */
-const LOCK = 168_180
-
 /** The writer of the log. */
 export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Audit {
   const key = keys.derive('audit')
@@ -40,7 +38,7 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
   async function write (tx: Transaction, entry: AuditEntry): Promise<void> {
     // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
     // not by this.
-    await tx.execute(sql`select pg_advisory_xact_lock(${LOCK})`)
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.auditChain})`)
     const [last] = await tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1)
     const row = stored(entry, (last?.id ?? 0) + 1)
     await tx.insert(t).values({ ...row, hash: linkHash(key, row, last?.hash) })
@@ -49,17 +47,17 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
   return {
     async append (executor, entry) {
       try {
-        // No savepoint in a transaction: even if somebody swallowed the error, nothing could be committed any more.
+        // No savepoint in a transaction: even if a caller caught the error, nothing could be committed any more.
         await ('rollback' in executor ? write(executor, entry) : executor.transaction((tx) => write(tx, entry)))
       } catch (err) {
-        log.error({ err, action: entry.action }, 'the audit log cannot be written: what it was to tell of is not done')
+        log.error({ err, action: entry.action }, 'the audit log cannot be written: the action is not carried out')
         throw new RegistroNonDisponibile()
       }
     }
   }
 }
 
-/** The caller of a request. */
+/** The caller of a request, as the author of an entry. */
 export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 'ip'>): Author {
   return { actor: principal?.id ?? 'anonimo', ip }
 }

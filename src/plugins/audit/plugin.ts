@@ -17,24 +17,24 @@ declare module 'fastify' {
 }
 
 /**
- * The audit log. Its end is noted in `DATA_DIR/audit.head` every minute, when the server closes and after a
- * verification. A log that has lost what is noted keeps the note, and is not intact until somebody who knows why takes
- * the file away.
+ * The audit log. Its last link is noted in `DATA_DIR/audit.head` every minute, when the server closes and after a
+ * verification. When the log has lost that link, the note stays, and the log is not intact until an operator who knows
+ * the reason deletes the file.
  */
 export default fp<{ config: Config, keys: Keys }>(async function audit (app, { config, keys }) {
   const { db, log } = app
   const file = join(config.DATA_DIR, 'audit.head')
   let alarmed = false
 
-  // Read anew every time: another process may have come further.
-  const noted = () => chainHead(file, audit_log)
+  // Read anew every time: another process may have noted a later link.
+  const readHead = () => chainHead(file, audit_log)
 
   app.decorate('audit', {
     ...auditLog(keys, log),
     async verify () {
-      const head = noted()
-      const found = await verifyChain(db, keys, await head.noted())
-      if (found.integro) await head.advance(db)
+      const head = readHead()
+      const found = await verifyChain(db, keys, await head.last())
+      if (found.integro) await head.update(db)
       return found
     }
   })
@@ -46,10 +46,10 @@ export default fp<{ config: Config, keys: Keys }>(async function audit (app, { c
   )
 
   async function noteEnd (): Promise<void> {
-    const head = noted()
-    const holds = await head.holds(db)
-    if (holds) await head.advance(db)
+    const head = readHead()
+    const isWhole = await head.isIn(db)
+    if (isWhole) await head.update(db)
     else if (!alarmed) log.error('the audit log has lost its end: see GET /api/v1/audit/verifica')
-    alarmed = !holds
+    alarmed = !isWhole
   }
 }, { name: 'audit', dependencies: ['database', 'jobs'] })

@@ -15,7 +15,7 @@ export interface Verification {
 
 type Row = typeof t.$inferSelect
 
-/** Rows in memory at a time, whatever the log's length. */
+/** Rows in memory at a time, however long the log is. */
 const BATCH = 1000
 
 /**
@@ -44,7 +44,7 @@ function fault (key: Buffer, row: Row, previous: Row | undefined, end: Link | un
   return isEnd && linkHash(key, row, previous?.hash).equals(row.hash) ? null : row.id
 }
 
-/** Every row there is, numbers below 1 too, which nobody but a forger writes. */
+/** Every row of the table, also with numbers below 1, which only a forger writes. */
 async function * rows (db: Executor): AsyncGenerator<Row> {
   let last: number | undefined
   for (;;) {

@@ -2,57 +2,59 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
-import type { audit_log } from '#drizzle/tables/audit.ts'
-import type { invii_transizioni } from '#drizzle/tables/alloggiati.ts'
+import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are counted from 1 without a gap, each chained by its hash to the one before. */
-export type Chain = typeof audit_log | typeof invii_transizioni
+export type Chain = AnyPgTable & {
+  id: AnyPgColumn<{ data: number, notNull: true }>
+  hash: AnyPgColumn<{ data: Buffer, notNull: true }>
+}
 
 /** A row of a chain; the hash in hexadecimal. */
 export interface Link { id: number, hash: string }
 
 /**
- * The end of a chain, kept outside of the database: a chain cannot see the loss of its own tail. A database that does
- * not hold that link any more is older than its own history, or was cut.
+ * The last link of a chain as a file outside of the database notes it: a chain cannot see the loss of its own end. A
+ * database that has no such link any more was cut, or is an older copy that was restored.
  */
-export interface Head {
-  /** Whether the database still holds the last link that was seen. */
-  holds (db: Executor): Promise<boolean>
-  /** Notes the present end of the chain, durably. */
-  advance (db: Executor): Promise<void>
+export interface ChainHead {
+  /** Whether the database still has the last link that was noted. */
+  isIn (db: Executor): Promise<boolean>
+  /** Notes the present last link of the chain, durably. */
+  update (db: Executor): Promise<void>
 }
 
-export interface ChainHead extends Head {
-  /** The last link that was seen. Read from the file once: later on only what this head itself has noted counts. */
-  noted (): Promise<Link | undefined>
+interface ReadableHead extends ChainHead {
+  /** The last link that was noted. The file is read once: later only what this object has noted counts. */
+  last (): Promise<Link | undefined>
 }
 
-export function chainHead (file: string, chain: Chain): ChainHead {
-  let last: Promise<Link | undefined> | undefined
-  const noted = () => (last ??= read(file))
+export function chainHead (file: string, chain: Chain): ReadableHead {
+  let noted: Promise<Link | undefined> | undefined
+  const last = () => (noted ??= read(file))
 
   return {
-    noted,
+    last,
 
-    async holds (db) {
-      const link = await noted()
+    async isIn (db) {
+      const link = await last()
       if (link === undefined) return true
       const [row] = await db.select({ hash: chain.hash }).from(chain).where(eq(chain.id, link.id))
       return row !== undefined && row.hash.toString('hex') === link.hash
     },
 
-    async advance (db) {
+    async update (db) {
       const [row] = await db.select({ id: chain.id, hash: chain.hash }).from(chain).orderBy(desc(chain.id)).limit(1)
       if (!row) {
-        // An empty chain has no end: whoever goes on from it takes it for the true one.
+        // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
         await rm(file, { force: true })
-        last = Promise.resolve(undefined)
+        noted = Promise.resolve(undefined)
         return
       }
       const link = { id: row.id, hash: row.hash.toString('hex') }
       await write(file, JSON.stringify(link))
-      last = Promise.resolve(link)
+      noted = Promise.resolve(link)
     }
   }
 }

@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import { connect } from './connect.ts'
+import { LOCKS } from './locks.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
-
-/** Any constant will do, as long as every instance takes the same one. */
-const LOCK = 168_174
 
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
@@ -14,7 +12,7 @@ const LOCK = 168_174
 export async function migrate (url: string): Promise<void> {
   const { sql, db, close } = connect(url, 1)
   try {
-    await sql`select pg_advisory_lock(${LOCK})`
+    await sql`select pg_advisory_lock(${LOCKS.migrations})`
     await drizzleMigrate(db, { migrationsFolder: MIGRATIONS })
   } finally {
     await close()

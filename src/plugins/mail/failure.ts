@@ -10,7 +10,7 @@ export interface Failure {
 
 /** The code of a refused login. */
 export const REFUSED_LOGIN = 'EAUTH'
-/** The code of a content that cannot be opened: it was sealed with another master key. */
+/** The code of a content that cannot be unsealed: it was sealed with another master key. */
 export const UNREADABLE = 'ILLEGGIBILE'
 
 /**
@@ -22,7 +22,7 @@ const OF_A_MAIL = new Set(['EENVELOPE', 'EMESSAGE'])
 /** nodemailer's codes that say more than the reply which they come with. */
 const SAYS_MORE = new Set([REFUSED_LOGIN, 'ETLS'])
 
-/** What an error of the transport means. A refusal of the login or of the whole session is never laid to the mail. */
+/** What an error of the transport means. A refusal of the login or of the whole session is never blamed on the mail. */
 export function failureOf (err: unknown): Failure {
   const code = detail(err, 'code')
   const reply = detail(err, 'responseCode')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { and, asc, count, eq, lt, lte, sql } from 'drizzle-orm'
 import { mails } from '#drizzle/tables/mail.ts'
+import type { MailState } from '#schemas/mail.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '../database/connect.ts'
@@ -66,9 +67,9 @@ export async function claim (db: Database): Promise<Claimed | undefined> {
   return mail
 }
 
-/** What is to be sent; throws where it was sealed with another key. */
-export function unseal (keys: Keys, { message_id: messageId, content }: Claimed): Mail {
-  return JSON.parse(keys.open(content!, context(messageId)).toString()) as Mail
+/** The mail that is to be sent. @throws when it was sealed with another key */
+export function unsealMail (keys: Keys, { message_id: messageId, content }: Claimed): Mail {
+  return JSON.parse(keys.unseal(content!, context(messageId)).toString()) as Mail
 }
 
 /** The server has taken it: what it said is forgotten. */
@@ -81,7 +82,7 @@ export async function failed (
   db: Database,
   mail: Claimed,
   { code, permanent }: Failure
-): Promise<'in_coda' | 'fallita'> {
+): Promise<MailState> {
   const over = permanent ? sql`true` : sql`${mails.created_at} <= now() - interval '24 hours'`
   const [row] = await db
     .update(mails)
@@ -93,7 +94,7 @@ export async function failed (
     })
     .where(stillMine(mail))
     .returning({ stato: mails.stato })
-  return row?.stato === 'fallita' ? 'fallita' : 'in_coda'
+  return row?.stato ?? 'in_coda'
 }
 
 /** A new start is a new chance: the password may have been put right. */
@@ -103,9 +104,11 @@ export async function forgetRefusedLogin (db: Database): Promise<void> {
 }
 
 /** How many mails are in each state. */
-export async function countByState (db: Database): Promise<Record<string, number>> {
-  const rows = await db.select({ stato: mails.stato, mails: count() }).from(mails).groupBy(mails.stato)
-  return { in_coda: 0, inviata: 0, fallita: 0, ...Object.fromEntries(rows.map(({ stato, mails }) => [stato, mails])) }
+export async function countByState (db: Database): Promise<Record<MailState, number>> {
+  const rows = await db.select({ stato: mails.stato, total: count() }).from(mails).groupBy(mails.stato)
+  const counts: Record<MailState, number> = { in_coda: 0, inviata: 0, fallita: 0 }
+  for (const { stato, total } of rows) counts[stato] = total
+  return counts
 }
 
 /** Forgets the mails of more than 30 days ago. */

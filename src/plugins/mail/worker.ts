@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '../database/connect.ts'
 import { failureOf, UNREADABLE, type Failure } from './failure.ts'
-import { claim, delivered, failed, forgetRefusedLogin, unseal, type Claimed, type Mail } from './queue.ts'
+import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 
 /** One attempt, all of it: shorter than a claim. */
@@ -81,7 +81,7 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
   async function attempt (mail: Claimed): Promise<Failure | undefined> {
     let content: Mail
     try {
-      content = unseal(keys, mail)
+      content = unsealMail(keys, mail)
     } catch {
       return { code: UNREADABLE, permanent: true, ofThisMail: true }
     }

@@ -152,7 +152,7 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
   const { police, sql, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { await sleep(5100) } }
+  const head = { isIn: async () => true, update: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
@@ -162,7 +162,7 @@ t.test('a worker that slept between the commit and the first byte does not write
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const head = { holds: async () => true, advance: async () => { throw new Error('no space left on the device') } }
+  const head = { isIn: async () => true, update: async () => { throw new Error('no space left on the device') } }
   t.match(await carryOut(await worker({ head }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -195,12 +195,12 @@ t.test('a worker that lost its submission while it connected does not send it in
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
   let looks = 0
   // The second look at the head is the dispatch's.
-  const holds = async () => {
+  const isIn = async () => {
     if (++looks === 2) await gate.promise
     return true
   }
   const seen = until(() => looks === 2)
-  const sleeper = carryOut(await worker({ head: { holds, advance: async () => {} } }), id, true)
+  const sleeper = carryOut(await worker({ head: { isIn, update: async () => {} } }), id, true)
   await seen
   await sql`update invii set stato = 'pronto', proprietario = null`
   police.on.Test = rehearsal.behaviour

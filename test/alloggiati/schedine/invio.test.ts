@@ -114,7 +114,7 @@ t.test('the police holds byte for byte the row that the ledger keeps', async (t)
   const keys = createKeys(masterKey(undefined, server.dataDir))
   const kept = await server.app.sql`select invio_id, indice, riga from invii_schedine order by indice`
   const opened = kept.map(({ invio_id, indice, riga }) =>
-    keys.open(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString()
+    keys.unseal(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString()
   )
   const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.equal(opened.length, 2)

@@ -5,6 +5,7 @@ import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { listenToChanges, type ChangeListener } from '#src/identity/change-listener.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { testDatabase, type TestDatabase } from '#test/database.ts'
 
 const CLIENT = { ip: '192.0.2.7', user_agent: 'prova' }
@@ -44,7 +45,7 @@ t.test('the record of sessions that were seen', async (t) => {
       const told = [here, elsewhere].map(({ hears }) => hears(late.userId))
       await db.transaction(async (tx) => {
         // Whoever revokes is first in the queue; the session is looked up before the end, and would be noted after it.
-        await tx.execute(sql`select pg_advisory_xact_lock(168179, hashtext(${late.userId}))`)
+        await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${late.userId}))`)
         for (const { seen } of [here, elsewhere]) {
           t.same(await seen.recordUse(late, CLIENT, async () => true), { userId: late.userId, isRevoked: false })
           t.ok(seen.cached(late.sessionId))

@@ -1,13 +1,11 @@
 import { and, asc, countDistinct, count, eq, gt, gte, isNull, lte, max, sql, sum } from 'drizzle-orm'
 import { sandbox_appartamenti, sandbox_schedine, sandbox_token } from '#drizzle/tables/alloggiati.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Apartment } from './codes.ts'
 
 /* Everything the sandbox remembers: it holds no state of its own, so a restart or a second instance changes nothing. */
-
-/** First half of the advisory lock under which an account's apartments are numbered. */
-const APARTMENTS_LOCK = 174
 
 /** Keeps a token until `expires` and forgets those that have expired. Tokens given out before stay good. */
 export async function keepToken (
@@ -90,7 +88,7 @@ export async function activeApartments (db: Executor, utente: string): Promise<A
 /** Adds an apartment under the next number of the account; the first one is 0. */
 export async function addApartment (db: Database, utente: string, apartment: Omit<Apartment, 'id'>): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(${APARTMENTS_LOCK}, hashtext(${utente}))`)
+    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.sandboxApartments}, hashtext(${utente}))`)
     const [last] = await tx.select({ id: max(sandbox_appartamenti.id) }).from(sandbox_appartamenti)
       .where(eq(sandbox_appartamenti.utente, utente))
     await tx.insert(sandbox_appartamenti).values({ ...apartment, utente, id: (last?.id ?? -1) + 1 })

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import process from 'node:process'
+import { userInfo } from 'node:os'
 import { EmbeddedError } from './problems.ts'
 
 /** An operating-system user for a child process. */
@@ -13,7 +14,13 @@ const STAND_INS = ['postgres', 'nobody']
 
 /** The user id of this process; undefined where there are none (Windows). */
 export function ownUid (): number | undefined {
-  return process.geteuid?.()
+  try {
+    const { uid } = userInfo()
+    return uid < 0 ? undefined : uid
+  } catch {
+    // The user database has no entry for the user, as in some containers.
+    return statSync('/proc/self', { throwIfNoEntry: false })?.uid
+  }
 }
 
 /**
@@ -45,6 +52,7 @@ export function standIn (passwd: string): Account {
     if (fields && Number(fields[2]) > 0) return { uid: Number(fields[2]), gid: Number(fields[3]) }
   }
   throw new EmbeddedError(
-    `non gira come root e manca un utente fra ${STAND_INS.join(', ')}: avviare il server come utente ordinario o indicare DATABASE_URL`
+    `non gira come root e manca un utente fra ${STAND_INS.join(', ')}: ` +
+      'avviare il server come utente ordinario o indicare DATABASE_URL'
   )
 }

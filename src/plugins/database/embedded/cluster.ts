@@ -20,7 +20,7 @@ export interface EmbeddedCluster {
   url: string
   /** True when this call started PostgreSQL, false when it was running. */
   owned: boolean
-  /** Leaves the cluster. The last process to leave stops it, whoever started it; a process that was killed has left. */
+  /** Leaves the cluster. The last process to leave stops it, also if another started it; a killed process has left. */
   stop (): Promise<void>
 }
 

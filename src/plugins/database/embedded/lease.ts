@@ -1,19 +1,18 @@
 import postgres from 'postgres'
+import { LOCKS } from '../locks.ts'
 import { socketPath, type Endpoint } from './endpoint.ts'
 
-/** Any number will do: the lock is in the database `postgres`, where nobody else takes advisory locks. */
-const LOCK = 168
 /** The role the cluster was made with; the application has one of its own with fewer rights. */
 const ADMINISTRATOR = 'postgres'
 
-/** Nobody listens there. */
+/** No server listens there. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT'])
-/** Somebody listens and is not ready: starting, recovering or stopping; or the connection was cut by a shutdown. */
+/** A server listens and is not ready: starting, recovering or stopping; or the connection was cut by a shutdown. */
 const BUSY = new Set(['57P01', '57P02', '57P03'])
 
 /**
  * One process's share in the running cluster: a connection that holds a shared advisory lock. PostgreSQL itself drops
- * it when the process ends in whatever way, so it tells truly who is still there.
+ * it when the process ends, also when it is killed, so it tells truly which processes are still there.
  */
 export interface Lease {
   sql: postgres.Sql
@@ -24,7 +23,7 @@ export interface Lease {
 }
 
 /**
- * Connects and takes a lease; or says that nobody listens, or that the cluster is not ready.
+ * Connects and takes a lease; or says that no server listens, or that the cluster is not ready.
  * @param onLost called once when the connection breaks before `end`
  * @throws the driver's error for anything that waiting does not cure
  */
@@ -40,13 +39,13 @@ export async function takeLease (endpoint: Endpoint, onLost: () => void): Promis
     await sql.end({ timeout: 1 })
   }
   try {
-    await sql`select pg_advisory_lock_shared(${LOCK})`
+    await sql`select pg_advisory_lock_shared(${LOCKS.embeddedLease})`
     held = true
     return {
       sql,
       endpoint,
       end,
-      isLast: async () => (await sql`select pg_try_advisory_lock(${LOCK}) as taken`)[0]?.taken === true
+      isLast: async () => (await sql`select pg_try_advisory_lock(${LOCKS.embeddedLease}) as taken`)[0]?.taken === true
     }
   } catch (err) {
     await sql.end({ timeout: 0 })

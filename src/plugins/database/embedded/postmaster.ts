@@ -1,8 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
-import { open, readFile, readlink, rename, stat } from 'node:fs/promises'
+import { access, open, readFile, readlink, rename, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join, resolve } from 'node:path'
-import process from 'node:process'
 import { promisify } from 'node:util'
 import type { Endpoint } from './endpoint.ts'
 import { dataArgument } from './folder.ts'
@@ -52,28 +51,39 @@ export function endpointOf (note: Note, { password }: Site): Endpoint {
 
 /** True when the process is a postmaster of this very folder, not another program that got its number since. */
 export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
-  if (!isAlive(pid)) return false
+  if (!(pid > 0)) return false
   switch (platform()) {
     case 'linux':
       return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
-    // No way to ask: the port or the socket has to tell.
+    // Windows does not tell the folder: the port or the socket has to.
     case 'win32':
-      return true
+      return await isAlive(pid)
     default:
-      return (
-        await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-      ).stdout.includes(folder)
+      return (await commandOf(pid)).includes(folder)
   }
 }
 
-/** True when a process of that number exists. */
-export function isAlive (pid: number): boolean {
+/** True when a process of that number exists, whose ever it is. */
+export async function isAlive (pid: number): Promise<boolean> {
   if (!(pid > 0)) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (err) {
-    return codeOf(err) === 'EPERM'
+  switch (platform()) {
+    case 'linux':
+      return await access(`/proc/${pid}`).then(() => true, () => false)
+    case 'win32':
+      return (await outputOf('tasklist', '/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh')).includes(`"${pid}"`)
+    default:
+      return await commandOf(pid) !== ''
   }
+}
+
+/** The command line of a process, empty when there is none of that number. */
+function commandOf (pid: number): Promise<string> {
+  return outputOf('ps', '-o', 'command=', '-p', String(pid))
+}
+
+async function outputOf (command: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, { windowsHide: true }).catch(() => ({ stdout: '' }))
+  return stdout.trim()
 }
 
 /** A postmaster that was just started. */
@@ -108,7 +118,7 @@ export async function launch ({ home, folder, account, binaries, socketFolder, p
 
 /** Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. */
 export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
-  if (platform() === 'win32') { await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin }) } else process.kill(pid, 'SIGINT')
+  await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
 }
 
 /** Keeps one old log. Returns the size of the present one, bytes. */

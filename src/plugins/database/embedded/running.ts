@@ -74,7 +74,7 @@ async function removeMisleadingLocks ({ folder, socketFolder, port }: Site): Pro
   for (const file of files) {
     const pid = await readFile(file, 'utf8').then((text) => Number.parseInt(text, 10), () => undefined)
     if (pid === undefined || await isPostmasterOf(pid, folder)) continue
-    if (Number.isNaN(pid) || isAlive(pid)) await rm(file)
+    if (Number.isNaN(pid) || await isAlive(pid)) await rm(file)
   }
 }
 
@@ -99,7 +99,7 @@ async function makeAliasFor ({ account }: Site, socketFolder: string | undefined
 export async function leave (site: Site, lease: Lease): Promise<boolean> {
   const note = await readNote(site.folder)
   try {
-    // A lease that broke just now: whoever comes next decides.
+    // A lease that broke just now: the next process decides.
     if (!note || !await lease.isLast().catch(() => false)) return false
     await askToStop(note.pid, site)
   } finally {

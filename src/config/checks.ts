@@ -1,0 +1,101 @@
+import { isIP } from 'node:net'
+import type { Environment } from '#schemas/config.ts'
+import { isSafeAddress } from '#src/lib/addresses.ts'
+import { isDay } from '#src/lib/time.ts'
+
+/** A variable and what is wrong with it, in Italian and without its value. */
+type Fault = readonly [variable: keyof Environment, reason: string]
+type Name = keyof Environment
+
+/** What ties variables together, or needs more than a pattern: the first fault of an environment. */
+export function findFault (env: Environment): Fault | undefined {
+  for (const check of CHECKS) {
+    const fault = check(env)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+/** The items of a list that is written with commas. */
+export function splitList (value: string | undefined): string[] {
+  return (value ?? '').split(',').map((item) => item.trim()).filter((item) => item !== '')
+}
+
+const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
+  ({ TODAY }) => TODAY !== undefined && !isDay(TODAY) && ['TODAY', 'non è un giorno del calendario'],
+  ({ TODAY, ALLOGGIATI_MODE }) =>
+    TODAY !== undefined &&
+    ALLOGGIATI_MODE === 'production' &&
+    ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production'],
+  together('ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY'),
+  ({ ALLOGGIATI_UTENTE, ALLOGGIATI_MODE }) =>
+    ALLOGGIATI_UTENTE !== undefined &&
+    ALLOGGIATI_MODE === undefined &&
+    ['ALLOGGIATI_MODE', 'con le credenziali va detto: sandbox o production'],
+  ({ ALLOGGIATI_ENDPOINT, ALLOGGIATI_MODE }) =>
+    ALLOGGIATI_ENDPOINT !== undefined &&
+    ALLOGGIATI_MODE === 'sandbox' &&
+    ['ALLOGGIATI_ENDPOINT', 'non è ammessa in sandbox, che ha un indirizzo suo'],
+  ({ ALLOGGIATI_ENDPOINT, ALLOGGIATI_MODE }) =>
+    ALLOGGIATI_ENDPOINT !== undefined &&
+    ALLOGGIATI_MODE === undefined &&
+    ['ALLOGGIATI_MODE', 'con ALLOGGIATI_ENDPOINT va detto: sandbox o production'],
+  ({ ALLOGGIATI_ENDPOINT }) =>
+    ALLOGGIATI_ENDPOINT !== undefined &&
+    !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
+    ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
+  together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
+  together('S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'),
+  needs('IDP_URL', 'IDP_ANON_KEY'),
+  onlyWith('IDP_URL', 'IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY'),
+  ({ IDP_URL, ADMIN_EMAIL }) =>
+    IDP_URL !== undefined &&
+    ADMIN_EMAIL !== undefined &&
+    ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'],
+  ({ SIGNUP_ENABLED, SMTP_URL }) =>
+    SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
+  needs('SMTP_URL', 'MAIL_FROM'),
+  ({ TRUST_PROXY }) =>
+    !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
+  ({ CORS_ORIGINS }) =>
+    !splitList(CORS_ORIGINS).every(isOrigin) &&
+    ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])']
+]
+
+/** All of the variables, or none. */
+function together (...names: readonly Name[]) {
+  return (env: Environment): Fault | undefined => {
+    const missing = names.find((name) => env[name] === undefined)
+    return missing === undefined || names.every((name) => env[name] === undefined)
+      ? undefined
+      : [missing, `manca: va con ${names.filter((name) => name !== missing).join(', ')}`]
+  }
+}
+
+/** The first variable is no use without the second. */
+function needs (name: Name, needed: Name) {
+  return (env: Environment): Fault | undefined =>
+    env[name] !== undefined && env[needed] === undefined ? [needed, `manca: serve con ${name}`] : undefined
+}
+
+/** The other variables mean nothing without the first. */
+function onlyWith (needed: Name, ...names: readonly Name[]) {
+  return (env: Environment): Fault | undefined => {
+    const found = env[needed] === undefined ? names.find((name) => env[name] !== undefined) : undefined
+    return found && [found, `manca ${needed}, con cui va`]
+  }
+}
+
+function isCidr (text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return (
+    prefix === undefined ||
+    (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128))
+  )
+}
+
+function isOrigin (text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text && !text.includes('*')
+}

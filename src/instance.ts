@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
+import type { Config } from './config/config.ts'
+import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
+import { loggerOptions, requestLog, type LogStream } from './plugins/logging.ts'
+import { schemaController } from './plugins/validation.ts'
+
+/** The options of the Fastify instance. */
+export function instanceOptions (config: Config, logStream?: LogStream): FastifyHttpOptions<RawServerDefault> {
+  return {
+    logger: loggerOptions(config.LOG_LEVEL, logStream),
+    logController: requestLog,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    bodyLimit: 1024 * 1024,
+    requestTimeout: 60_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 10_000,
+    http: { headersTimeout: 15_000 },
+    routerOptions: { maxParamLength: 300 },
+    schemaController,
+    // `plugins/closing.ts` refuses in the words of this API.
+    return503OnClosing: false,
+    frameworkErrors: renderFrameworkError,
+    clientErrorHandler: renderClientError
+  }
+}

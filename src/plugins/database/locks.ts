@@ -1,0 +1,27 @@
+/**
+ * Every advisory lock of the product. PostgreSQL knows such a lock by its number alone, within one database; it keeps
+ * single numbers and pairs of numbers apart. A number never changes its meaning: processes of two versions may run
+ * side by side during an update.
+ */
+export const LOCKS = {
+  /** The migrations, of which one process runs at a time. */
+  migrations: 168_174,
+  /** The end of the ledger's chain; taken by the trigger of migration 0001. */
+  ledgerChain: 168_175,
+  /** The rights of users: at least one administrator is always left. */
+  rights: 168_176,
+  /** Accounts that are found or made for a sign-in through another provider. */
+  accounts: 168_177,
+  /** The first administrator, who is made once. */
+  firstAdministrator: 168_178,
+  /** With the hash of a person's id: that person's sessions at an external provider. */
+  seenSessions: 168_179,
+  /** The end of the audit log. */
+  auditChain: 168_180,
+  /** The rotation of the keys that sign access tokens. */
+  signingKeys: 168_181,
+  /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */
+  sandboxApartments: 174,
+  /** In the database `postgres` of the embedded cluster, shared: a process uses the cluster. */
+  embeddedLease: 168
+} as const
