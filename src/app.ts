@@ -35,12 +35,13 @@ export interface BuildOptions {
   soapTimeoutMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
+  /** For tests: milliseconds that the event loop may be behind before requests are refused. */
+  maxEventLoopDelayMs?: number
 }
 
 /** The whole service, ready to listen: the plan of the house. The server and every test use this one factory. */
-export async function build (
-  { config, logStream, prepare, soapTimeoutMs, idpTimeoutMs }: BuildOptions
-): Promise<FastifyInstance> {
+export async function build (options: BuildOptions): Promise<FastifyInstance> {
+  const { config, logStream, prepare, soapTimeoutMs, idpTimeoutMs, maxEventLoopDelayMs } = options
   const app = Fastify(serverOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -52,7 +53,7 @@ export async function build (
     // JSON is the only format of a body: others are a 415.
     app.removeContentTypeParser('text/plain')
     await app.register(closing)
-    await app.register(security, { config })
+    await app.register(security, { config, maxEventLoopDelayMs })
     await app.register(database, { config })
     await app.register(jobs)
     await app.register(audit, { config, keys })
