@@ -75,6 +75,8 @@ export async function build (
   }
   const check = checkPayloads(t)
   const app = await buildApp({
+    // On a busy machine the process of a test may stand still for seconds: its requests are answered nevertheless.
+    maxEventLoopDelayMs: 120_000,
     ...options,
     config,
     logStream,
