@@ -8,6 +8,10 @@ export const SCOPES = ['lettura', 'scrittura', 'invio', 'amministrazione'] as co
 export type Scope = typeof SCOPES[number]
 export const Scope = OneOf(SCOPES)
 
+export function isScope (text: string): text is Scope {
+  return SCOPES.some((scope) => scope === text)
+}
+
 export const MintQuery = Closed({
   name: Type.Optional(Text(100, { minLength: 1, description: 'Un nome per riconoscerla' })),
   days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, description: 'Giorni di validità, 90 se non detto' })),

@@ -30,8 +30,8 @@ export const UserItem = Closed(
 export type UserItem = Static<typeof UserItem>
 export const UserList = Type.Array(Ref(UserItem))
 
-/** Where a client of the identity provider begins. */
-export const Entrance = Closed({ backendUrl: Type.String(), backendKey: Type.String() }, {
+/** The base URL and public key that a client of the identity provider starts with. */
+export const ClientConfig = Closed({ backendUrl: Type.String(), backendKey: Type.String() }, {
   examples: [{ backendUrl: 'https://locanda.example', backendKey: 'eyJhbGciOiJIUzI1NiJ9…' }]
 })
-export type Entrance = Static<typeof Entrance>
+export type ClientConfig = Static<typeof ClientConfig>

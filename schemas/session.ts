@@ -10,7 +10,7 @@ export const Session = Closed(
     updated_at: Instant,
     user_agent: Nullable(Type.String()),
     ip: Nullable(Type.String()),
-    /** The one that asks. */
+    /** The session of this request. */
     current: Type.Boolean()
   },
   {
@@ -30,7 +30,7 @@ export const Session = Closed(
 export type Session = Static<typeof Session>
 export const SessionList = Type.Array(Ref(Session))
 
-/** A body that says nothing: it may be left out. */
+/** An empty body, which may be left out. */
 export const NoBody = Closed({}, { examples: [{}] })
 
 export const RevokeAnswer = Closed(

@@ -8,8 +8,10 @@ import { build as buildApp, type BuildOptions } from '#src/app.ts'
 import { readConfig } from '#src/config/config.ts'
 import { serviceKey } from '#src/identity/tokens/machine-tokens.ts'
 import type { Role } from '#src/identity/people/roles.ts'
-import { beginSession, sessionAnswer } from '#src/identity/sign-in/sessions.ts'
-import { createUser, findUser } from '#src/identity/people/users.ts'
+import { sessionAnswer } from '#src/identity/sign-in/session-answer.ts'
+import { beginSession } from '#src/identity/sign-in/sessions.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from './database.ts'
 import { checkPayloads } from './payload-check.ts'
@@ -52,7 +54,7 @@ export async function build (
   t: Test,
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
-  options: Pick<BuildOptions, 'soapTimeoutMs' | 'residentMemory'> = {}
+  options: Pick<BuildOptions, 'soapTimeoutMs' | 'idpTimeoutMs' | 'residentMemory'> = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
   const url = environ.DATABASE_URL ?? (await testDatabase(t)).url
@@ -73,6 +75,8 @@ export async function build (
   }
   const check = checkPayloads(t)
   const app = await buildApp({
+    // On a busy machine the process of a test may stand still for seconds: its requests are answered nevertheless.
+    maxEventLoopDelayMs: 120_000,
     ...options,
     config,
     logStream,
@@ -106,10 +110,10 @@ export async function build (
 export async function signIn (app: FastifyInstance, name: string, role: Role): Promise<AuthSession> {
   const email = `${name}@example.org`
   const { user, session } = await app.db.transaction(async (tx) => {
-    const user =
+    const person =
       (await findUser(tx, { email })) ??
       (await createUser(tx, { email, confirmed: true, app_metadata: { role }, user_metadata: { name } }))
-    return { user, session: await beginSession(tx, user, 'password', { ip: '127.0.0.1', user_agent: 'prova' }) }
+    return await beginSession(tx, person, 'password', { ip: '127.0.0.1', user_agent: 'prova' })
   })
   return await sessionAnswer(app.identity.signer, user, session)
 }

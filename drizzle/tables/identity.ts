@@ -1,8 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { SCOPES } from '#schemas/api-key.ts'
+import { TOKEN_KINDS } from '#schemas/auth/one-time-token.ts'
 import { bytea, instantDate } from './columns.ts'
 
-/** What is known of a person: the keys are the provider's and the front end's. */
+/** What is known of a person; its keys belong to the provider and to the front end. */
 export type Metadata = Record<string, unknown>
 
 /** One way of having signed in, and when (RFC 8176 names the claim `amr`). */
@@ -37,13 +39,13 @@ export const users = pgTable('users', {
   index('users_created_at').on(t.created_at, t.id)
 ])
 
-/** The ways in which a person can sign in: by e-mail, or through another provider. */
+/** The accounts through which a person can sign in: by e-mail, or at another provider. */
 export const identities = pgTable('identities', {
   /** `identity_id` on the wire. */
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   provider: text().notNull(),
-  /** Who this is to the provider (`sub`); for `email` the user's own id. `id` on the wire. */
+  /** The provider's id of the person (`sub`); for `email` the user's own id. `id` on the wire. */
   provider_id: text().notNull(),
   identity_data: jsonb().$type<Metadata>().notNull(),
   last_sign_in_at: instantDate(),
@@ -54,15 +56,15 @@ export const identities = pgTable('identities', {
   index('identities_user').on(t.user_id)
 ])
 
-/** A person's login on one device. Deleting the row ends it: its tokens stop working. */
+/** A person's login on one device. Deleting the row ends the session: its tokens are refused. */
 export const sessions = pgTable('sessions', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
-  /** Which refresh token is the current one. The tokens themselves are computed, not kept. */
+  /** The number of the current refresh token. The tokens are computed, not kept. */
   refresh_counter: integer().notNull().default(0),
   refreshed_at: instantDate(),
-  /** The end, however often it is refreshed. */
+  /** The session ends then, however often it is refreshed. */
   not_after: instantDate().notNull(),
   user_agent: text(),
   ip: text(),
@@ -70,7 +72,7 @@ export const sessions = pgTable('sessions', {
   updated_at: instantDate().notNull().defaultNow()
 }, (t) => [index('sessions_user').on(t.user_id)])
 
-/** One way through another provider, or through a link in a mail: from its start until its code is exchanged. */
+/** A sign-in through another provider or a link in a mail, from its start until its code is exchanged. */
 export const flow_states = pgTable('flow_states', {
   /** The `state` of OAuth 2. */
   id: uuid().primaryKey().defaultRandom(),
@@ -79,7 +81,7 @@ export const flow_states = pgTable('flow_states', {
   code_challenge: text(),
   code_challenge_method: text(),
   redirect_to: text().notNull(),
-  /** Who is linking a further identity. */
+  /** The user who is linking a further identity. */
   linking_user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),
   /** PKCE and nonce of ours towards the provider, sealed. */
   provider_secrets: bytea(),
@@ -97,17 +99,18 @@ export const flow_states = pgTable('flow_states', {
   index('flow_states_created_at').on(t.created_at)
 ])
 
-/** What was sent by mail to prove an address: one of each kind a person. Only keyed fingerprints are kept. */
+/**
+ * The codes and links sent by mail to prove an address, one of each kind per person. Only keyed fingerprints are kept.
+ */
 export const one_time_tokens = pgTable('one_time_tokens', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
-  /** See `TokenKind` in `src/identity/sign-in/one-time-tokens.ts`. */
-  kind: text().notNull(),
-  /** The address it went to. */
+  kind: text({ enum: TOKEN_KINDS }).notNull(),
+  /** The address that the mail went to. */
   sent_to: text().notNull(),
   otp_fingerprint: bytea().notNull(),
   link_fingerprint: bytea().notNull(),
-  /** Wrong codes so far. */
+  /** The number of wrong codes so far. */
   attempts: integer().notNull().default(0),
   flow_state_id: uuid().references(() => flow_states.id, { onDelete: 'set null' }),
   created_at: instantDate().notNull().defaultNow(),
@@ -118,8 +121,8 @@ export const one_time_tokens = pgTable('one_time_tokens', {
 ])
 
 /**
- * The keys that sign access tokens (ES256). Published from the start, they sign from `signs_from` on, until a newer one
- * does.
+ * The keys that sign access tokens (ES256). A key is published from its creation on and signs from `signs_from` on,
+ * until a newer key signs.
  */
 export const signing_keys = pgTable('signing_keys', {
   kid: text().primaryKey(),
@@ -128,7 +131,7 @@ export const signing_keys = pgTable('signing_keys', {
   /** The private key as PEM (PKCS #8), sealed. */
   private_key: bytea().notNull(),
   signs_from: instantDate().notNull(),
-  /** No token that it signed is taken any more after this; null while it is in use. */
+  /** After this no token with its signature is accepted; null while it is in use. */
   retires_at: instantDate(),
   created_at: instantDate().notNull().defaultNow()
 })
@@ -140,14 +143,14 @@ export const api_keys = pgTable('api_keys', {
   name: text().notNull(),
   /** SHA-256 of the whole key: it is random, so a slow hash would add nothing. */
   secret_hash: bytea().notNull(),
-  scopes: text().array().notNull(),
+  scopes: text({ enum: SCOPES }).array().notNull(),
   created_at: instantDate().notNull().defaultNow(),
   expires_at: instantDate().notNull(),
   last_used_at: instantDate(),
   revoked_at: instantDate()
 }, (t) => [index('api_keys_user').on(t.user_id)])
 
-/** Sessions of an external provider, as their tokens were seen here: it has no list of them. */
+/** Sessions of an external provider whose tokens this server has seen: the provider has no list of sessions. */
 export const seen_sessions = pgTable('seen_sessions', {
   id: uuid().primaryKey(),
   user_id: uuid().notNull(),

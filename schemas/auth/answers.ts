@@ -1,8 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Ref } from '#schemas/common.ts'
+import type { AuthSession } from './session.ts'
 import { AuthUser } from './user.ts'
 
-/** What is answered where there is nothing to say: an empty object, for clients that parse every answer. */
+/** The answer without content: an empty object, because clients parse every answer. */
 export const Nothing = Closed({}, { examples: [{}] })
 
 export const AuthUserList = Closed({
@@ -73,13 +74,19 @@ export const ProviderHealth = Closed({ version: Type.String(), name: Type.String
   examples: [{ version: '0.1.0', name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' }]
 })
 
-/** Where a browser is to be led. */
+/** The address that a browser is to open. */
 export const Location = Closed(
   { url: Type.String() },
   { examples: [{ url: 'https://accounts.example/authorize?client_id=…' }] }
 )
 
-/** The first half of a change of address is proven. */
-export const HalfWay = Closed({ msg: Type.String(), code: Type.String() }, {
+/** One of the two addresses of a change has confirmed; the other one has not yet. */
+export const EmailChangePending = Closed({ msg: Type.String(), code: Type.String() }, {
   examples: [{ msg: 'Confirmation link accepted. Please proceed to confirm link sent to the other email', code: '200' }]
+})
+
+/** The answer to a proof by mail: a session, or that the other address of a change must confirm, too. */
+export const VerifyAnswer = Type.Unsafe<AuthSession | Static<typeof EmailChangePending>>({
+  anyOf: [{ $ref: 'SessioneAuth#' }, EmailChangePending],
+  examples: EmailChangePending.examples
 })

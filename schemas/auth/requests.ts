@@ -3,11 +3,11 @@ import { Closed, Open, OneOf } from '#schemas/common.ts'
 import { Metadata, Uuid } from './user.ts'
 
 /*
- * Bodies of the provider are open objects: its clients send fields that it has no use for, and newer ones more of them.
+ * Bodies of the provider are open objects: clients send fields that it does not use, and newer clients send more.
  */
 
 const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
-/** Null is how clients say that they have none. */
+/** Clients send null for a missing value. */
 const nullable = (maxLength: number) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
 const Email = Type.String({ maxLength: 254 })
@@ -32,7 +32,7 @@ export type GrantBody = Static<typeof GrantBody>
 export const LogoutQuery = Open({ scope: text(20) })
 export const EmptyBody = Open({}, { examples: [{}] })
 
-/** Where the person is to be led afterwards. */
+/** The address that the browser is sent to afterwards. */
 export const RedirectQuery = Open({ redirect_to: text(2000) })
 
 export const UserUpdate = Open({

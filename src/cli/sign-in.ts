@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { MintQuery, type MintedKey } from '#schemas/api-key.ts'
-import type { Entrance } from '#schemas/operator.ts'
+import type { ClientConfig } from '#schemas/operator.ts'
 import { baseUrl, isPrivate } from './address.ts'
 import { expectBody, isObject } from './answers.ts'
 import type { Context } from './context.ts'
@@ -32,7 +32,7 @@ export async function mintKey (
   if (email === undefined && !isInteractive(context)) {
     throw usageError("Senza un terminale l'indirizzo va indicato con --email")
   }
-  const settings = expectBody<Static<typeof Entrance>>(
+  const settings = expectBody<Static<typeof ClientConfig>>(
     await context.send(base, '/api/config'),
     'backendUrl',
     'backendKey'

@@ -1,25 +1,25 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import type { OperatorBody } from '#schemas/operator.ts'
+import type { ClientConfig, OperatorBody } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 
-/** What the API asks of an identity provider, be it the embedded one or another. */
+/** What the API's own endpoints ask of an identity provider, embedded or external. */
 export interface Directory {
-  /** Where a client of the provider begins: its base URL and public key. */
-  readonly entrance: { backendUrl: string, backendKey: string }
+  /** The base URL and the public key that a client of the provider starts with. */
+  readonly clientConfig: ClientConfig
   /** @throws EmailGiaRegistrata, CampiNonValidi */
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
-  /** Everybody, newest first. */
+  /** All users, newest first. */
   users (): Promise<AuthUser[]>
   /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
-  unlink (request: FastifyRequest, caller: Person, provider: string): Promise<void>
-  /** The caller's sessions that go on. */
-  sessions (caller: Person): Promise<Session[]>
-  /** Ends them all; returns how many there were. Their tokens are refused from then on. */
-  revokeAll (request: FastifyRequest, caller: Person): Promise<number>
+  unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
+  /** The caller's sessions that have not ended. */
+  sessions (caller: PersonPrincipal): Promise<Session[]>
+  /** Ends all sessions of the caller and returns how many there were. From then on their tokens are refused. */
+  revokeAll (request: FastifyRequest, caller: PersonPrincipal): Promise<number>
 }
 
-/** A caller with a person behind it. */
-export type Person = Principal & { userId: string }
+/** A caller that is a person. */
+export type PersonPrincipal = Principal & { userId: string }

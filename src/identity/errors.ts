@@ -46,7 +46,7 @@ const AUTH_ERRORS = {
 
 export type AuthErrorCode = keyof typeof AUTH_ERRORS
 
-/** An error in the words of Supabase Auth; `src/identity/protocol/errors.ts` writes it as its clients read it. */
+/** An error with a code of Supabase Auth; `protocol/errors.ts` writes it in the form that the clients read. */
 export class AuthError extends Error {
   readonly code: AuthErrorCode
   readonly statusCode: number
@@ -94,4 +94,9 @@ export const ProviderNonRaggiungibile = createError(
   'PROVIDER_NON_RAGGIUNGIBILE',
   'Provider di identità momentaneamente non raggiungibile: riprovare fra poco',
   503
+)
+export const ScollegamentoNonAmmesso = createError(
+  'SCOLLEGAMENTO_NON_AMMESSO',
+  'Il provider di identità esterno non permette di scollegare un accesso',
+  403
 )

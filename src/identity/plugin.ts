@@ -1,23 +1,22 @@
 import jwt from '@fastify/jwt'
 import fp from 'fastify-plugin'
-import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
-import type { Identity } from './identity.ts'
-import { machineSecret } from './tokens/machine-tokens.ts'
+import type { IdentityOptions } from './options.ts'
+import type { IdentityProvider, ProviderOptions } from './provider.ts'
 import { createPasswords } from './sign-in/passwords.ts'
+import { machineSecret } from './tokens/machine-tokens.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    identity: Identity
+    identity: IdentityProvider
   }
 }
 
-/** The identity provider: the embedded one, or with `IDP_URL` another. Who asks it for what is up to the routes. */
-export default fp<{ config: Config, keys: Keys }>(async function identity (app, { config, keys }) {
-  // Whoever verifies a token names its key; this one signs nothing.
-  await app.register(jwt, { secret: machineSecret(keys) })
-  const options = { config, keys, passwords: createPasswords() }
-  app.decorate('identity', config.IDP_URL === undefined
-    ? (await import('./embedded/embedded.ts')).embeddedIdentity(app, options)
-    : (await import('./external/external.ts')).externalIdentity(app, options))
+/** Sets up the identity provider: the embedded one, or with `IDP_URL` an external one. */
+export default fp<IdentityOptions & Pick<ProviderOptions, 'timeoutMs'>>(async function identity (app, options) {
+  // Every verification names its own key. The plugin wants a default, which signs nothing.
+  await app.register(jwt, { secret: machineSecret(options.keys) })
+  const parts = { ...options, passwords: createPasswords() }
+  app.decorate('identity', options.config.IDP_URL === undefined
+    ? (await import('./embedded/provider.ts')).embeddedProvider(app, parts)
+    : (await import('./external/provider.ts')).externalProvider(app, parts))
 }, { name: 'identity', dependencies: ['database', 'jobs', 'audit'] })

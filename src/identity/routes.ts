@@ -3,17 +3,14 @@ import { ApiKey } from '#schemas/api-key.ts'
 import { UserItem } from '#schemas/operator.ts'
 import { Session } from '#schemas/session.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
-import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
+import type { IdentityOptions } from './options.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
 import own from './routes/own.ts'
 import signingKeyRoutes from './routes/signing-keys.ts'
 
-export interface IdentityOptions { config: Config, keys: Keys }
-
-/** People: the API's own endpoints, and the embedded provider that speaks the protocol of Supabase Auth. */
+/** The API's own endpoints for people, and the endpoints of the embedded provider (the protocol of Supabase Auth). */
 const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   for (const schema of [AuthIdentity, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
   await app.register(people)

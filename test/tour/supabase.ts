@@ -3,7 +3,7 @@ import process from 'node:process'
 import type { Static } from '@sinclair/typebox'
 import { createClient } from '@supabase/supabase-js'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import type { Entrance } from '#schemas/operator.ts'
+import type { ClientConfig } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
 
 /*
@@ -15,7 +15,7 @@ import type { Session } from '#schemas/session.ts'
 const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2)
 const { ADMIN_EMAIL = '', ADMIN_PASSWORD = '' } = process.env
 
-let entrance: Static<typeof Entrance>
+let entrance: Static<typeof ClientConfig>
 
 function say (about: string, text: string): void {
   process.stdout.write(`${about.padEnd(13)} ${text}\n`)

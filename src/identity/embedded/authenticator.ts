@@ -3,14 +3,20 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from '../keys/api-keys.ts'
-import { bearerAuthenticator, headerOf, readMachineToken, readPersonToken, type Verified } from '../tokens/bearer.ts'
+import {
+  bearerAuthenticator,
+  headerOf,
+  readMachineToken,
+  readPersonToken,
+  type VerifiedToken
+} from '../tokens/bearer.ts'
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from '../tokens/signing-keys.ts'
 import type { Standings } from './standings.ts'
 
-export interface AuthenticatorOptions {
+export interface EmbeddedAuthenticatorOptions {
   jwt: JWT
-  /** Whose tokens are taken. */
+  /** The issuer whose tokens are accepted. */
   issuer: string
   machineSecret: Buffer
   signingKeys: SigningKeys
@@ -20,16 +26,16 @@ export interface AuthenticatorOptions {
   log: FastifyBaseLogger
 }
 
-interface Signed extends Verified { kid: string }
+interface SignedToken extends VerifiedToken { kid: string }
 
-/** Who is behind a credential of the embedded provider. */
-export function createAuthenticator (options: AuthenticatorOptions): Authenticator {
+/** Identifies the caller by a credential of the embedded provider. */
+export function embeddedAuthenticator (options: EmbeddedAuthenticatorOptions): Authenticator {
   const { jwt, issuer, machineSecret, signingKeys, standings, apiKeys, db, log } = options
 
   return {
-    bearer: bearerAuthenticator<Signed>({
-      isLive: ({ kid }) => signingKeys.isLive(kid),
-      standing: ({ sessionId }) => standings.remembered(sessionId) ?? standings.session(sessionId),
+    bearer: bearerAuthenticator<SignedToken>({
+      isStillValid: ({ kid }) => signingKeys.isLive(kid),
+      standing: ({ sessionId }) => standings.cached(sessionId) ?? standings.session(sessionId),
 
       async verify (token) {
         const { alg, kid } = headerOf(jwt, token) ?? {}

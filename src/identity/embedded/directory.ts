@@ -1,27 +1,27 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
-import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory } from '../directory.ts'
+import type { IdentityOptions } from '../options.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UltimoAmministratore, UnicaIdentita } from '../errors.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
-import { presentUser } from '../people/present.ts'
+import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, listSessions } from '../sign-in/sessions.ts'
-import { createUser, listUsers } from '../people/users.ts'
-import { unlinkIdentity } from '../people/identities.ts'
+import { listUsers } from '../people/find-users.ts'
+import { createUser } from '../people/users.ts'
+import { unlinkIdentity } from '../people/unlink.ts'
 
-export interface EmbeddedOptions { app: FastifyInstance, config: Config, keys: Keys, passwords: Passwords }
+export interface EmbeddedDirectoryOptions extends IdentityOptions { app: FastifyInstance, passwords: Passwords }
 
-/** The people of the embedded provider. */
-export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOptions): Directory {
+/** The users of the embedded provider. */
+export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDirectoryOptions): Directory {
   const { db } = app
 
   return {
-    entrance: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
+    clientConfig: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
       if (!isEmail(normalizeEmail(email))) {
@@ -60,8 +60,8 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     async unlink (request, { id: actor, userId }, provider) {
       try {
         await db.transaction(async (tx) => {
-          const its = and(eq(identities.user_id, userId), eq(identities.provider, provider))
-          const [identity] = await tx.select({ id: identities.id }).from(identities).where(its)
+          const ofProvider = and(eq(identities.user_id, userId), eq(identities.provider, provider))
+          const [identity] = await tx.select({ id: identities.id }).from(identities).where(ofProvider)
           if (!identity) throw new ProviderNonCollegato(provider)
           await unlinkIdentity(tx, userId, identity.id)
           await app.audit.append(tx, {
@@ -74,7 +74,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
         })
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
-        // Somebody else has just unlinked it.
+        // Another request has just unlinked it.
         if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
         if (err.code === 'last_admin') throw new UltimoAmministratore()
         throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
@@ -82,14 +82,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedOpt
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await listSessions(db, userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
-        id,
-        created_at: created_at.toISOString(),
-        updated_at: updated_at.toISOString(),
-        user_agent,
-        ip,
-        current: id === sessionId
-      }))
+      return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
     async revokeAll (request, { id: actor, userId }) {

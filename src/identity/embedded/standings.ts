@@ -1,48 +1,33 @@
 import { eq, sql } from 'drizzle-orm'
-import { LRUCache } from 'lru-cache'
 import { api_keys, sessions, users } from '#drizzle/tables/identity.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
 import type { Principal, Refusal } from '#src/plugins/auth.ts'
-import type { Change, Changes } from '../changes.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import type { Change, ChangeListener } from '../change-listener.ts'
+import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
+import { rowCache } from '../row-cache.ts'
+import type { KeyStanding, Standing } from '../standing.ts'
 
-/** How a session, or the person behind a key, stands at present. */
-export interface Standing {
-  userId: string
-  admin: boolean
-  pending: boolean
-  /** When it ends by itself, milliseconds since the epoch. */
-  endsAt: number
-}
-
-export interface KeyStanding extends Standing { hash: Buffer, scopes: readonly string[], lastUsedAt: number }
-
-/** Who stands how, remembered until the database says that it has changed. */
+/** How sessions and keys of the embedded provider stand, kept until the database says that it has changed. */
 export interface Standings {
-  /** What is remembered of a session, at once; undefined: ask. */
-  remembered (sessionId: string): Standing | undefined
+  /** The cached standing of a session, at once; undefined when it must be read. */
+  cached (sessionId: string): Standing | undefined
   session (sessionId: string): Promise<Standing | Refusal>
+  /** Undefined for a key that is not good. */
   key (id: string): Promise<KeyStanding | undefined>
-  /**
-   * Whether a person is an administrator with the session or key that they have come with, as the database has it now.
-   */
+  /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
   isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>
-  changed (change: Change, id: string): void
-  forget (): void
+  /** Drops what has changed. */
+  onChange (change: Change, id: string): void
+  clear (): void
 }
 
-/** Should a notification be lost with its connection, nothing is believed for longer than this. */
-const REMEMBERED_MS = 10_000
-const AT_MOST = 5000
-
-export function createStandings (db: Database, changes: () => Changes): Standings {
-  const sessionCache = new LRUCache<string, Standing>({ max: AT_MOST, ttl: REMEMBERED_MS })
-  const keyCache = new LRUCache<string, KeyStanding>({ max: AT_MOST, ttl: REMEMBERED_MS })
-  /** What was read before something changed is not remembered after it. */
-  let generation = 0
+export function embeddedStandings (db: Database, changes: () => ChangeListener): Standings {
+  const sessionCache = rowCache<Standing>(changes)
+  const keyCache = rowCache<KeyStanding>(changes)
 
   const findSession = db
-    .select({ user_id: sessions.user_id, not_after: sessions.not_after, ...facts() })
+    .select({ user_id: sessions.user_id, not_after: sessions.not_after, ...personColumns() })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.user_id))
     .where(eq(sessions.id, sql.placeholder('id')))
@@ -55,7 +40,7 @@ export function createStandings (db: Database, changes: () => Changes): Standing
       expires_at: api_keys.expires_at,
       revoked_at: api_keys.revoked_at,
       last_used_at: api_keys.last_used_at,
-      ...facts()
+      ...personColumns()
     })
     .from(api_keys)
     .innerJoin(users, eq(users.id, api_keys.user_id))
@@ -63,28 +48,20 @@ export function createStandings (db: Database, changes: () => Changes): Standing
     .prepare('identity_key')
 
   return {
-    remembered (sessionId) {
-      const standing = sessionCache.get(sessionId)
-      return standing !== undefined && standing.endsAt > Date.now() ? standing : undefined
-    },
+    cached: (sessionId) => unlessEnded(sessionCache.get(sessionId)),
 
     async session (sessionId) {
-      const isHeard = await changes().ready()
-      const before = generation
-      const standing = await readSession(sessionId)
-      if (typeof standing === 'object' && isHeard && before === generation) sessionCache.set(sessionId, standing)
-      return standing
+      let refusal: Refusal | undefined
+      const standing = await sessionCache.read(sessionId, async () => {
+        const found = await readSession(sessionId)
+        if (typeof found !== 'string') return found
+        refusal = found
+        return undefined
+      })
+      return standing ?? refusal!
     },
 
-    async key (id) {
-      const known = keyCache.get(id)
-      if (known !== undefined && known.endsAt > Date.now()) return known
-      const isHeard = await changes().ready()
-      const before = generation
-      const standing = await readKey(id)
-      if (standing && isHeard && before === generation) keyCache.set(id, standing)
-      return standing
-    },
+    key: async (id) => unlessEnded(keyCache.get(id)) ?? await keyCache.read(id, () => readKey(id)),
 
     async isAdmin ({ userId, sessionId, keyId }) {
       const standing =
@@ -92,21 +69,17 @@ export function createStandings (db: Database, changes: () => Changes): Standing
       return typeof standing === 'object' && standing.userId === userId && standing.admin
     },
 
-    changed (change, id) {
-      generation++
-      if (change === 'session') sessionCache.delete(id)
-      else if (change === 'key') keyCache.delete(id)
-      else if (change === 'user') {
-        for (const cache of [sessionCache, keyCache]) {
-          for (const [each, { userId }] of [...cache.entries()]) if (userId === id) cache.delete(each)
-        }
+    onChange (change, id) {
+      if (change === 'session' || change === 'user') {
+        sessionCache.drop((sessionId, { userId }) => (change === 'user' ? userId : sessionId) === id)
+      }
+      if (change === 'key' || change === 'user') {
+        keyCache.drop((keyId, { userId }) => (change === 'user' ? userId : keyId) === id)
       }
     },
 
-    forget () {
-      generation++
-      sessionCache.clear()
-      keyCache.clear()
+    clear () {
+      for (const cache of [sessionCache, keyCache]) cache.drop(() => true)
     }
   }
 
@@ -114,33 +87,37 @@ export function createStandings (db: Database, changes: () => Changes): Standing
     const [row] = await findSession.execute({ id })
     if (!row) return 'session_not_found'
     const endsAt = row.not_after.getTime()
-    return refusal(row) ?? (endsAt <= Date.now() ? 'session_expired' : { ...rights(row), endsAt })
+    return refusalOf(row) ?? (endsAt <= Date.now() ? 'session_expired' : { ...rightsOf(row), endsAt })
   }
 
   async function readKey (id: string): Promise<KeyStanding | undefined> {
     const [row] = await findKey.execute({ id })
-    if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusal(row)) return undefined
+    if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusalOf(row)) return undefined
     const { secret_hash: hash, scopes, last_used_at, expires_at } = row
-    return { ...rights(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
+    return { ...rightsOf(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
   }
 }
 
-function facts () {
+function unlessEnded<T extends Standing> (standing: T | undefined): T | undefined {
+  return standing !== undefined && standing.endsAt > Date.now() ? standing : undefined
+}
+
+function personColumns () {
   return { app_metadata: users.app_metadata, banned_until: users.banned_until, deleted_at: users.deleted_at }
 }
 
-interface Facts {
+interface PersonColumns {
   app_metadata: Record<string, unknown>
   banned_until: Date | null
   deleted_at: Date | null
   user_id: string
 }
 
-function refusal ({ banned_until, deleted_at }: Facts): Refusal | undefined {
+function refusalOf ({ banned_until, deleted_at }: PersonColumns): Refusal | undefined {
   if (deleted_at !== null) return 'user_not_found'
-  return banned_until !== null && banned_until.getTime() > Date.now() ? 'user_banned' : undefined
+  return isBanned(banned_until) ? 'user_banned' : undefined
 }
 
-function rights ({ app_metadata, user_id }: Facts) {
+function rightsOf ({ app_metadata, user_id }: PersonColumns) {
   return { userId: user_id, admin: isAdmin(app_metadata), pending: isPending(app_metadata) }
 }

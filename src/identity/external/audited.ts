@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 
 /**
- * Does what no transaction of ours can hold: writes down that it is asked for, does it, and writes down what came of
- * it. What cannot be written down beforehand is not done.
- * @throws RegistroNonDisponibile, and whatever `work` throws
+ * Does work at the provider, which no database transaction can undo: writes to the audit log that it is asked for, does
+ * it, and writes its result. When the log cannot be written beforehand, the work is not done.
+ * @throws RegistroNonDisponibile, and the errors of `work`
  */
 export async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
@@ -17,17 +17,17 @@ export async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    await afterwards(write('done', outcome(result)))
+    await ignoreFailure(write('done', outcome(result)))
     return result
   } catch (err) {
-    await afterwards(
+    await ignoreFailure(
       write('failed', { codice: err instanceof Error && 'code' in err ? String(err.code) : 'ERRORE_INTERNO' })
     )
     throw err
   }
 }
 
-/** It has been done: that the log cannot be written any more, which is logged, does not undo it. */
-async function afterwards (written: Promise<void>): Promise<void> {
+/** The work has been done: a failure to write the audit log now, which is logged, does not undo it. */
+async function ignoreFailure (written: Promise<void>): Promise<void> {
   await written.catch(() => {})
 }

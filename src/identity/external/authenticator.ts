@@ -10,61 +10,61 @@ import {
   readMachineToken,
   readPersonToken,
   SERVICE,
-  type Signature,
-  type Verified
+  type SignatureCheck,
+  type VerifiedToken
 } from '../tokens/bearer.ts'
 import { keyAuthenticator } from '../keys/person-keys.ts'
-import { isAdmin, isStranger } from '../people/roles.ts'
+import { isAdmin, lacksRole } from '../people/roles.ts'
 import { clientOf } from '../sign-in/sessions.ts'
-import type { Standing } from '../embedded/standings.ts'
-import type { Accounts } from './accounts.ts'
+import type { Standing } from '../standing.ts'
 import type { Jwks } from './jwks.ts'
 import type { KeyStandings } from './key-standings.ts'
-import type { People } from './people.ts'
-import type { Seen, SeenSessions } from './seen-sessions.ts'
+import type { SeenSession, SeenSessions } from './seen-sessions.ts'
 import type { ExternalSettings } from './settings.ts'
+import type { TokenLookup } from './token-lookup.ts'
+import type { UserLookup } from './user-lookup.ts'
 
 export interface ExternalAuthenticatorOptions {
   jwt: JWT
   settings: ExternalSettings
   jwks: Jwks
-  accounts: Accounts
+  tokens: TokenLookup
   seen: SeenSessions
-  /** Without the service key nobody can be asked for: keys of persons are not good then. */
-  people: People | undefined
+  /** Undefined without the service key: users cannot be looked up then, and API keys of persons are refused. */
+  users: UserLookup | undefined
   keys: KeyStandings | undefined
   apiKeys: ApiKeyFormat
   db: Database
   log: FastifyBaseLogger
 }
 
-/** What its token says of a person's rights is good enough where a minute does not matter. */
-interface Known extends Verified { admin: boolean, pending: boolean, verifiedAt: number }
+/** A token with the rights that it claims: they are good enough for routes that are not for administrators. */
+interface ClaimingToken extends VerifiedToken { admin: boolean, pending: boolean, verifiedAt: number }
 
-/** Whatever the provider's settings, no token is believed for longer. */
+/** No token is accepted for longer, even if the provider issues it for longer. */
 const MAX_AGE_SECONDS = 24 * 3600
-/** A signature is believed for so long; then its key has to be among the published ones still. */
-const BELIEVED_MS = 600_000
+/** After this a signature is checked again: its key must still be published. */
+const RECHECK_MS = 600_000
 /** Issuers of the keys that Supabase's hosting and its local environment hand out. */
 const KEY_ISSUERS = ['supabase', 'supabase-demo']
 
-/** Who is behind a credential of the external provider. */
+/** Identifies the caller by a credential of the external provider. */
 export function externalAuthenticator (options: ExternalAuthenticatorOptions): Authenticator {
-  const { jwt, settings, jwks, accounts, seen, people, keys, apiKeys, db, log } = options
+  const { jwt, settings, jwks, tokens, seen, users, keys, apiKeys, db, log } = options
   const { base: issuer, jwtSecret } = settings
   const isServiceKey = secretComparer(settings.serviceKey)
   const isAnonKey = secretComparer(settings.anonKey)
 
   return {
-    bearer: bearerAuthenticator<Known>({
-      isLive: ({ verifiedAt }) => Date.now() - verifiedAt < BELIEVED_MS,
+    bearer: bearerAuthenticator<ClaimingToken>({
+      isStillValid: ({ verifiedAt }) => Date.now() - verifiedAt < RECHECK_MS,
 
-      standing (subject, request, token) {
-        const known = seen.remembered(subject.sessionId)
-        if (known !== undefined) return judge(subject, known)
+      standing (verified, request, token) {
+        const cached = seen.cached(verified.sessionId)
+        if (cached !== undefined) return standingOf(verified, cached)
         return seen
-          .look(subject, clientOf(request), () => accounts.isAlive(token))
-          .then((found) => judge(subject, found))
+          .recordUse(verified, clientOf(request), () => tokens.isAccepted(token))
+          .then((session) => standingOf(verified, session))
       },
 
       async verify (token) {
@@ -78,7 +78,7 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
             : 'bad_jwt'
         }
         const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous } } = found
-        // Whoever asks is given such an account, where the provider has them.
+        // A provider that has anonymous accounts gives one to every caller that asks.
         if (is_anonymous === true) return 'no_authorization'
         const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
         return {
@@ -86,7 +86,7 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
           sessionId,
           expiresAt,
           admin: isAdmin(metadata),
-          pending: isStranger(metadata),
+          pending: lacksRole(metadata),
           verifiedAt: Date.now()
         }
       }
@@ -98,20 +98,20 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
       const { kind, admin, userId, sessionId, scopes } = principal
       if (kind !== 'user') return admin
       if (scopes !== undefined && !scopes.includes('amministrazione')) return false
-      const token = tokenOf(principal, request)
+      const token = bearerTokenOf(principal, request)
       if (token !== undefined) {
-        const user = await accounts.own(token, { userId: userId!, sessionId: sessionId! })
+        const user = await tokens.user(token, { userId: userId!, sessionId: sessionId! })
         return user !== undefined && isAdmin(user.app_metadata)
       }
-      // With a key, or a session of the administrators' pages.
+      // The caller came with an API key, or with a session of the administrators' pages.
       if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
-      const user = await people?.now(userId!)
+      const user = await users?.now(userId!)
       return user !== undefined && isAdmin(user.app_metadata)
     }
   }
 
-  /** The only key and algorithm under which this token may hold. A public key is never a secret. */
-  async function signatureOf (token: string): Promise<Signature | undefined> {
+  /** The only key and algorithm under which this token may be good. A public key is never used as a secret. */
+  async function signatureOf (token: string): Promise<SignatureCheck | undefined> {
     const { alg, kid } = headerOf(jwt, token) ?? {}
     if (alg === 'HS256') return jwtSecret && { key: jwtSecret, algorithm: alg, issuer, maxAgeSeconds: MAX_AGE_SECONDS }
     if ((alg !== 'ES256' && alg !== 'RS256') || typeof kid !== 'string') return undefined
@@ -120,12 +120,15 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
   }
 }
 
-function judge ({ admin, pending, expiresAt }: Known, { userId, isRevoked }: Seen): Standing | Refusal {
+function standingOf (
+  { admin, pending, expiresAt }: ClaimingToken,
+  { userId, isRevoked }: SeenSession
+): Standing | Refusal {
   return isRevoked ? 'session_not_found' : { userId, admin, pending, endsAt: expiresAt }
 }
 
-/** The token with which a person came; undefined when they came by another way. */
-export function tokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
+/** The caller's own bearer token; undefined when the caller came with another credential. */
+export function bearerTokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
   return sessionId !== undefined && principal?.sessionId === sessionId
     ? headers.authorization?.replace(/^Bearer /i, '')
     : undefined

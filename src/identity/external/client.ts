@@ -1,30 +1,32 @@
 import { ProviderNonRaggiungibile } from '../errors.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
 import type { ExternalSettings } from './settings.ts'
 
-/** What the provider answered: a body that was JSON, or undefined where there was none. */
-export interface Answer {
+/** The provider's answer. The body is parsed JSON, or undefined for an empty one. */
+export interface IdpAnswer {
   status: number
   body: unknown
-  /** The error's code in the words of Supabase Auth; empty for a success. */
+  /** The error code of Supabase Auth; empty for a success. */
   code: string
-  /** Of how many the body is a page (`X-Total-Count`). */
+  /** For a page of a list: the length of the whole list (`X-Total-Count`). */
   total: number | undefined
 }
 
-export interface ProviderClient {
+export interface IdpClient {
   /**
-   * Asks as a person, with their token. What it may answer is up to the caller: a success or a refusal (a 4xx but 429).
-   * @throws ProviderNonRaggiungibile for no answer in time, a fault of the provider, and what is no answer of its
-   * protocol
+   * Asks as a person, with their token. Returns a success or a refusal (any 4xx but 429).
+   * @throws ProviderNonRaggiungibile when no answer comes in time, for a fault of the provider, and for an answer that
+   * is
+   * not of its protocol
    */
-  asPerson (token: string, method: Method, path: string): Promise<Answer>
-  /** The same as an administrator; a refusal of the service key is a fault, too. */
-  asService (serviceKey: string, method: Method, path: string, body?: object): Promise<Answer>
+  asPerson (token: string, method: Method, path: string): Promise<IdpAnswer>
+  /** Asks as an administrator. A refusal of the service key counts as a fault, too. */
+  asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpAnswer>
 }
 
 type Method = 'GET' | 'POST' | 'DELETE'
 
-export interface ClientOptions {
+export interface IdpClientOptions {
   settings: Pick<ExternalSettings, 'base' | 'anonKey'>
   log: { warn (fields: { motivo: string, operazione: string }, message: string): void }
   fetch?: typeof globalThis.fetch
@@ -35,21 +37,18 @@ export interface ClientOptions {
 const TIMEOUT_MS = 10_000
 const RESPONSE_BYTES = 5 * 1024 * 1024
 
-/** Why an answer is none, in words that may be logged. */
-class NoAnswer extends Error {}
-
-/** The provider over HTTP. Neither keys nor tokens, addresses of people or answers get into an error or the log. */
-export function providerClient ({
+/** The provider over HTTP. No key, token, e-mail address or answer gets into an error or a log line. */
+export function idpClient ({
   settings,
   log,
   fetch = globalThis.fetch,
   timeoutMs = TIMEOUT_MS
-}: ClientOptions): ProviderClient {
+}: IdpClientOptions): IdpClient {
   return {
     asPerson: (token, method, path) =>
       ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
     async asService (serviceKey, method, path, body) {
-      const isRefused = ({ status }: Answer) => status === 401 || status === 403
+      const isRefused = ({ status }: IdpAnswer) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
     }
   }
@@ -59,8 +58,8 @@ export function providerClient ({
     path: string,
     credentials: Record<string, string>,
     body?: object,
-    isFault = (_answer: Answer) => false
-  ): Promise<Answer> {
+    isFault = (_answer: IdpAnswer) => false
+  ): Promise<IdpAnswer> {
     try {
       const response = await fetch(settings.base + path, {
         method,
@@ -70,12 +69,12 @@ export function providerClient ({
           ...(body === undefined ? {} : { 'content-type': 'application/json' })
         },
         body: body === undefined ? undefined : JSON.stringify(body),
-        // Elsewhere these keys are nobody's business.
+        // A redirect would send the keys to another server.
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs)
       })
       const answer = await read(response)
-      if (isFault(answer)) throw new NoAnswer(`status ${answer.status}`)
+      if (isFault(answer)) throw new UnusableAnswer(`status ${answer.status}`)
       return answer
     } catch (err) {
       log.warn(
@@ -87,14 +86,14 @@ export function providerClient ({
   }
 }
 
-async function read (response: Response): Promise<Answer> {
+async function read (response: Response): Promise<IdpAnswer> {
   const { status, headers } = response
   if (status >= 500 || status === 429) {
     await response.body?.cancel()
-    throw new NoAnswer(`status ${status}`)
+    throw new UnusableAnswer(`status ${status}`)
   }
-  const text = await textOf(response)
-  const body = text === '' ? undefined : parsed(text)
+  const text = (await readBody(response, RESPONSE_BYTES)).toString()
+  const body = text === '' ? undefined : parseJson(text)
   const total = Number(headers.get('x-total-count') ?? NaN)
   return {
     status,
@@ -104,37 +103,9 @@ async function read (response: Response): Promise<Answer> {
   }
 }
 
-/** The body, counted after decompression. */
-async function textOf (response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop drops the connection.
-    if (length > RESPONSE_BYTES) throw new NoAnswer('too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new NoAnswer('not JSON')
-  }
-}
-
 /** `{code: 422, error_code: "x"}`, or `{code: "x"}` in the newer form. */
 function codeOf (body: unknown): string {
   if (typeof body !== 'object' || body === null) return ''
   const { error_code: long, code: short } = body as Record<string, unknown>
   return [long, short].find((code) => typeof code === 'string') ?? ''
-}
-
-/** Node hides the reason of a failed connection in the cause. */
-function reasonOf (err: unknown): string {
-  if (err instanceof NoAnswer) return err.message
-  const { name, cause } = err instanceof Error ? err : new Error()
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

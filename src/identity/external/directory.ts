@@ -1,56 +1,68 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { CampiNonValidi, NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
-import { ProviderNonRaggiungibile } from '../errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Directory, Person } from '../directory.ts'
-import { isEmail, normalizeEmail } from '../people/email.ts'
-import { AmministrazioneNonDisponibile, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
+import type { Directory, PersonPrincipal } from '../directory.ts'
+import { accountFingerprint, isEmail, normalizeEmail } from '../people/email.ts'
+import { presentSession } from '../people/present.ts'
+import {
+  AmministrazioneNonDisponibile,
+  EmailGiaRegistrata,
+  ProviderNonCollegato,
+  ProviderNonRaggiungibile,
+  ScollegamentoNonAmmesso,
+  UnicaIdentita
+} from '../errors.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { clientOf } from '../sign-in/sessions.ts'
-import { GONE, type Accounts } from './accounts.ts'
 import { audited } from './audited.ts'
-import { tokenOf } from './authenticator.ts'
-import type { Answer, ProviderClient } from './client.ts'
-import { ScollegamentoNonAmmesso } from './errors.ts'
+import { bearerTokenOf } from './authenticator.ts'
+import type { IdpAnswer, IdpClient } from './client.ts'
 import type { SeenSessions } from './seen-sessions.ts'
 import type { ExternalSettings } from './settings.ts'
+import { ENDED_CODES, type TokenLookup } from './token-lookup.ts'
 import { readUser, readUsers } from './users.ts'
 
 export interface ExternalDirectoryOptions {
   app: Pick<FastifyInstance, 'db' | 'audit' | 'log'>
   keys: Keys
   settings: ExternalSettings
-  client: ProviderClient
-  accounts: Accounts
+  client: IdpClient
+  tokens: TokenLookup
   seen: SeenSessions
 }
 
 const PER_PAGE = 1000
-/** A list that does not end is a fault of the provider. */
-const MOST_PAGES = 100
+/** A list that is longer is a fault of the provider. */
+const MAX_PAGES = 100
 
-/** The people of the external provider. What is done there is written down before it is asked for, and after. */
+/**
+ * The users of the external provider. Every change there is written to the audit log before it is asked for, and after.
+ */
 export function externalDirectory ({
   app,
   keys,
   settings,
   client,
-  accounts,
+  tokens,
   seen
 }: ExternalDirectoryOptions): Directory {
   return {
-    entrance: { backendUrl: settings.url, backendKey: settings.anonKey },
+    clientConfig: { backendUrl: settings.url, backendKey: settings.anonKey },
 
     async createOperator ({ email, password, name, surname }, by) {
-      const serviceKey = administration()
+      const serviceKey = requireServiceKey()
       if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
-      const account = keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)
       return await audited(
         app,
-        { ...by, action: 'utente_creato', object: `account:${account}`, details: { role: 'operator' } },
+        {
+          ...by,
+          action: 'utente_creato',
+          object: `account:${accountFingerprint(keys, email)}`,
+          details: { role: 'operator' }
+        },
         async () => {
           const answer = await client.asService(serviceKey, 'POST', '/admin/users', {
             email: normalizeEmail(email),
@@ -68,9 +80,9 @@ export function externalDirectory ({
     },
 
     async users () {
-      const serviceKey = administration()
+      const serviceKey = requireServiceKey()
       const found = new Map<string, AuthUser>()
-      for (let page = 1; page <= MOST_PAGES; page++) {
+      for (let page = 1; page <= MAX_PAGES; page++) {
         const { status, body, total } = await client.asService(
           serviceKey,
           'GET',
@@ -78,19 +90,19 @@ export function externalDirectory ({
         )
         const users = status === 200 ? readUsers(body) : undefined
         if (users === undefined) throw new ProviderNonRaggiungibile()
-        // By id: whoever is new at the head of the list moves others on to the next page.
+        // By id: a new user at the head of the list moves others on to the next page.
         for (const user of users) found.set(user.id, user)
         if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
           return [...found.values()]
         }
       }
-      app.log.warn({ pages: MOST_PAGES }, 'the identity provider has more users than are listed')
+      app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
       return [...found.values()]
     },
 
     async unlink (request, caller, provider) {
-      const { token, session } = signedIn(request, caller)
-      const user = await accounts.own(token, session)
+      const { token, session } = ownSession(request, caller)
+      const user = await tokens.user(token, session)
       if (user === undefined) throw new NonAutenticato()
       const identity = user.identities.find((each) => each.provider === provider)
       if (identity === undefined) throw new ProviderNonCollegato(provider)
@@ -109,19 +121,12 @@ export function externalDirectory ({
     },
 
     async sessions ({ userId, sessionId }) {
-      return (await seen.list(userId)).map(({ id, created_at, updated_at, user_agent, ip }) => ({
-        id,
-        created_at: created_at.toISOString(),
-        updated_at: updated_at.toISOString(),
-        user_agent,
-        ip,
-        current: id === sessionId
-      }))
+      return (await seen.list(userId)).map((row) => presentSession(row, sessionId))
     },
 
     async revokeAll (request, caller) {
-      const { token, session } = signedIn(request, caller)
-      await seen.written()
+      const { token, session } = ownSession(request, caller)
+      await seen.flush()
       const entry = {
         actor: caller.id,
         ip: request.ip,
@@ -133,8 +138,8 @@ export function externalDirectory ({
         entry,
         async () => {
           const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
-          // Over already: then it is only here that they go on.
-          if (!isSuccess(answer) && !GONE.has(answer.code)) throw refusal(answer)
+          // Sessions that have ended there already are still to be ended here.
+          if (!isSuccess(answer) && !ENDED_CODES.has(answer.code)) throw refusal(answer)
           return await app.db.transaction((tx) => seen.endAll(tx, session, clientOf(request)))
         },
         (revoked) => ({ revoked })
@@ -142,29 +147,29 @@ export function externalDirectory ({
     }
   }
 
-  /** The key to the provider's administration. @throws AmministrazioneNonDisponibile */
-  function administration (): string {
+  /** @throws AmministrazioneNonDisponibile */
+  function requireServiceKey (): string {
     if (settings.serviceKey === undefined) throw new AmministrazioneNonDisponibile()
     return settings.serviceKey
   }
 }
 
-/** The provider does such things only for whoever brings their own token. @throws ServeUnaPersona */
-function signedIn (request: FastifyRequest, caller: Person) {
-  const token = tokenOf(caller, request)
+/** The caller's own token, which the provider requires for such changes. @throws ServeUnaPersona */
+function ownSession (request: FastifyRequest, caller: PersonPrincipal) {
+  const token = bearerTokenOf(caller, request)
   if (token === undefined) throw new ServeUnaPersona()
   return { token, session: { userId: caller.userId, sessionId: caller.sessionId! } }
 }
 
-function isSuccess ({ status }: Answer): boolean {
+function isSuccess ({ status }: IdpAnswer): boolean {
   return status >= 200 && status < 300
 }
 
-function refusal ({ status }: Answer): Error {
+function refusal ({ status }: IdpAnswer): Error {
   return status === 401 || status === 403 ? new NonAutenticato() : new ProviderNonRaggiungibile()
 }
 
-function notCreated (answer: Answer): Error {
+function notCreated (answer: IdpAnswer): Error {
   const { status, code } = answer
   if (code === 'email_exists' || code === 'user_already_exists') return new EmailGiaRegistrata()
   if (code === 'weak_password') {
@@ -176,7 +181,7 @@ function notCreated (answer: Answer): Error {
   return refusal(answer)
 }
 
-function notUnlinked (answer: Answer, provider: string): Error {
+function notUnlinked (answer: IdpAnswer, provider: string): Error {
   switch (answer.code) {
     case 'single_identity_not_deletable': return new UnicaIdentita()
     case 'identity_not_found': return new ProviderNonCollegato(provider)

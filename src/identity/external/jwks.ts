@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { safeAddress } from '#src/lib/addresses.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
+import { parseJson, readBody, reasonOf, UnusableAnswer } from '../http.ts'
 
 /** A public key that verifies access tokens, under the only algorithm it is good for. */
 export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
@@ -9,14 +10,14 @@ export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: str
 /** The signing keys of an external provider. */
 export interface Jwks {
   /**
-   * The key of that id; undefined for one that the provider does not publish, or that could not be asked for just now.
-   * @throws ProviderNonRaggiungibile while nothing is known and the provider gives no answer; nothing else
+   * The key with this id; undefined when the provider does not publish it, or could not be asked just now.
+   * @throws ProviderNonRaggiungibile while no key set is known and the provider gives no answer; no other error
    */
   key (kid: string): Promise<VerificationKey | undefined>
 }
 
 export interface JwksOptions {
-  /** Where the set is published: https anywhere, http on loopback only. */
+  /** The address of the key set: https, or http on loopback. */
   url: string
   log: { warn (fields: { motivo: string }, message: string): void }
   fetch?: typeof globalThis.fetch
@@ -27,10 +28,10 @@ export interface JwksOptions {
 }
 
 const MINUTE = 60_000
-/** Between two fetches, whatever came of the first: callers choose the `kid`, and each unknown one would cost one. */
+/** The time between two fetches, failed ones too: callers choose the `kid`, and each unknown one would cost a fetch. */
 const BETWEEN_FETCHES_MS = 30_000
 const FRESH_MS = 10 * MINUTE
-/** Known keys outlast a provider that fails for so long. */
+/** While the provider fails, known keys are used for so long. */
 const STALE_MS = 24 * 60 * MINUTE
 const ABSENT_MS = 5 * MINUTE
 const ABSENT_MAX = 1000
@@ -40,13 +41,10 @@ const KEYS_MAX = 50
 const KID_LENGTH = 256
 const RSA_BITS = 2048
 
-/** Why a set was not taken, in words that may be logged. */
-class FetchError extends Error {}
-
 /**
  * A JSON Web Key Set (RFC 7517) in memory, fetched when first needed and again in the background when it is older than
  * ten minutes.
- * @throws Error when the address is not one that may be trusted with keys
+ * @throws Error when the address is neither https nor loopback
  */
 export function createJwks ({
   url,
@@ -61,7 +59,7 @@ export function createJwks ({
   let keys: ReadonlyMap<string, VerificationKey> = new Map()
   let fetchedAt = -Infinity
   let triedAt = -Infinity
-  let underWay: Promise<boolean> | undefined
+  let fetching: Promise<boolean> | undefined
 
   const age = () => now() - fetchedAt
 
@@ -70,7 +68,7 @@ export function createJwks ({
       if (kid === '' || kid.length > KID_LENGTH) return undefined
       const known = age() < STALE_MS ? keys.get(kid) : undefined
       if (known) {
-        // Nobody waits for this one: it never rejects.
+        // Not awaited, and it never rejects.
         if (age() >= FRESH_MS) refresh()
         return known
       }
@@ -78,21 +76,19 @@ export function createJwks ({
       const asked = await refresh()
       if (age() >= STALE_MS) throw new ProviderNonRaggiungibile()
       const found = keys.get(kid)
-      // Only an answer without it settles that: a new key must not wait because nobody could be asked.
+      // Only a fetched set proves that the key is absent: a new key must not wait because a fetch was not possible.
       if (!found && asked) absent.set(kid, now() + ABSENT_MS)
       return found
     }
   }
 
-  /** Whether the set has been fetched; whoever comes meanwhile waits for the same answer. Never rejects. */
+  /** Whether the set has been fetched. Callers at the same time wait for the same fetch. Never rejects. */
   function refresh (): Promise<boolean> {
-    if (underWay) return underWay
+    if (fetching) return fetching
     if (now() - triedAt < BETWEEN_FETCHES_MS) return Promise.resolve(false)
     triedAt = now()
-    underWay = load().finally(() => {
-      underWay = undefined
-    })
-    return underWay
+    fetching = load().finally(() => { fetching = undefined })
+    return fetching
   }
 
   async function load (): Promise<boolean> {
@@ -108,7 +104,7 @@ export function createJwks ({
   }
 }
 
-/** The body as text, counted after decompression. */
+/** The body of the answer as text. @throws UnusableAnswer */
 async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs: number): Promise<string> {
   const response = await fetch(url, {
     redirect: 'error',
@@ -118,38 +114,22 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
   if (response.status !== 200) {
     // The connection would stay open until the deadline.
     await response.body?.cancel()
-    throw new FetchError(`status ${response.status}`)
+    throw new UnusableAnswer(`status ${response.status}`)
   }
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    // Leaving the loop drops the connection.
-    if (length > RESPONSE_BYTES) throw new FetchError('too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
+  return (await readBody(response, RESPONSE_BYTES)).toString()
 }
 
-/** The usable ones among the first fifty keys of a set. Of two with the same `kid` the first counts. */
+/** The usable keys among the first fifty of a set. Of two keys with the same `kid` the first counts. */
 function readKeys (text: string): Map<string, VerificationKey> {
-  const entries = member(parsed(text), 'keys')
-  if (!Array.isArray(entries)) throw new FetchError('not a key set')
+  const entries = member(parseJson(text), 'keys')
+  if (!Array.isArray(entries)) throw new UnusableAnswer('not a key set')
   const keys = entries.slice(0, KEYS_MAX).map(readKey).filter((key) => key !== undefined)
   return new Map(keys.reverse().map((key) => [key.kid, key]))
 }
 
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new FetchError('not JSON')
-  }
-}
-
 /**
- * An RSA key of at least 2048 bits or one on P-256, meant for signatures under our algorithm; anything else is passed
- * over.
+ * An RSA key of at least 2048 bits or a key on P-256, meant for signatures under our algorithm; undefined for any other
+ * entry.
  */
 function readKey (entry: unknown): VerificationKey | undefined {
   const kid = member(entry, 'kid')
@@ -166,7 +146,7 @@ function readKey (entry: unknown): VerificationKey | undefined {
   return { kid, alg: kind.alg, pem: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** The algorithm and the public members alone: a set that publishes private ones gives none of them to us. */
+/** The algorithm and only the public members of a key: private members are never read. */
 function kindOf (entry: unknown): { alg: VerificationKey['alg'], jwk: JsonWebKey } | undefined {
   const text = (name: string) => String(member(entry, name))
   if (member(entry, 'kty') === 'RSA') return { alg: 'RS256', jwk: { kty: 'RSA', n: text('n'), e: text('e') } }
@@ -186,11 +166,4 @@ function imported (jwk: JsonWebKey): KeyObject | undefined {
 
 function member (value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/** Node hides the reason of a failed connection in the cause. */
-function reasonOf (err: unknown): string {
-  if (err instanceof FetchError) return err.message
-  const { name, cause } = err instanceof Error ? err : new Error()
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : name
 }

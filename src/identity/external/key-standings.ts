@@ -1,34 +1,34 @@
 import { eq, sql } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import type { Changes } from '../changes.ts'
-import { isAdmin, isStranger } from '../people/roles.ts'
-import type { KeyStanding } from '../embedded/standings.ts'
-import type { People } from './people.ts'
-import { remembered } from './remembered.ts'
+import type { ChangeListener } from '../change-listener.ts'
+import { isAdmin, lacksRole } from '../people/roles.ts'
+import { rowCache } from '../row-cache.ts'
+import type { KeyStanding } from '../standing.ts'
+import type { UserLookup } from './user-lookup.ts'
 
-/** The keys of persons whom the external provider knows. */
+/** How API keys stand whose persons the external provider knows. */
 export interface KeyStandings {
   /** @throws ProviderNonRaggiungibile */
   standing (id: string): Promise<KeyStanding | undefined>
-  changed (id: string): void
-  forget (): void
+  onChange (id: string): void
+  clear (): void
 }
 
-export function keyStandings (db: Database, people: People, changes: () => Changes): KeyStandings {
-  const memory = remembered<KeyStanding>(changes)
+export function keyStandings (db: Database, users: UserLookup, changes: () => ChangeListener): KeyStandings {
+  const cache = rowCache<KeyStanding>(changes)
   const find = db.select().from(api_keys).where(eq(api_keys.id, sql.placeholder('id'))).prepare('external_key')
 
   return {
     async standing (id) {
-      const key = memory.get(id) ?? await memory.read(id, () => load(id))
+      const key = cache.get(id) ?? await cache.read(id, () => load(id))
       if (key === undefined || key.endsAt <= Date.now()) return undefined
-      const user = await people.recent(key.userId)
-      // The same object: when it was last used is kept in it.
-      return user && Object.assign(key, { admin: isAdmin(user.app_metadata), pending: isStranger(user.app_metadata) })
+      const user = await users.recent(key.userId)
+      // The same object is kept in the cache: the authenticator writes the time of the last use into it.
+      return user && Object.assign(key, { admin: isAdmin(user.app_metadata), pending: lacksRole(user.app_metadata) })
     },
-    changed: (id) => memory.drop((key) => key === id),
-    forget: () => memory.drop(() => true)
+    onChange: (id) => cache.drop((key) => key === id),
+    clear: () => cache.drop(() => true)
   }
 
   async function load (id: string): Promise<KeyStanding | undefined> {

@@ -3,53 +3,58 @@ import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
-import type { Verified } from '../tokens/bearer.ts'
-import type { Changes } from '../changes.ts'
+import type { VerifiedToken } from '../tokens/bearer.ts'
+import type { ChangeListener } from '../change-listener.ts'
 import type { Client } from '../sign-in/sessions.ts'
-import { remembered } from './remembered.ts'
+import { rowCache } from '../row-cache.ts'
 
-/** What is on record of a session. */
-export interface Seen { userId: string, isRevoked: boolean }
+/** What is recorded of a session. */
+export interface SeenSession { userId: string, isRevoked: boolean }
+
+export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 
 export type SeenRow = typeof table.$inferSelect
 
 /**
- * The sessions of the external provider whose tokens were seen here. Its tokens are good until they expire, whatever
- * has become of their session; here they are refused from the moment at which the record says that it was revoked.
+ * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay good until they
+ * expire, even when their session has ended; this server refuses them as soon as the session is recorded as revoked.
  *
- * A row under a person's own id says when all of their sessions were revoked: one that turns up only after that is
- * asked about at the provider.
+ * A row whose id is the person's own id says when all of their sessions were revoked: about a session that is first
+ * seen after that, the provider is asked.
  */
 export interface SeenSessions {
-  /** What is remembered, at once; undefined: look. */
-  remembered (sessionId: string): Seen | undefined
+  /** The cached record of a session, at once; undefined when it must be read. */
+  cached (sessionId: string): SeenSession | undefined
   /**
-   * What is on record; a session that is new is put there, without being waited for. @param isAlive asks the provider
+   * Reads the record of a session. A new session, or a new use of one, is recorded in the background.
+   * @param isAccepted asks the provider whether it accepts the token
    */
-  look (subject: Verified, client: Client, isAlive: () => Promise<boolean>): Promise<Seen>
-  /** A person's sessions that go on, the latest first. */
+  recordUse (token: VerifiedToken, client: Client, isAccepted: () => Promise<boolean>): Promise<SeenSession>
+  /** A person's sessions that have not ended, the latest first. */
   list (userId: string): Promise<SeenRow[]>
   isRevoked (sessionId: string): Promise<boolean>
-  /** The provider says that this one has ended. */
-  end (session: Pick<Verified, 'userId' | 'sessionId'>): Promise<void>
-  /** All of a person's have ended, the one that says so too. Returns how many were going on. */
-  endAll (tx: Transaction, session: Pick<Verified, 'userId' | 'sessionId'>, client: Client): Promise<number>
-  changed (id: string): void
-  forget (): void
-  /** Resolves when everything seen so far is on record. */
-  written (): Promise<void>
-  /** Deletes what has been over for a month. */
-  clear (): Promise<void>
+  /** Records that the provider has ended this session. */
+  end (session: SessionRef): Promise<void>
+  /** Records that all sessions of a person have ended, this one too. Returns how many had not ended before. */
+  endAll (tx: Transaction, session: SessionRef, client: Client): Promise<number>
+  /** Drops what has changed from the cache. */
+  onChange (id: string): void
+  /** Empties the cache. */
+  clear (): void
+  /** Resolves when everything that was seen so far is recorded. */
+  flush (): Promise<void>
+  /** Deletes the sessions that ended a month ago. */
+  deleteOld (): Promise<void>
 }
 
-const NOTED_EVERY_MS = 60_000
-/** No token that is older than a day is taken: after this a revocation has nothing more to refuse. */
+const RECORD_EVERY_MS = 60_000
+/** No token older than a day is accepted: after this a revocation has no more tokens to refuse. */
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
 
-export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () => Changes): SeenSessions {
-  const memory = remembered<Seen>(changes)
+export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () => ChangeListener): SeenSessions {
+  const cache = rowCache<SeenSession>(changes)
   const writing = new Set<Promise<void>>()
   const find = db
     .select()
@@ -58,30 +63,29 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     .prepare('seen_session')
 
   return {
-    remembered: (sessionId) => memory.get(sessionId),
+    cached: (sessionId) => cache.get(sessionId),
 
-    async look (subject, client, isAlive) {
-      const { sessionId, userId } = subject
-      const seen = await memory.read(sessionId, async () => {
+    async recordUse (token, client, isAccepted) {
+      const { sessionId, userId } = token
+      return await cache.read(sessionId, async () => {
         const rows = await find.execute({ session: sessionId, user: userId })
         const row = rows.find(({ id }) => id === sessionId)
-        const cut = rows.find(({ id }) => id === userId)?.revoked_at ?? null
+        const allRevokedAt = rows.find(({ id }) => id === userId)?.revoked_at ?? null
         if (row) {
-          if (row.revoked_at === null && Date.now() - row.updated_at.getTime() > NOTED_EVERY_MS) {
-            write(noteAgain(subject, client))
+          if (row.revoked_at === null && Date.now() - row.updated_at.getTime() > RECORD_EVERY_MS) {
+            writeInBackground(updateSession(token, client))
           }
           return { userId: row.user_id, isRevoked: row.revoked_at !== null }
         }
-        const isDoubtful = cut !== null && Date.now() - cut.getTime() < REFUSED_FOR_MS
-        if (isDoubtful && !await isAlive()) return { userId, isRevoked: true }
-        write(noteFirst(subject, client, cut))
+        const isDoubtful = allRevokedAt !== null && Date.now() - allRevokedAt.getTime() < REFUSED_FOR_MS
+        if (isDoubtful && !await isAccepted()) return { userId, isRevoked: true }
+        writeInBackground(insertSession(token, client, allRevokedAt))
         return { userId, isRevoked: false }
       })
-      return seen!
     },
 
     async list (userId) {
-      await this.written()
+      await this.flush()
       return await db
         .select()
         .from(table)
@@ -95,10 +99,10 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     },
 
     async end ({ userId, sessionId }) {
-      await this.written()
+      await this.flush()
       await db.insert(table).values({ id: sessionId, user_id: userId, expires_at: REFUSED_FOR, revoked_at: sql`now()` })
         .onConflictDoUpdate({ target: table.id, set: { revoked_at: sql`now()` }, setWhere: isNull(table.revoked_at) })
-      this.changed(sessionId)
+      this.onChange(sessionId)
     },
 
     async endAll (tx, { userId, sessionId }, client) {
@@ -111,7 +115,7 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
           { id: sessionId, ...ends, ...client }
         ])
         .onConflictDoNothing()
-      // An update, also of what was only just inserted: that is what the other processes are told of.
+      // An update, also of the rows that were only just inserted: the trigger reports updates to the other processes.
       const ended = await tx
         .update(table)
         .set({
@@ -123,30 +127,34 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
       return ended.filter(({ id, isLive }) => isLive && id !== userId).length
     },
 
-    changed: (id) => memory.drop((sessionId, { userId }) => sessionId === id || userId === id),
-    forget: () => memory.drop(() => true),
-    written: async () => { await Promise.all(writing) },
-    clear: async () => { await db.delete(table).where(lt(table.expires_at, sql`now() - ${KEPT}`)) }
+    onChange: (id) => cache.drop((sessionId, { userId }) => sessionId === id || userId === id),
+    clear: () => cache.drop(() => true),
+    flush: async () => { await Promise.all(writing) },
+    deleteOld: async () => { await db.delete(table).where(lt(table.expires_at, sql`now() - ${KEPT}`)) }
   }
 
-  /** Nobody waits for it: a session that is not on record yet is noted at its next request. */
-  function write (note: Promise<unknown>) {
-    const done = note
+  /** Not awaited: a session whose record fails is recorded at its next request. */
+  function writeInBackground (work: Promise<unknown>) {
+    const done = work
       .then(
         () => {},
-        (err: unknown) => log.warn({ err }, 'a session was not noted')
+        (err: unknown) => log.warn({ err }, 'a session could not be recorded')
       )
       .finally(() => writing.delete(done))
     writing.add(done)
   }
 
-  /** @param cut when all were last revoked, as far as was known when this one was let in */
-  async function noteFirst ({ sessionId, userId, expiresAt }: Verified, client: Client, cut: Date | null) {
+  /** @param allRevokedAt when all sessions were last revoked, as it was read before this session was accepted */
+  async function insertSession (
+    { sessionId, userId, expiresAt }: VerifiedToken,
+    client: Client,
+    allRevokedAt: Date | null
+  ) {
     await db.transaction(async (tx) => {
       await lockPerson(tx, userId)
       const [now] = await tx.select({ revoked_at: table.revoked_at }).from(table).where(eq(table.id, userId))
-      // Revoked in between: its next request is asked about.
-      if ((now?.revoked_at ?? null)?.getTime() !== cut?.getTime()) return
+      // All were revoked in between: at the next request of the session the provider is asked.
+      if ((now?.revoked_at ?? null)?.getTime() !== allRevokedAt?.getTime()) return
       await tx
         .insert(table)
         .values({ id: sessionId, user_id: userId, expires_at: new Date(expiresAt), ...client })
@@ -154,7 +162,7 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     })
   }
 
-  async function noteAgain ({ sessionId, expiresAt }: Verified, client: Client) {
+  async function updateSession ({ sessionId, expiresAt }: VerifiedToken, client: Client) {
     await db
       .update(table)
       .set({
@@ -166,7 +174,7 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
   }
 }
 
-/** A session that begins to be seen and the end of all of them queue, so that neither is missed by the other. */
+/** Makes the first record of a session and the end of all sessions of its person wait for each other. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

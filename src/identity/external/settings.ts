@@ -1,22 +1,23 @@
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 
-/** Where the external provider is, and what it is asked with. */
+/** The address of the external provider, and its keys. */
 export interface ExternalSettings {
   /** Its public URL, without a slash at the end. */
   url: string
-  /** Where it speaks the protocol of Supabase Auth; also the issuer of its tokens. */
+  /** The base URL of its Supabase Auth API; also the issuer of its tokens. */
   base: string
   anonKey: string
   serviceKey: string | undefined
-  /** The secret of its HS256 tokens. Without it they are not taken. */
+  /** The secret of its HS256 tokens. Without it they are refused. */
   jwtSecret: Buffer | undefined
 }
 
 /** @throws ConfigError naming the variable */
-export function externalSettings ({ IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET }: Config): ExternalSettings {
+export function externalSettings (config: Config): ExternalSettings {
+  const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET } = config
   const url = safeUrl(IDP_URL ?? '')
-  // Whoever reads the published key could sign with it.
+  // A public key used as a shared secret would let every reader of the key sign tokens.
   if (IDP_JWT_SECRET?.includes('-----BEGIN')) {
     throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
   }

@@ -1,10 +1,9 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
+import { isUuid } from '../uuid.ts'
 
 type Fields = Record<string, unknown>
 type Identity = AuthUser['identities'][number]
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const INSTANTS = [
   'email_confirmed_at',
@@ -20,8 +19,8 @@ const INSTANTS = [
 ] as const
 
 /**
- * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: what is missing
- * or null there has its usual value here, and fields of other versions are left out. Undefined for what is no user.
+ * A user as Supabase Auth writes one (`internal/models/user.go`), in the shape that this API promises: a missing or
+ * null field gets its default, and unknown fields are left out. Undefined for a value that is not a user.
  */
 export function readUser (value: unknown): AuthUser | undefined {
   const fields = object(value)
@@ -53,7 +52,8 @@ export function readUsers (body: unknown): AuthUser[] | undefined {
   return Array.isArray(users) ? users.map(readUser).filter((user) => user !== undefined) : undefined
 }
 
-export function isBarred ({ banned_until, deleted_at }: Pick<AuthUser, 'banned_until' | 'deleted_at'>): boolean {
+export function isBannedOrDeleted (user: Pick<AuthUser, 'banned_until' | 'deleted_at'>): boolean {
+  const { banned_until, deleted_at } = user
   return deleted_at !== undefined || (banned_until !== undefined && Date.parse(banned_until) > Date.now())
 }
 
@@ -97,8 +97,4 @@ function instant (value: unknown): string | undefined {
 function instants<K extends string> (fields: Fields, names: readonly K[]): Partial<Record<K, string>> {
   const known = names.map((name) => [name, instant(fields[name])] as const).filter(([, at]) => at !== undefined)
   return Object.fromEntries(known) as Partial<Record<K, string>>
-}
-
-function isUuid (value: unknown): value is string {
-  return typeof value === 'string' && UUID.test(value)
 }

@@ -2,8 +2,8 @@ import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Keys } from '#src/lib/secrets.ts'
 
 /**
- * `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits to look it up, 256 that are secret, 48 that say it is of this
- * installation.
+ * `lcd_<id>_<secret>_<mac>`, all hexadecimal: 64 bits by which the key is found, 256 secret bits, and 48 bits that only
+ * this installation can compute.
  */
 const FORM = /^lcd_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{12})$/
 
@@ -13,7 +13,7 @@ export interface PresentedKey { id: string, hash: Buffer }
 export interface ApiKeyFormat {
   /** A new key. The text is shown once; its hash is kept. */
   mint (): { id: string, text: string, hash: Buffer }
-  /** Undefined for what this installation never gave out: nobody's inventions get as far as the database. */
+  /** Undefined for a text that this installation did not make: invented keys never reach the database. */
   read (text: string): PresentedKey | undefined
 }
 

@@ -5,20 +5,20 @@ import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Authenticator } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ApiKeyFormat } from './api-keys.ts'
-import type { KeyStanding } from '../embedded/standings.ts'
+import type { KeyStanding } from '../standing.ts'
 
 export interface PersonKeysOptions {
   apiKeys: ApiKeyFormat
-  /** How a key and its person stand; undefined: it is not good, for whatever reason. */
+  /** How a key and its person stand; undefined for a key that is not good. */
   standing (id: string): Promise<KeyStanding | undefined>
   db: Database
   log: FastifyBaseLogger
 }
 
-/** When a key was used is kept to the minute. */
+/** The time of a key's last use is written at most once a minute. */
 const TOUCH_MS = 60_000
 
-/** Who comes with an API key of a person. */
+/** Identifies the caller by a person's API key. */
 export function keyAuthenticator ({ apiKeys, standing, db, log }: PersonKeysOptions): Authenticator['key'] {
   return async function key (text) {
     const presented = apiKeys.read(text)
@@ -33,6 +33,6 @@ export function keyAuthenticator ({ apiKeys, standing, db, log }: PersonKeysOpti
   function touch (id: string, standing: KeyStanding) {
     standing.lastUsedAt = Date.now()
     db.update(api_keys).set({ last_used_at: new Date() }).where(eq(api_keys.id, id))
-      .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of a key was not noted'))
+      .then(() => {}, (err: unknown) => log.warn({ err }, 'the use of an API key could not be recorded'))
   }
 }

@@ -4,180 +4,172 @@ import {
   flow_states,
   identities,
   one_time_tokens,
-  sessions,
   users,
   type Metadata
 } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
-import { endSessions } from '../sign-in/sessions.ts'
+import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
-import {
-  addIdentity,
-  findUser,
-  getUser,
-  insertUser,
-  isBanned,
-  liveSession,
-  recountProviders,
-  updateUser,
-  type IdentityRow,
-  type User
-} from '../people/users.ts'
-import { noEmail, unverifiedEmail } from './problems.ts'
+import { findUser, isBanned, lockUser, type IdentityRow, type UserRow } from '../people/find-users.ts'
+import { addIdentity, updateProviders } from '../people/identity-rows.ts'
+import { insertUser, updateUser } from '../people/users.ts'
+import { missingEmail, unverifiedEmail } from './errors.ts'
 import type { Profile } from './profile.ts'
 
-/** What has become of somebody who came through a provider. */
-export interface Arrival {
-  user: User
+/** The account of a person who signs in through a provider. */
+export interface AccountMatch {
+  user: UserRow
   how: 'known' | 'linked' | 'created'
-  /** Somebody else's ways into the account were closed: to be awaited with `settled` after the commit. */
-  tookAway: boolean
+  /** Access to the account from before was revoked: after the commit the caller awaits `waitForListeners`. */
+  accessRevoked: boolean
 }
 
-export interface Newcomer { provider: string, profile: Profile }
+/** A person as a provider knows them. */
+export interface ProviderIdentity { provider: string, profile: Profile }
 
 /**
- * What the house itself writes of a person, in its own sense: a provider's full name is not to stand in front of the
- * surname.
+ * Fields that this service writes itself: a provider's `name` is the full name and must not replace our first name.
  */
 const OWN_NAMES = ['name', 'surname']
 
 /**
- * Whose account it is. A known identity is its owner's; a proven address is that of the account which has it, or of a
- * new one.
- * @throws AuthError user_banned, signup_disabled; OAuthProblem when the address is missing or not proven
+ * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
+ * verified address; without an account a new one is created. The transaction has locked or written the account's row.
+ * @throws AuthError user_banned, signup_disabled; OAuthError when the address is missing or not proven
  */
-export async function arrive (tx: Transaction, newcomer: Newcomer, signupEnabled: boolean): Promise<Arrival> {
-  await queue(tx)
-  const { provider, profile } = newcomer
-  const identity = await findIdentity(tx, newcomer)
-  if (identity) return await comeBack(tx, newcomer, identity)
+export async function findOrCreateAccount (
+  tx: Transaction,
+  incoming: ProviderIdentity,
+  signupEnabled: boolean
+): Promise<AccountMatch> {
+  await lockSignIns(tx)
+  const { provider, profile } = incoming
+  const identity = await findIdentity(tx, incoming)
+  if (identity) return await signInKnown(tx, incoming, identity)
 
   const { email, emailVerified } = profile
-  if (email === undefined) throw noEmail()
+  if (email === undefined) throw missingEmail()
   if (!emailVerified) throw unverifiedEmail(provider)
   const owner = await findUser(tx, { email })
   if (!owner) {
     if (!signupEnabled) throw new AuthError('signup_disabled')
-    return await open(tx, newcomer, email)
+    return await createAccount(tx, incoming, email)
   }
-  refuseBanned(owner)
-  const tookAway = owner.email_confirmed_at === null
-  if (tookAway) await takeOver(tx, owner)
-  await addIdentity(tx, owner.id, rowOf(newcomer))
-  return { user: await settle(tx, owner, profile), how: 'linked', tookAway }
+  const person = await lockUnbanned(tx, owner.id)
+  const accessRevoked = person.email_confirmed_at === null
+  if (accessRevoked) await revokeUnprovenAccess(tx, person)
+  await addIdentity(tx, person.id, rowOf(incoming))
+  return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
 
 /**
- * A further identity for somebody who is signed in.
+ * Adds a further identity to the account of a person who is signed in.
  * @throws AuthError identity_already_exists, session_not_found, user_banned
  */
-export async function link (
+export async function linkIdentity (
   tx: Transaction,
-  newcomer: Newcomer,
+  incoming: ProviderIdentity,
   userId: string,
   sessionId: string | undefined
-): Promise<User> {
-  await queue(tx)
-  const [session] =
-    sessionId === undefined
-      ? []
-      : await tx
-        .select({ id: sessions.id })
-        .from(sessions)
-        .where(and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), liveSession))
-  // Whoever was signed out meanwhile, or has signed a thief out, links nothing.
-  if (!session) throw new AuthError('session_not_found')
-  refuseBanned(await getUser(tx, userId))
-  const identity = await findIdentity(tx, newcomer)
+): Promise<UserRow> {
+  await lockSignIns(tx)
+  // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
+  if (sessionId === undefined) throw new AuthError('session_not_found')
+  await getSessionOwner(tx, { userId, sessionId })
+  const identity = await findIdentity(tx, incoming)
   if (identity?.user_id === userId) {
     throw new AuthError('identity_already_exists', { message: 'Identity is already linked' })
   }
   if (identity) throw new AuthError('identity_already_exists')
-  await addIdentity(tx, userId, rowOf(newcomer))
-  await recountProviders(tx, userId)
-  return await getUser(tx, userId)
+  await addIdentity(tx, userId, rowOf(incoming))
+  return await updateProviders(tx, userId)
 }
 
-async function comeBack (tx: Transaction, newcomer: Newcomer, { id, user_id }: IdentityRow): Promise<Arrival> {
-  const { provider, profile } = newcomer
-  const user = await getUser(tx, user_id)
-  refuseBanned(user)
-  const tookAway = user.email_confirmed_at === null
-  if (tookAway) {
-    if (!profile.emailVerified || profile.email !== user.email) throw unverifiedEmail(provider)
-    await takeOver(tx, user, id)
+/** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
+async function signInKnown (
+  tx: Transaction,
+  incoming: ProviderIdentity,
+  { id, user_id }: IdentityRow
+): Promise<AccountMatch> {
+  const { provider, profile } = incoming
+  const person = await lockUnbanned(tx, user_id)
+  const accessRevoked = person.email_confirmed_at === null
+  if (accessRevoked) {
+    if (!profile.emailVerified || profile.email !== person.email) throw unverifiedEmail(provider)
+    await revokeUnprovenAccess(tx, person, id)
   }
   await tx
     .update(identities)
     .set({ identity_data: profile.metadata, updated_at: new Date() })
     .where(eq(identities.id, id))
-  return { user: await settle(tx, user, profile), how: 'known', tookAway }
+  return { user: await applyProfile(tx, person, profile), how: 'known', accessRevoked }
 }
 
-/** A new account waits until an administrator gives it a role. */
-async function open (tx: Transaction, newcomer: Newcomer, email: string): Promise<Arrival> {
-  const { provider, profile: { metadata } } = newcomer
+/** A new account, which waits until an administrator gives it a role. */
+async function createAccount (tx: Transaction, incoming: ProviderIdentity, email: string): Promise<AccountMatch> {
+  const { provider, profile: { metadata } } = incoming
   const row = await insertUser(tx, {
     email,
     email_confirmed_at: new Date(),
     app_metadata: { provider, providers: [provider], role: 'pending' },
     user_metadata: metadata
   })
-  await addIdentity(tx, row.id, rowOf(newcomer))
-  return { user: await getUser(tx, row.id), how: 'created', tookAway: false }
+  await addIdentity(tx, row.id, rowOf(incoming))
+  return { user: row, how: 'created', accessRevoked: false }
 }
 
 /**
- * An address that was never confirmed may have been claimed by somebody else, to be in the account before its owner
- * comes. The owner has come: nothing that was there before leads in any more.
- * @param identityId the one that has been proven just now
+ * Revokes all earlier access to an account whose address was never confirmed: a stranger may have signed up with the
+ * address to be in the account before its owner comes.
+ * @param identityId the identity that has just been proven, which stays
  */
-async function takeOver (tx: Transaction, { id }: User, identityId?: string): Promise<void> {
+async function revokeUnprovenAccess (tx: Transaction, { id }: UserRow, identityId?: string): Promise<void> {
   const others = identityId === undefined ? undefined : ne(identities.id, identityId)
   await tx.delete(identities).where(and(eq(identities.user_id, id), others))
-  await endSessions(tx, id, 'global')
+  await deleteSessions(tx, id, 'global')
   await tx
     .update(api_keys)
     .set({ revoked_at: sql`coalesce(${api_keys.revoked_at}, now())` })
     .where(eq(api_keys.user_id, id))
   await tx.delete(one_time_tokens).where(eq(one_time_tokens.user_id, id))
-  // Their codes, and identities on the way to being linked.
+  // Codes of the earlier sign-ins, and flows that would link a further identity.
   await tx.delete(flow_states).where(or(eq(flow_states.user_id, id), eq(flow_states.linking_user_id, id)))
   await tx.update(users).set({ password_hash: null, new_email: null }).where(eq(users.id, id))
 }
 
-/** The account with what the provider says of the person; its address counts as confirmed. */
-async function settle (
+/** Writes the provider's profile to the account, and confirms its address. */
+async function applyProfile (
   tx: Transaction,
-  { id, email_confirmed_at, invited_at, user_metadata }: User,
+  { id, email_confirmed_at, invited_at, user_metadata }: UserRow,
   { metadata }: Profile
-): Promise<User> {
-  // Of an account that nobody had confirmed, whatever was said of its owner is forgotten, unless an administrator had
-  // said it.
+): Promise<UserRow> {
+  // The metadata of an account that was never confirmed may be a stranger's: they are dropped, unless an administrator
+  // wrote them.
   const known = email_confirmed_at === null && invited_at === null ? {} : user_metadata
   const merged = { ...known, ...metadata, ...ownNames(known) }
   await updateUser(tx, id, {
-    // What does not fit beside their own words is left out: their tokens would be too long to be taken.
+    // A profile that makes the metadata too long is left out: the person's tokens would be too long to be accepted.
     user_metadata: isStorable(merged) ? merged : known,
     ...(email_confirmed_at === null ? { email_confirmed_at: new Date() } : {})
   })
-  await recountProviders(tx, id)
-  return await getUser(tx, id)
+  return await updateProviders(tx, id)
 }
 
 function ownNames (known: Metadata): Metadata {
   return Object.fromEntries(Object.entries(known).filter(([key]) => OWN_NAMES.includes(key)))
 }
 
-/** One at a time: of two that come for the first time together the second one finds what the first has made. */
-async function queue (tx: Transaction): Promise<void> {
+/** One sign-in at a time: of two first sign-ins of a person at once, the second one finds the account of the first. */
+async function lockSignIns (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
 }
 
-async function findIdentity (tx: Transaction, { provider, profile }: Newcomer): Promise<IdentityRow | undefined> {
+async function findIdentity (
+  tx: Transaction,
+  { provider, profile }: ProviderIdentity
+): Promise<IdentityRow | undefined> {
   const [found] = await tx
     .select()
     .from(identities)
@@ -188,10 +180,14 @@ async function findIdentity (tx: Transaction, { provider, profile }: Newcomer): 
 function rowOf ({
   provider,
   profile: { subject, metadata }
-}: Newcomer): Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'> {
+}: ProviderIdentity): Pick<IdentityRow, 'provider' | 'provider_id' | 'identity_data'> {
   return { provider, provider_id: subject, identity_data: metadata }
 }
 
-function refuseBanned ({ banned_until }: User): void {
-  if (isBanned(banned_until)) throw new AuthError('user_banned')
+/** @throws AuthError user_not_found, user_banned */
+async function lockUnbanned (tx: Transaction, id: string): Promise<UserRow> {
+  const person = await lockUser(tx, id)
+  if (!person) throw new AuthError('user_not_found')
+  if (isBanned(person.banned_until)) throw new AuthError('user_banned')
+  return person
 }

@@ -1,12 +1,12 @@
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** What is kept of a way through a provider until it comes back, and nobody else knows. */
+/** The secrets of a flow, kept until the provider's callback. */
 export interface FlowSecrets {
   /** PKCE towards the provider (RFC 7636). */
   verifier: string
-  /** In the ID token again (OpenID Connect Core, 3.1.2.1). */
+  /** Comes back in the ID token (OpenID Connect Core, 3.1.2.1). */
   nonce: string
-  /** Of who is linking a further identity: the login that asked for it. */
+  /** When a person links a further identity: the session that asked for it. */
   session_id?: string
 }
 
@@ -14,7 +14,7 @@ export function sealFlowSecrets (keys: Keys, flowId: string, secrets: FlowSecret
   return keys.seal(JSON.stringify(secrets), contextOf(flowId))
 }
 
-export function openFlowSecrets (keys: Keys, flowId: string, sealed: Buffer): FlowSecrets {
+export function unsealFlowSecrets (keys: Keys, flowId: string, sealed: Buffer): FlowSecrets {
   const secrets: FlowSecrets = JSON.parse(keys.unseal(sealed, contextOf(flowId)).toString())
   return secrets
 }

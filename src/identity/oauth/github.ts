@@ -1,8 +1,8 @@
 import * as openid from 'openid-client'
-import { CONTACT_SECONDS, contact } from './contact.ts'
-import { providerProblem, unusable } from './problems.ts'
+import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
+import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf } from './profile.ts'
-import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
+import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
 import type { GithubProvider } from '#schemas/oauth-provider.ts'
 import { isPlainHttp } from '#src/lib/addresses.ts'
 
@@ -12,12 +12,12 @@ const TOKEN = 'https://github.com/login/oauth/access_token'
 const USER = 'https://api.github.com/user'
 const SCOPES = 'read:user user:email'
 
-/** GitHub: OAuth 2 without ID tokens. Who it is, and which address is proven, is asked of its API. */
+/** GitHub: OAuth 2 without ID tokens. The person and their verified address are read from its API. */
 export function githubClient (
   settings: GithubProvider,
   redirectUri: string,
-  timeoutSeconds = CONTACT_SECONDS
-): ProviderClient {
+  timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
+): OAuthClient {
   const { authorization_endpoint = AUTHORIZE, token_endpoint = TOKEN, userinfo_endpoint = USER } = settings
   const issuer = new URL('/', userinfo_endpoint).origin
   const server = { issuer, authorization_endpoint, token_endpoint }
@@ -27,7 +27,7 @@ export function githubClient (
     undefined,
     openid.ClientSecretPost(settings.client_secret)
   )
-  config[openid.customFetch] = contact
+  config[openid.customFetch] = fetchFromProvider
   config.timeout = timeoutSeconds
   if ([authorization_endpoint, token_endpoint, userinfo_endpoint].every(isPlainHttp)) {
     openid.allowInsecureRequests(config)
@@ -45,22 +45,22 @@ export function githubClient (
           code_challenge_method: 'S256'
         })
       } catch (err) {
-        throw providerProblem(err)
+        throw providerError(err)
       }
     },
 
-    async complete ({ state, verifier }, answer) {
+    async exchangeCode ({ state, verifier }, callback) {
       try {
-        // Without `iss`: GitHub has no issuer that it could be compared with.
-        const url = answerUrl(redirectUri, answer, ['state', 'code', 'error', 'error_description'])
+        // Without `iss`: GitHub has no issuer to compare it with.
+        const url = callbackUrl(redirectUri, callback, ['state', 'code', 'error', 'error_description'])
         const tokens = await openid.authorizationCodeGrant(config, url, {
           expectedState: state,
           pkceCodeVerifier: verifier
         })
         const { access_token: token } = tokens
-        const { id, name, login, avatar_url: picture } = fieldsOf(await ask(userinfo_endpoint, token))
-        if (typeof id !== 'number') throw unusable('user')
-        const { email, verified } = primary(await ask(`${userinfo_endpoint}/emails`, token))
+        const { id, name, login, avatar_url: picture } = asFields(await readJson(userinfo_endpoint, token))
+        if (typeof id !== 'number') throw unusableAnswer('user')
+        const { email, verified } = primary(await readJson(`${userinfo_endpoint}/emails`, token))
         const profile = profileOf({
           issuer,
           subject: String(id),
@@ -72,30 +72,30 @@ export function githubClient (
         })
         return { profile, tokens: tokensOf(tokens) }
       } catch (err) {
-        throw providerProblem(err)
+        throw providerError(err)
       }
     }
   }
 
-  /** Undefined for what the person has not granted. */
-  async function ask (address: string, token: string): Promise<unknown> {
+  /** Undefined when the person has not granted access. */
+  async function readJson (address: string, token: string): Promise<unknown> {
     const headers = new Headers({ accept: 'application/vnd.github+json' })
     const response = await openid.fetchProtectedResource(config, token, new URL(address), 'GET', undefined, headers)
     if (response.status !== 200) return undefined
     try {
       return await response.json()
     } catch {
-      throw unusable('not JSON')
+      throw unusableAnswer('not JSON')
     }
   }
 }
 
-/** The address that the person uses with GitHub. */
+/** The person's primary address at GitHub. */
 function primary (emails: unknown): Record<string, unknown> {
   const entries: unknown[] = Array.isArray(emails) ? emails : []
-  return entries.map(fieldsOf).find((entry) => entry.primary === true) ?? {}
+  return entries.map(asFields).find((entry) => entry.primary === true) ?? {}
 }
 
-function fieldsOf (value: unknown): Record<string, unknown> {
+function asFields (value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }

@@ -1,24 +1,24 @@
 import * as openid from 'openid-client'
-import { CONTACT_SECONDS, contact } from './contact.ts'
-import { providerProblem, unusable } from './problems.ts'
+import { PROVIDER_TIMEOUT_SECONDS, fetchFromProvider } from './fetch.ts'
+import { providerError, unusableAnswer } from './errors.ts'
 import { profileOf, type Profile } from './profile.ts'
-import { answerUrl, joinScopes, tokensOf, type ProviderClient } from './provider-client.ts'
+import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { isPlainHttp, isSafeAddress } from '#src/lib/addresses.ts'
-import { remembered } from './remembered.ts'
+import { cached } from './cached.ts'
 
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
 const METADATA_MS = 3_600_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
-/** A provider that speaks OpenID Connect: everything else about it is discovered from its issuer. */
+/** A provider of OpenID Connect. Its endpoints are discovered from its issuer. */
 export function openidClient (
   settings: OpenidProvider,
   redirectUri: string,
-  timeoutSeconds = CONTACT_SECONDS
-): ProviderClient {
-  const configuration = remembered(() => discover(settings, timeoutSeconds), METADATA_MS)
+  timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
+): OAuthClient {
+  const configuration = cached(() => discover(settings, timeoutSeconds), METADATA_MS)
 
   return {
     async authorizationUrl ({ state, nonce, verifier }, { scopes, parameters }) {
@@ -34,21 +34,21 @@ export function openidClient (
           ...(settings.response_mode === undefined ? {} : { response_mode: settings.response_mode })
         })
       } catch (err) {
-        throw providerProblem(err)
+        throw providerError(err)
       }
     },
 
-    async complete ({ state, nonce, verifier }, answer) {
+    async exchangeCode ({ state, nonce, verifier }, callback) {
       try {
         const config = await configuration()
-        const url = answerUrl(redirectUri, answer, ['state', 'code', 'iss', 'error', 'error_description'])
+        const url = callbackUrl(redirectUri, callback, ['state', 'code', 'iss', 'error', 'error_description'])
         const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
         const tokens = await openid.authorizationCodeGrant(config, url, checks)
         const claims = tokens.claims()
-        if (claims === undefined) throw unusable('id_token')
+        if (claims === undefined) throw unusableAnswer('id_token')
         return { profile: await profileFrom(config, tokens.access_token, claims), tokens: tokensOf(tokens) }
       } catch (err) {
-        throw providerProblem(err)
+        throw providerError(err)
       }
     }
   }
@@ -56,28 +56,27 @@ export function openidClient (
 
 async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
   const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
-  // The signature of ID tokens is checked although they come from the provider itself: loopback has no TLS to vouch for
-  // them.
+  // The signature of ID tokens is checked although the provider itself sends them: on loopback no TLS protects them.
   const execute = [openid.enableNonRepudiationChecks, ...(isPlainHttp(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const method = token_endpoint_auth_method ?? supported.find((each) => each === 'client_secret_basic')
-    const show = method === 'client_secret_basic' ? openid.ClientSecretBasic : openid.ClientSecretPost
-    show(client_secret)(server, client, body, headers)
+    const addCredentials = method === 'client_secret_basic' ? openid.ClientSecretBasic : openid.ClientSecretPost
+    addCredentials(client_secret)(server, client, body, headers)
   }
   const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, {
     execute,
     timeout,
-    [openid.customFetch]: contact
+    [openid.customFetch]: fetchFromProvider
   })
-  // Before it is kept: what is no use now would be none for as long as it is remembered.
+  // Checked before it is cached: unusable metadata must not be kept for an hour.
   const metadata = config.serverMetadata()
-  const useless = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
-  if (useless !== undefined) throw unusable(useless)
+  const unsafe = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
+  if (unsafe !== undefined) throw unusableAnswer(unsafe)
   return config
 }
 
-/** From the ID token, and where that does not say which address is proven, from the userinfo endpoint. */
+/** From the ID token, or from the userinfo endpoint where the token does not say whether the address is verified. */
 async function profileFrom (
   config: openid.Configuration,
   accessToken: string,
@@ -87,7 +86,7 @@ async function profileFrom (
   const { issuer, userinfo_endpoint } = config.serverMetadata()
   const userinfo: openid.UserInfoResponse | openid.IDToken =
     isEnough || userinfo_endpoint === undefined ? claims : await openid.fetchUserInfo(config, accessToken, claims.sub)
-  // Both of one source: a proof is for the address that it came with.
+  // Both from the same source: `email_verified` is about the address beside it.
   const { email, email_verified } = userinfo.email === undefined ? claims : userinfo
   const { name, preferred_username, nickname, picture } = { ...claims, ...userinfo }
   return profileOf({

@@ -1,20 +1,20 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
-import { unusable } from './problems.ts'
+import { unusableAnswer } from './errors.ts'
 
-/** What a provider says of a person. */
+/** A person's profile at a provider. */
 export interface Profile {
-  /** Who this is to the provider, for ever. */
+  /** The provider's permanent id of the person. */
   subject: string
   email: string | undefined
-  /** Only if the provider says so. */
+  /** True only if the provider says so. */
   emailVerified: boolean
-  /** What is kept of it, in the names of Supabase Auth. Nothing else that the provider sends is. */
+  /** The fields that are kept, with the names of Supabase Auth. No other field of the provider is kept. */
   metadata: Metadata
 }
 
-/** The parts of a profile as a provider names them, not to be trusted. */
-export interface Facts {
+/** The claims of a provider about a person, not checked yet. */
+export interface ProfileClaims {
   issuer: string
   subject: unknown
   email: unknown
@@ -26,23 +26,30 @@ export interface Facts {
 
 const LONGEST_SUBJECT = 255
 const LONGEST_ADDRESS = 500
-/** Metadata go into every access token: short ones only. */
+/** Metadata go into every access token, so they must be short. */
 const LONGEST_NAME = 100
 
-/** @throws OAuthProblem when it does not say who it is */
-export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: Facts): Profile {
+/** @throws OAuthError when the claims have no subject */
+export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
   const sub = text(subject, LONGEST_SUBJECT)
-  if (sub === undefined) throw unusable('subject')
+  if (sub === undefined) throw unusableAnswer('subject')
   const address = typeof email === 'string' && isEmail(email.trim()) ? normalizeEmail(email) : undefined
-  // Some write it as a text.
+  // Some providers write it as a text.
   const isVerified = address !== undefined && (emailVerified === true || emailVerified === 'true')
-  const kept = metadata(sub, issuer, { address, isVerified, name, userName, picture })
-  return { subject: sub, email: address, emailVerified: isVerified, metadata: kept }
+  const metadata = metadataOf(sub, issuer, { address, isVerified, name, userName, picture })
+  return { subject: sub, email: address, emailVerified: isVerified, metadata }
 }
 
-type Kept = Pick<Facts, 'name' | 'userName' | 'picture'> & { address: string | undefined, isVerified: boolean }
+interface MetadataClaims extends Pick<ProfileClaims, 'name' | 'userName' | 'picture'> {
+  address: string | undefined
+  isVerified: boolean
+}
 
-function metadata (sub: string, iss: string, { address, isVerified, name, userName, picture }: Kept): Metadata {
+function metadataOf (
+  sub: string,
+  iss: string,
+  { address, isVerified, name, userName, picture }: MetadataClaims
+): Metadata {
   const fullName = text(name, LONGEST_NAME)
   const user_name = text(userName, LONGEST_NAME)
   const avatar_url = secureAddress(picture)
@@ -58,7 +65,7 @@ function metadata (sub: string, iss: string, { address, isVerified, name, userNa
   }
 }
 
-/** Text that can be kept: PostgreSQL holds neither NUL nor halves of surrogate pairs. What is too long is left out. */
+/** Text that can be stored: PostgreSQL refuses NUL and lone surrogates. Text that is too long is left out. */
 function text (value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string' || value.trim() === '' || value.length > longest) return undefined
   return /\p{Cc}/u.test(value) || !value.isWellFormed() ? undefined : value

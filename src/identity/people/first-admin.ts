@@ -5,19 +5,21 @@ import { ConfigError, type Config } from '#src/config/config.ts'
 import { isEmail } from './email.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
-import { countAdmins, createUser, deleteUser, findUser, updateUser } from './users.ts'
+import { findUser } from './find-users.ts'
+import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 
 export interface Account { email: string, password: string }
 
 const USUAL_EMAIL = 'admin@locanda.local'
-/** 32 characters, none of which looks like another: five bits each. */
+/** 32 characters that cannot be mistaken for each other: five bits each. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 6
 const GROUP = 4
 
 /**
- * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one of its own making,
- * which is returned so that somebody can be told. An account that has that address keeps its password.
+ * Makes the first administrator of the embedded provider, once: the one of `ADMIN_EMAIL`, or one with a random
+ * password, which is returned so that the server can print it. A confirmed account with the address of `ADMIN_EMAIL`
+ * keeps its password.
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
@@ -29,18 +31,21 @@ export async function firstAdministrator (
   const account = chosen
     ? { email: ADMIN_EMAIL, password: ADMIN_PASSWORD }
     : { email: USUAL_EMAIL, password: readablePassword() }
-  const isMade = await make(app, account, chosen)
+  const isMade = await makeAdministrator(app, account, chosen)
   return isMade && !chosen ? account : undefined
 }
 
-/** False when another process was first. */
-async function make (app: FastifyInstance, { email, password }: Account, chosen: boolean): Promise<boolean> {
+/** False when another process has made one first. */
+async function makeAdministrator (
+  app: FastifyInstance,
+  { email, password }: Account,
+  chosen: boolean
+): Promise<boolean> {
   return await app.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.firstAdministrator})`)
     if (await countAdmins(tx) > 0) return false
     const present = await findUser(tx, { email })
-    const theirs = chosen && present !== undefined && present.email_confirmed_at !== null
-    if (theirs) {
+    if (chosen && present !== undefined && present.email_confirmed_at !== null) {
       await updateUser(tx, present.id, { app_metadata: { ...present.app_metadata, role: 'admin' }, banned_until: null })
       await app.audit.append(tx, {
         actor: 'sistema',
@@ -50,9 +55,9 @@ async function make (app: FastifyInstance, { email, password }: Account, chosen:
       })
       return true
     }
-    // Nobody has proven that the address is theirs: whoever signed up with it is not the administrator.
+    // The address was never proven: the person who signed up with it may be a stranger.
     if (present) await deleteUser(tx, present.id)
-    const password_hash = await app.identity.passwords.hash(usable(password, email))
+    const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
     const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })
     await app.audit.append(tx, {
       actor: 'sistema',
@@ -64,7 +69,8 @@ async function make (app: FastifyInstance, { email, password }: Account, chosen:
   })
 }
 
-function usable (password: string, email: string): string {
+/** The password, when it and the address can be used. @throws ConfigError */
+function checkSettings (password: string, email: string): string {
   if (!isEmail(email)) throw new ConfigError('ADMIN_EMAIL', 'non è un indirizzo e-mail')
   const [problem] = passwordProblems(password, email)
   if (problem !== undefined) throw new ConfigError('ADMIN_PASSWORD', PASSWORD_PROBLEMS[problem])

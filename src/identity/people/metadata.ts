@@ -1,12 +1,12 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { AuthError } from '../errors.ts'
 
-/** They travel in every access token, a third longer in base64, and a request's headers have 16 KiB. */
+/** Bytes. Metadata are in every access token, a third longer in base64, and the headers of a request have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Metadata, if they can be kept: as JSON at most 8 KiB of what people write about themselves and 1 KiB of what
- * administrators do, without NUL and halves of surrogate pairs, which PostgreSQL does not hold.
+ * Metadata that can be stored: as JSON at most 8 KiB for those that people write about themselves and 1 KiB for those
+ * that administrators write, without NUL and lone surrogates, which PostgreSQL refuses.
  * @throws AuthError validation_failed
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
@@ -17,17 +17,22 @@ export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGES
 }
 
 export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean {
-  let holds = true
+  let isValidText = true
   try {
     const json = JSON.stringify(metadata, (key, value: unknown) => {
       for (const text of [key, value]) {
-        holds &&= typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))
+        isValidText &&= typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))
       }
       return value
     })
-    return holds && Buffer.byteLength(json) <= longest
+    return isValidText && Buffer.byteLength(json) <= longest
   } catch {
-    // Nested more deeply than the stack goes.
+    // The nesting is deeper than the stack.
     return false
   }
+}
+
+/** The keys of `base` with those of `patch` over them; null removes a key. */
+export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
+  return Object.fromEntries(Object.entries({ ...base, ...patch }).filter(([, value]) => value !== null))
 }

@@ -1,6 +1,7 @@
 import type { AuthUser } from '#schemas/auth/user.ts'
+import type { Session } from '#schemas/session.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
-import type { IdentityRow, User } from './users.ts'
+import type { IdentityRow, User } from './find-users.ts'
 
 /** A user as Supabase Auth writes one. */
 export function presentUser (user: User): AuthUser {
@@ -56,7 +57,30 @@ function presentIdentity ({
   }
 }
 
-/** Those that are known. */
+/** A session as its person sees it. @param current the session of the request */
+export function presentSession (
+  { id, created_at, updated_at, user_agent, ip }: SessionColumns,
+  current: string | undefined
+): Session {
+  return {
+    id,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+    user_agent,
+    ip,
+    current: id === current
+  }
+}
+
+interface SessionColumns {
+  id: string
+  created_at: Date
+  updated_at: Date
+  user_agent: string | null
+  ip: string | null
+}
+
+/** The instants that are not null, as text. */
 function instants<K extends string> (values: Record<K, Date | null>): Partial<Record<K, string>> {
   const known = Object.entries<Date | null>(values).flatMap(([name, value]) =>
     value === null ? [] : [[name, value.toISOString()] as const]

@@ -9,20 +9,21 @@ import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { containing } from '#src/plugins/database/columns.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
-import { forgetTokens } from '../sign-in/one-time-tokens.ts'
+import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
-import { endSessions } from '../sign-in/sessions.ts'
-import { createUser, deleteUser, getUser, getUserToChange, listUsers, updateUser, type User } from '../people/users.ts'
-import { accountOf, changesOf } from './admin-user.ts'
-import { uuidOf } from './ids.ts'
+import { deleteSessions } from '../sign-in/sessions.ts'
+import { getUser, listUsers, type User } from '../people/find-users.ts'
+import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
+import { newUserOf, userChangeOf } from './admin-user.ts'
+import { parseUuid } from '../uuid.ts'
 import { pageLinks, pageOf } from './pages.ts'
-import type { ProviderOptions } from './routes.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
 /** The administration of users. */
-const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
-  const { db, identity: { passwords, settled } } = app
+const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
+  const { db, identity: { passwords, waitForListeners } } = app
 
   app.route({
     method: 'GET',
@@ -67,13 +68,13 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       response: { 200: Ref(AuthUser) }
     },
     handler: async (request) => {
-      const account = await accountOf(request.body, passwords)
+      const account = await newUserOf(request.body, passwords)
       return presentUser(
         await db.transaction(async (tx) => {
           const user = await createUser(tx, account)
           const { ban_duration } = request.body
           const changed =
-            ban_duration === undefined ? user : await updateUser(tx, user.id, changesOf({ ban_duration }, user))
+            ban_duration === undefined ? user : await updateUser(tx, user.id, userChangeOf({ ban_duration }, user))
           await app.audit.append(tx, {
             ...authorOf(request),
             action: 'utente_creato',
@@ -115,21 +116,19 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     handler: async (request) => {
       const id = idOf(request.params)
       const { body } = request
-      const { password_hash } = await accountOf(
+      const { password_hash } = await newUserOf(
         { ...body, email: body.email ?? (await getUser(db, id)).email },
         passwords,
         false
       )
       const changed = await db.transaction(async (tx) => {
         const isNewPassword = password_hash !== undefined
-        // Whoever knew the old one is out, and what they have asked for by mail is void.
-        if (isNewPassword) await forgetTokens(tx, id)
-        const changes = changesOf(body, await getUserToChange(tx, id))
-        const user = await updateUser(tx, id, {
-          ...changes,
-          ...(isNewPassword ? { password_hash, new_email: null } : {})
-        })
-        if (isNewPassword) await endSessions(tx, id, 'global')
+        // A person who knew only the old password is signed out, and the mails that they have asked for are void.
+        if (isNewPassword) await deleteTokens(tx, id)
+        const present = await lockUserAndRights(tx, id)
+        const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
+        const user = await updateUser(tx, id, change, present)
+        if (isNewPassword) await deleteSessions(tx, id, 'global')
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'utente_modificato',
@@ -138,7 +137,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         })
         return user
       })
-      await settled()
+      await waitForListeners()
       return presentUser(changed)
     }
   })
@@ -167,7 +166,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
           details: { soft }
         })
       })
-      await settled()
+      await waitForListeners()
       return {}
     }
   })
@@ -175,8 +174,8 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
 export default adminRoutes
 
 /**
- * What was changed, for the audit log: the fields that count (a body may have any others beside them), rights with what
- * they are now.
+ * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they
+ * are now.
  */
 function detailsOf (body: AdminUserBody, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
@@ -191,5 +190,5 @@ function roleOf ({ role = '', roles }: Metadata): string {
 }
 
 function idOf ({ user_id }: { user_id: string }): string {
-  return uuidOf(user_id, 'user_id')
+  return parseUuid(user_id, 'user_id')
 }

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { AdminUserBody } from '#schemas/auth/requests.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
-import { storableMetadata } from '../people/metadata.ts'
-import { isKnownHash, type Passwords } from '../sign-in/passwords.ts'
-import { strongPassword } from '../sign-in/strong-password.ts'
-import { mergeMetadata, type NewUser, type User, type UserChange } from '../people/users.ts'
+import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
+import { isKnownHash, requireStrongPassword, type Passwords } from '../sign-in/passwords.ts'
+import type { User } from '../people/find-users.ts'
+import type { NewUser, UserChange } from '../people/users.ts'
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
-/** No ban is longer: a date must come out of it. */
+/** No ban is longer: its end must be a valid date. */
 const LONGEST_MS = 200 * 365 * 86_400_000
 
-/** The account that an administrator describes; a password of chance where none is given, so that nobody has it. */
-export async function accountOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
+/** The account that an administrator describes, with a random password that is not shown where none is given. */
+export async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
   if (!email || !isEmail(normalizeEmail(email))) {
     throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
@@ -25,7 +25,7 @@ export async function accountOf (body: AdminUserBody, passwords: Passwords, with
   if (password !== undefined && imported !== undefined) {
     throw new AuthError('validation_failed', { message: 'Only a password or a password hash should be provided' })
   }
-  if (password !== undefined) strongPassword(password, email)
+  if (password !== undefined) requireStrongPassword(password, email)
   const metadata = metadataOf(body)
   const chosen =
     password ?? (withPassword && imported === undefined ? randomBytes(48).toString('base64url') : undefined)
@@ -44,12 +44,12 @@ function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUs
   }
 }
 
-/** What an administrator changes of a user; metadata are merged, and null takes a key away. */
-export function changesOf (body: AdminUserBody, user: User): UserChange {
+/** The change that an administrator asks for. Metadata are merged, and null removes a key. */
+export function userChangeOf (body: AdminUserBody, user: User): UserChange {
   const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
   return {
     ...(email === undefined ? {} : { email }),
-    // An administrator's change of address is believed.
+    // An address that an administrator writes needs no confirmation.
     ...(confirm === true || email !== undefined ? { email_confirmed_at: user.email_confirmed_at ?? new Date() } : {}),
     ...(app_metadata === undefined
       ? {}

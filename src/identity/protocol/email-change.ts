@@ -1,60 +1,69 @@
-import { eq } from 'drizzle-orm'
-import { users } from '#drizzle/tables/identity.ts'
+import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { forgetTokens, issueToken, provenHalf, type TokenKind, type TokenRow } from '../sign-in/one-time-tokens.ts'
-import { getUser, updateUser, type User } from '../people/users.ts'
-import type { MailFlows, Way } from './mail-flows.ts'
+import type { User, UserRow } from '../people/find-users.ts'
+import { updateUser } from '../people/users.ts'
+import { confirmedAddress, deleteTokens, issueToken, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import type { LinkTarget, MailFlows } from './mail-flows.ts'
 
-/** All that a change of address has left behind. */
-export const CHANGE_KINDS = ['email_change_current', 'email_change_new', 'email_change_half'] satisfies TokenKind[]
+/** The tokens of a change of address. */
+export const EMAIL_CHANGE_KINDS = [
+  'email_change_current',
+  'email_change_new',
+  'email_change_half'
+] satisfies TokenKind[]
 
-/** Writes to both addresses; the account keeps the old one until both have answered. */
+/** Writes to both addresses. The account keeps the old one until both have confirmed. */
 export async function startEmailChange (
   tx: Transaction,
   flows: MailFlows,
   user: User,
   email: string,
-  way: Way
+  target: LinkTarget
 ): Promise<User> {
-  await forgetTokens(tx, user.id, CHANGE_KINDS)
-  return await resendEmailChange(tx, flows, await updateUser(tx, user.id, { new_email: email }), way)
+  await deleteTokens(tx, user.id, EMAIL_CHANGE_KINDS)
+  return await resendEmailChange(tx, flows, await updateUser(tx, user.id, { new_email: email }), target)
 }
 
-/** Writes to the addresses that have not answered yet. */
-export async function resendEmailChange (tx: Transaction, flows: MailFlows, user: User, way: Way): Promise<User> {
-  const proven = await provenHalf(tx, user.id)
-  const halves = [['email_change_current', user.email], ['email_change_new', user.new_email!]] as const
+/** Writes to the addresses that have not confirmed yet. */
+export async function resendEmailChange (
+  tx: Transaction,
+  flows: MailFlows,
+  user: User,
+  target: LinkTarget
+): Promise<User> {
+  const confirmed = await confirmedAddress(tx, user.id)
+  const mails = [['email_change_current', user.email], ['email_change_new', user.new_email!]] as const
   let changed = user
-  for (const [kind, to] of halves) if (to !== proven) changed = await flows.send(tx, user, kind, way, to)
+  for (const [kind, to] of mails) if (to !== confirmed) changed = await flows.send(tx, user, kind, target, to)
   return changed
 }
 
 /**
- * One of the two addresses has answered. With the second one the account changes to the new address, and everything
- * that was sent to the old one is void. `half`: the other one has yet to answer. An error is returned, not thrown, so
- * that the transaction commits: otp_expired, email_exists.
+ * Takes the confirmation of one of the two addresses. With the second one the account changes to the new address, and
+ * everything that was sent to the old one is void. An error is returned, not thrown, so that the transaction commits:
+ * otp_expired, email_exists.
+ * @param person the account's row, locked: of two confirmations at once one is the second
+ * @returns `waiting` while the other address has not confirmed
  */
-export async function proveHalf (
+export async function confirmEmailChange (
   tx: Transaction,
   keys: Keys,
+  { email, new_email }: UserRow,
   { user_id, kind, sent_to }: TokenRow
-): Promise<User | 'half' | AuthError> {
-  // Of both halves at once, one is the second.
-  await tx.select({ id: users.id }).from(users).where(eq(users.id, user_id)).for('update')
-  const { email, new_email } = await getUser(tx, user_id)
+): Promise<User | 'waiting' | AuthError> {
   const [mine, other] = kind === 'email_change_current' ? [email, new_email] : [new_email, email]
   if (new_email === null || mine !== sent_to) return new AuthError('otp_expired')
-  if ((await provenHalf(tx, user_id)) !== other) {
+  if ((await confirmedAddress(tx, user_id)) !== other) {
     await issueToken(tx, keys, { user_id, kind: 'email_change_half', sent_to })
-    return 'half'
+    return 'waiting'
   }
-  await forgetTokens(tx, user_id)
+  await deleteTokens(tx, user_id)
   try {
     return await updateUser(tx, user_id, { email: new_email, email_confirmed_at: new Date(), new_email: null })
   } catch (err) {
-    // Somebody else has it by now.
+    // Another account has got the address meanwhile.
     if (!(err instanceof AuthError) || err.code !== 'email_exists') throw err
     await updateUser(tx, user_id, { new_email: null })
     return err

@@ -8,7 +8,7 @@ import { AuthError, type AuthErrorCode } from '../errors.ts'
 const SHORT_SINCE = '2024-01-01'
 const VERSION = /^\d{4}-\d{2}-\d{2}$/
 
-/** Why a caller is not let in, in the provider's words. */
+/** Why a credential is refused, as an error of Supabase Auth. */
 const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   no_authorization: new AuthError('no_authorization'),
   bad_jwt: new AuthError('bad_jwt'),
@@ -21,8 +21,8 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
-/** Errors of the house that a client of the provider can act on. */
-const HOUSE: Readonly<Record<string, AuthErrorCode>> = {
+/** The errors of this API that a client of the provider can act on, with the code that it reads. */
+const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   NON_AUTORIZZATO: 'not_admin',
   SERVE_UNA_PERSONA: 'bad_jwt',
   AMBITO_INSUFFICIENTE: 'not_admin',
@@ -33,7 +33,7 @@ const HOUSE: Readonly<Record<string, AuthErrorCode>> = {
 }
 
 /**
- * Writes an error as the clients of Supabase Auth read it; what is not theirs is answered with a fixed text and logged.
+ * Writes an error as the clients of Supabase Auth read it. Any other error is answered with a fixed text and logged.
  */
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
@@ -69,11 +69,11 @@ function invalid ({ validation, validationContext = 'body' }: FastifyError): Aut
 function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err instanceof AuthError) return err
   if (err.code === 'NON_AUTENTICATO') return REFUSALS[request.refusal]
-  const code = HOUSE[err.code]
+  const code = API_ERRORS[err.code]
   if (code !== undefined) return new AuthError(code)
   if (err.validation) return invalid(err)
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
-  // Clients repeat what failed with a 5xx; a full queue is worth repeating.
+  // Clients repeat a request that failed with a 5xx; after a 503 that is worth doing.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
 }

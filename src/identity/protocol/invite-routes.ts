@@ -6,21 +6,22 @@ import { AuthUser, AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { storableMetadata } from '../people/metadata.ts'
-import { forgetTokens } from '../sign-in/one-time-tokens.ts'
+import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
+import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
-import { strongPassword } from '../sign-in/strong-password.ts'
-import { createUser, findUser, mergeMetadata, getUserToChange, updateUser, type User } from '../people/users.ts'
-import { CHANGE_KINDS } from './email-change.ts'
-import { addressOf, type SentKind } from './mail-flows.ts'
-import type { ProviderOptions } from './routes.ts'
+import { requireStrongPassword } from '../sign-in/passwords.ts'
+import { findUser, type User } from '../people/find-users.ts'
+import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
+import { EMAIL_CHANGE_KINDS } from './email-change.ts'
+import { requireAddress, type SentKind } from './mail-flows.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
 type LinkType = Static<typeof GenerateLinkBody>['type']
 
-/** Somebody for whom an administrator wants a link. */
-interface Wanted {
+/** The person for whom an administrator asks for a link. */
+interface LinkRecipient {
   email: string
   user: User | undefined
   password_hash: string | undefined
@@ -28,8 +29,10 @@ interface Wanted {
   new_email: string | undefined
 }
 
-/** Administrators let people in: by mail, or with a link that they hand over themselves. */
-const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { flows }) => {
+type PrepareUser = (tx: Transaction, recipient: LinkRecipient) => Promise<User>
+
+/** Invitations by administrators: by mail, or with a link that they hand over themselves. */
+const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { flows }) => {
   const { db, identity: { passwords } } = app
 
   app.route({
@@ -49,14 +52,14 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
         body,
         query: { redirect_to }
       } = request
-      flows.required()
-      const email = addressOf(body)
+      flows.requireMail()
+      const email = requireAddress(body)
       const user_metadata = storableMetadata(body.data ?? {})
       const invited = await db.transaction(async (tx) => {
         const user = await invite(tx, { email, user: await findUser(tx, { email }), user_metadata })
-        const sent = await flows.send(tx, user, 'invite', flows.way(redirect_to, {}))
-        await flows.note(tx, request, 'invito', user)
-        await flows.note(tx, request, 'email', user, { kind: 'invite' })
+        const sent = await flows.send(tx, user, 'invite', flows.linkTarget(redirect_to, {}))
+        await flows.audit(tx, request, 'invito', user)
+        await flows.audit(tx, request, 'email', user, { kind: 'invite' })
         return sent
       })
       app.mail.deliver()
@@ -79,17 +82,17 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
     handler: async (request) => {
       const { body, query } = request
       const { type } = body
-      const email = addressOf(body)
-      const new_email = type.startsWith('email_change') ? addressOf({ email: body.new_email }) : undefined
+      const email = requireAddress(body)
+      const new_email = type.startsWith('email_change') ? requireAddress({ email: body.new_email }) : undefined
       const password_hash = type === 'signup' ? await newPassword(body.password, email) : undefined
       const user_metadata = storableMetadata(body.data ?? {})
-      const way = flows.way(query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
+      const target = flows.linkTarget(query.redirect_to ?? body.redirect_to ?? body.redirectTo, {})
       const issued = await db.transaction(async (tx) => {
         const known = await findUser(tx, { email })
-        const user = await MAKERS[type](tx, { email, user: known, password_hash, user_metadata, new_email })
-        const issued = await flows.issue(tx, user, type, way, type === 'email_change_new' ? new_email : undefined)
-        if (!known) await flows.note(tx, request, 'utente_creato', user, { role: '' })
-        await flows.note(tx, request, type === 'invite' ? 'invito' : 'email', user, { kind: type, sent: false })
+        const user = await RECIPIENTS[type](tx, { email, user: known, password_hash, user_metadata, new_email })
+        const issued = await flows.issue(tx, user, type, target, type === 'email_change_new' ? new_email : undefined)
+        if (!known) await flows.audit(tx, request, 'utente_creato', user, { role: '' })
+        await flows.audit(tx, request, type === 'invite' ? 'invito' : 'email', user, { kind: type, sent: false })
         return issued
       })
       return {
@@ -98,23 +101,24 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { f
         email_otp: issued.code,
         hashed_token: issued.link,
         verification_type: type,
-        redirect_to: way.redirectTo
+        redirect_to: target.redirectTo
       }
     }
   })
 
   async function newPassword (password: string | undefined, email: string): Promise<string> {
     if (!password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })
-    strongPassword(password, email)
+    requireStrongPassword(password, email)
     return await passwords.hash(password)
   }
 }
 export default inviteRoutes
 
 /**
- * Whom a link of each type is for: who that is, or has been made to be. @throws AuthError user_not_found, email_exists
+ * Finds, creates or prepares the account that a link of each type is for.
+ * @throws AuthError user_not_found, email_exists
  */
-const MAKERS: Readonly<Record<LinkType & SentKind, (tx: Transaction, wanted: Wanted) => Promise<User>>> = {
+const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
@@ -126,41 +130,41 @@ const MAKERS: Readonly<Record<LinkType & SentKind, (tx: Transaction, wanted: Wan
   },
   magiclink: async (tx, { email, user, user_metadata }) =>
     user ?? (await createUser(tx, { email, user_metadata, confirmed: false })),
-  recovery: async (_tx, { user }) => existing(user),
-  email_change_current: changing,
-  email_change_new: changing
+  recovery: async (_tx, { user }) => requireUser(user),
+  email_change_current: prepareEmailChange,
+  email_change_new: prepareEmailChange
 }
 
 /**
- * An administrator vouches for whom they invite: that somebody has signed up with the address before gives them
- * nothing, neither their password nor what they were sent.
+ * Invites a person. An earlier sign-up with the address may have been a stranger's: its password and the mails that it
+ * caused become void.
  */
 async function invite (
   tx: Transaction,
-  { email, user, user_metadata }: Pick<Wanted, 'email' | 'user' | 'user_metadata'>
+  { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>
 ): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
-  const present = await getUserToChange(tx, user.id)
+  const present = await lockUserAndRights(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
-  await forgetTokens(tx, user.id)
+  await deleteTokens(tx, user.id)
   const { role, ...app_metadata } = present.app_metadata
   return await updateUser(tx, user.id, {
     app_metadata: role === 'pending' ? app_metadata : present.app_metadata,
     user_metadata,
     password_hash: null,
     invited_at: new Date()
-  })
+  }, present)
 }
 
-/** Somebody who is to get another address; a change to yet another one that had begun is given up. */
-async function changing (tx: Transaction, { user, new_email = '' }: Wanted): Promise<User> {
-  const { id, email, new_email: pending } = existing(user)
+/** Starts a change of address; an unfinished change to a third address is given up. */
+async function prepareEmailChange (tx: Transaction, { user, new_email = '' }: LinkRecipient): Promise<User> {
+  const { id, email, new_email: pending } = requireUser(user)
   if (new_email === email || await findUser(tx, { email: new_email })) throw new AuthError('email_exists')
-  if (new_email !== pending) await forgetTokens(tx, id, CHANGE_KINDS)
+  if (new_email !== pending) await deleteTokens(tx, id, EMAIL_CHANGE_KINDS)
   return await updateUser(tx, id, { new_email })
 }
 
-function existing (user: User | undefined): User {
+function requireUser (user: User | undefined): User {
   if (!user) throw new AuthError('user_not_found')
   return user
 }

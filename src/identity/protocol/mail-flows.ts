@@ -1,24 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenKind } from '#schemas/auth/one-time-token.ts'
+import type { AuditAction } from '#src/plugins/audit/actions.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import type { AuditAction } from '#src/plugins/audit/actions.ts'
 import { plainAddress } from '#src/plugins/mail/address.ts'
-import { isEmail, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
-import { beginFlow, challengeOf, safeRedirect } from '../sign-in/flow-states.ts'
+import type { IdentityOptions } from '../options.ts'
+import { isEmail, normalizeEmail } from '../people/email.ts'
+import type { User } from '../people/find-users.ts'
+import { updateUser, type UserChange } from '../people/users.ts'
+import { createFlow, readChallenge, type Challenge, type ChallengeParameters } from '../sign-in/flow-states.ts'
 import { composeMail, type MailKind } from '../sign-in/mails.ts'
-import { issueToken, type Secrets, type TokenKind } from '../sign-in/one-time-tokens.ts'
-import { updateUser, type User, type UserChange } from '../people/users.ts'
-import { mailLimits, unhurried, type MailLimits } from './mail-limits.ts'
-import type { ProviderOptions } from './routes.ts'
+import { issueToken, type TokenSecrets } from '../sign-in/one-time-tokens.ts'
+import { allowedRedirect } from '../sign-in/redirects.ts'
+import { mailLimits, withMinimumTime, type MailLimits } from './mail-limits.ts'
 
-/** Kinds that are sent; the others only mark what was proven. */
+/** The kinds that are sent by mail. The other one only marks that an address has confirmed. */
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
-export type Challenge = ReturnType<typeof challengeOf>
 
 /**
- * What each kind is called in links and mails, how whoever proves it has signed in, and where it is noted that it was
- * sent.
+ * The mail of each kind, the method by which a person who proves it has signed in, and the field with the time at which
+ * it was sent.
  */
 const KINDS: Readonly<
   Record<SentKind, { mail: MailKind; method: string; sentAt: keyof UserChange & `${string}_sent_at` }>
@@ -32,40 +34,40 @@ const KINDS: Readonly<
   reauthentication: { mail: 'reauthentication', method: 'otp', sentAt: 'reauthentication_sent_at' }
 }
 
-/** How somebody has signed in who has proven this. */
+/** The method by which a person who proves this kind has signed in. */
 export function methodOf (kind: TokenKind): string {
   return kind === 'email_change_half' ? 'otp' : KINDS[kind].method
 }
 
-/** Where the link of a mail leads in the end, and the client (PKCE) that is to get the session then. */
-export interface Way { redirectTo: string, challenge?: Challenge }
+/** The address that a mail's link leads to in the end, and the challenge of the client that is to get the session. */
+export interface LinkTarget { redirectTo: string, challenge?: Challenge }
 
-export interface Issued extends Secrets {
+export interface IssuedLink extends TokenSecrets {
   user: User
-  /** The link to follow. */
+  /** The link that the person opens. */
   url: string
 }
 
-/** What of an account goes by mail. */
+/** The mails about an account, and the flows that their links belong to. */
 export interface MailFlows extends MailLimits {
-  /** Before anything is looked up, so that it is the same for everybody. @throws AuthError email_provider_disabled */
-  required(): void
-  /** @throws AuthError validation_failed, for half a challenge */
-  way(redirectTo: string | undefined, challenge: Parameters<typeof challengeOf>[0]): Way
-  /** Makes the secrets of a kind and notes that they were; `to` is the account's own address unless it is said. */
-  issue(tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<Issued>
-  /** The same, and by mail. `app.mail.deliver()` is to follow the commit. */
-  send(tx: Transaction, user: User, kind: SentKind, way: Way, to?: string): Promise<User>
-  /** Writes down what was done with an account; the transaction's last statements. */
-  note(
+  /** Called before any look-up, so that the answer is the same for every address. @throws email_provider_disabled */
+  requireMail (): void
+  /** @throws AuthError validation_failed, for a part of a challenge or a malformed one */
+  linkTarget (redirectTo: string | undefined, challenge: ChallengeParameters): LinkTarget
+  /** Makes the link and code of a kind and writes the time; `to` is by default the account's own address. */
+  issue (tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to?: string): Promise<IssuedLink>
+  /** Makes them and sends them by mail. The caller calls `app.mail.deliver()` after the commit. */
+  send (tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to?: string): Promise<User>
+  /** Writes what was done with an account to the audit log; the last statements of the transaction. */
+  audit (
     tx: Executor,
     request: FastifyRequest,
     action: AuditAction,
     user: User,
     details?: Record<string, string | boolean | string[]>
   ): Promise<void>
-  /** Counts, does the work, sends: for requests that are answered alike whether the address is known or not. */
-  alike<T>(
+  /** Counts the request, does the work and delivers, in the same time whether the address has an account or not. */
+  runUniformly<T> (
     request: FastifyRequest,
     reply: FastifyReply,
     kind: MailKind,
@@ -74,8 +76,8 @@ export interface MailFlows extends MailLimits {
   ): Promise<T>
 }
 
-/** The one spelling of an address that can be written to. @throws AuthError validation_failed */
-export function addressOf ({ email, phone }: { email?: string, phone?: string }): string {
+/** The normalized form of an address that mail can be sent to. @throws AuthError validation_failed */
+export function requireAddress ({ email, phone }: { email?: string, phone?: string }): string {
   if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
   if (!email) throw new AuthError('validation_failed', { message: 'An email address is required' })
   const address = normalizeEmail(email)
@@ -85,19 +87,24 @@ export function addressOf ({ email, phone }: { email?: string, phone?: string })
   return address
 }
 
-export function mailFlows (app: FastifyInstance, { config, keys }: Omit<ProviderOptions, 'flows'>): MailFlows {
+export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptions): MailFlows {
   const limits = mailLimits(app, { config, keys })
 
   async function issue (
     tx: Transaction,
     user: User,
     kind: SentKind,
-    { redirectTo, challenge }: Way,
+    { redirectTo, challenge }: LinkTarget,
     to = user.email
-  ): Promise<Issued> {
+  ): Promise<IssuedLink> {
     const { mail, method, sentAt } = KINDS[kind]
     const flow = challenge?.code_challenge
-      ? await beginFlow(tx, { provider: 'email', ...challenge, redirect_to: redirectTo, authentication_method: method })
+      ? await createFlow(tx, {
+        provider: 'email',
+        ...challenge,
+        redirect_to: redirectTo,
+        authentication_method: method
+      })
       : undefined
     const changed = await updateUser(tx, user.id, { [sentAt]: new Date() })
     const secrets = await issueToken(tx, keys, { user_id: user.id, kind, sent_to: to, flow_state_id: flow?.id })
@@ -108,26 +115,26 @@ export function mailFlows (app: FastifyInstance, { config, keys }: Omit<Provider
   return {
     ...limits,
     issue,
-    required () {
+    requireMail () {
       if (!app.mail.configured) throw new AuthError('email_provider_disabled')
     },
-    way: (redirectTo, challenge) => ({
-      redirectTo: new URL(safeRedirect(config, redirectTo)).href,
-      challenge: challengeOf(challenge)
+    linkTarget: (redirectTo, challenge) => ({
+      redirectTo: new URL(allowedRedirect(config, redirectTo)).href,
+      challenge: readChallenge(challenge)
     }),
-    async send (tx, user, kind, way, to = user.email) {
-      const { user: changed, url, code } = await issue(tx, user, kind, way, to)
+    async send (tx, user, kind, target, to = user.email) {
+      const { user: changed, url, code } = await issue(tx, user, kind, target, to)
       const { mail } = KINDS[kind]
       const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
       await app.mail.enqueue(tx, { to, ...composeMail(mail, { link: url, code, email }) })
       return changed
     },
-    async note (tx, request, action, user, details) {
+    async audit (tx, request, action, user, details) {
       await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
     },
-    async alike (request, reply, kind, address, work) {
-      await limits.mail(request, reply, kind, address)
-      const result = await unhurried(() => app.db.transaction(work))
+    async runUniformly (request, reply, kind, address, work) {
+      await limits.countMail(request, reply, kind, address)
+      const result = await withMinimumTime(() => app.db.transaction(work))
       app.mail.deliver()
       return result
     }

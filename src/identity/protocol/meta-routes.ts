@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
 import { VERSION } from '#src/lib/version.ts'
-import type { ProviderOptions } from './routes.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
-/** What a client asks before anybody signs in. */
-const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config }) => {
+/** What a client asks before a person signs in. */
+const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
   const settings: Settings = {
     external: {
       email: true,
@@ -18,6 +18,12 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { con
     phone_autoconfirm: false,
     sms_provider: '',
     saml_enabled: false
+  }
+
+  const health = {
+    version: VERSION,
+    name: 'Locanda',
+    description: 'Locanda, con il protocollo di Supabase Auth'
   }
 
   app.route({
@@ -33,7 +39,7 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { con
     url: '/health',
     config: { access: 'public' },
     schema: { operationId: 'authHealth', tags, summary: 'Il provider risponde', response: { 200: ProviderHealth } },
-    handler: async () => ({ version: VERSION, name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' })
+    handler: async () => health
   })
 
   app.route({

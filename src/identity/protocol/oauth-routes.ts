@@ -3,16 +3,16 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Location } from '#schemas/auth/answers.ts'
 import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
 import { AuthError } from '../errors.ts'
-import { forgetOldFlows } from '../sign-in/flow-states.ts'
-import { OAuthProblem } from '../oauth/problems.ts'
-import { oauthWays, type Departure, type OAuthWays } from '../oauth/ways.ts'
-import type { ProviderOptions } from './routes.ts'
+import { deleteOldFlows } from '../sign-in/flow-states.ts'
+import { OAuthError } from '../oauth/errors.ts'
+import { oauthFlows, type AuthorizeRequest, type OAuthFlows } from '../oauth/flows.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
-/** Parameters of an authorization request that clients may add. Those on which its safety rests are not among them. */
+/** Parameters that clients may add to an authorization request. Those that protect it are not among them. */
 const PASSED_ON = [
   'prompt',
   'login_hint',
@@ -25,14 +25,14 @@ const PASSED_ON = [
   'allow_signup'
 ]
 
-/** Signing in through another provider, and linking one to an account. */
-const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, options) => {
-  const ways = oauthWays(app, options)
-  const { begin, finish, explain } = ways
+/** Signing in through another provider, and linking an identity there to an account. */
+const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
+  const flows = oauthFlows(app, options)
+  const { start, finish, errorRedirect } = flows
 
-  await app.register(formPost, ways)
+  await app.register(formPost, flows)
 
-  app.addJob({ name: 'old-flows', cron: '17 * * * *', run: () => forgetOldFlows(app.db) })
+  app.addJob({ name: 'old-flows', cron: '17 * * * *', run: () => deleteOldFlows(app.db) })
 
   app.route({
     method: 'GET',
@@ -47,10 +47,10 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
       response: { 302: Type.Null() }
     },
     handler: async (request, reply) => {
-      const departure = departureOf(request.query)
+      const asked = readAuthorizeRequest(request.query)
       return await reply
         .code(302)
-        .header('location', await begin(departure).catch(explained(departure)))
+        .header('location', await start(asked).catch(redirectError(asked)))
         .send(null)
     }
   })
@@ -58,7 +58,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
   app.route({
     method: 'GET',
     url: '/callback',
-    // Whoever only looks uses nothing up.
+    // A HEAD must not use the state up.
     exposeHeadRoute: false,
     config: { access: 'public' },
     schema: {
@@ -89,28 +89,28 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, opti
     },
     handler: async (request, reply) => {
       const { principal, query } = request
-      const departure = departureOf(query)
+      const asked = readAuthorizeRequest(query)
       const linking = { userId: principal!.userId!, sessionId: principal!.sessionId! }
-      if (query.skip_http_redirect === 'true') return { url: await begin(departure, linking).catch(unavailable) }
+      if (query.skip_http_redirect === 'true') return { url: await start(asked, linking).catch(answerUnavailable) }
       return await reply
         .code(302)
-        .header('location', await begin(departure, linking).catch(explained(departure)))
+        .header('location', await start(asked, linking).catch(redirectError(asked)))
         .send(null)
     }
   })
 
-  /** A browser cannot read an answer: it is led on with the problem. */
-  function explained (departure: Departure): (err: unknown) => string {
+  /** A browser cannot read an error answer: it is redirected with the error. */
+  function redirectError (asked: AuthorizeRequest): (err: unknown) => string {
     return (err) => {
-      if (err instanceof OAuthProblem) return explain(departure, err)
+      if (err instanceof OAuthError) return errorRedirect(asked, err)
       throw err
     }
   }
 }
 export default oauthRoutes
 
-/** The only place where a form is taken for a body, and nothing else is. */
-const formPost: FastifyPluginAsyncTypebox<Pick<OAuthWays, 'finish'>> = async (app, { finish }) => {
+/** The only route whose body is a form, and must be one. */
+const formPost: FastifyPluginAsyncTypebox<Pick<OAuthFlows, 'finish'>> = async (app, { finish }) => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
@@ -118,7 +118,7 @@ const formPost: FastifyPluginAsyncTypebox<Pick<OAuthWays, 'finish'>> = async (ap
     (_request, text, done) => {
       const fields = [...new URLSearchParams(text)]
       const isPlain = new Set(fields.map(([name]) => name)).size === fields.length
-      // RFC 6749, section 3.1: none is there twice.
+      // RFC 6749, section 3.1: no parameter is repeated.
       done(
         isPlain ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }),
         Object.fromEntries(fields)
@@ -146,7 +146,7 @@ const formPost: FastifyPluginAsyncTypebox<Pick<OAuthWays, 'finish'>> = async (ap
   })
 }
 
-function departureOf (query: Static<typeof AuthorizeQuery>): Departure {
+function readAuthorizeRequest (query: Static<typeof AuthorizeQuery>): AuthorizeRequest {
   const { provider, redirect_to, scopes, code_challenge, code_challenge_method } = query
   const parameters = Object.entries(query).filter(([name, value]) => (
     PASSED_ON.includes(name) && typeof value === 'string' && value !== '' && value.length <= LONGEST_PARAMETER
@@ -161,6 +161,6 @@ function departureOf (query: Static<typeof AuthorizeQuery>): Departure {
   }
 }
 
-function unavailable (err: unknown): never {
-  throw err instanceof OAuthProblem ? new AuthError('unexpected_failure', { status: 503, message: err.message }) : err
+function answerUnavailable (err: unknown): never {
+  throw err instanceof OAuthError ? new AuthError('unexpected_failure', { status: 503, message: err.message }) : err
 }

@@ -5,16 +5,16 @@ import { OtpBody, RecoverBody, RedirectQuery, ResendBody } from '#schemas/auth/r
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
-import { findUser, getUser, isBanned, type User } from '../people/users.ts'
+import { findUser, getUser, isBanned, type User } from '../people/find-users.ts'
 import { resendEmailChange } from './email-change.ts'
-import { addressOf, type SentKind, type Way } from './mail-flows.ts'
-import type { ProviderOptions } from './routes.ts'
+import { requireAddress, type LinkTarget, type SentKind } from './mail-flows.ts'
+import type { ProtocolOptions } from './options.ts'
 import { signUp } from './signup-routes.ts'
 
 const tags = ['Provider di identità']
 
-/** What is asked for by mail. The answers are the same for addresses that nobody has. */
-const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, flows }) => {
+/** Requests for mails. The answers are the same for addresses without an account. */
+const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, flows }) => {
   app.route({
     method: 'POST',
     url: '/recover',
@@ -32,12 +32,12 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
         body,
         query: { redirect_to }
       } = request
-      flows.required()
-      const email = addressOf(body)
-      const way = flows.way(redirect_to, body)
-      await flows.alike(request, reply, 'recovery', email, async (tx) => {
-        const user = await reachable(tx, email)
-        if (user) await sendTo(tx, request, user, 'recovery', way)
+      flows.requireMail()
+      const email = requireAddress(body)
+      const target = flows.linkTarget(redirect_to, body)
+      await flows.runUniformly(request, reply, 'recovery', email, async (tx) => {
+        const user = await findUnbannedUser(tx, email)
+        if (user) await sendTo(tx, request, user, 'recovery', target)
       })
       return {}
     }
@@ -60,15 +60,15 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
         body,
         query: { redirect_to }
       } = request
-      flows.required()
-      const email = addressOf(body)
+      flows.requireMail()
+      const email = requireAddress(body)
       const user_metadata = storableMetadata(body.data ?? {})
-      const way = flows.way(redirect_to, body)
+      const target = flows.linkTarget(redirect_to, body)
       const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
-      await flows.alike(request, reply, 'magiclink', email, async (tx) => {
+      await flows.runUniformly(request, reply, 'magiclink', email, async (tx) => {
         const user = await findUser(tx, { email })
-        if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', way)
-        else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', way)
+        if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', target)
+        else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', target)
       })
       return {}
     }
@@ -91,20 +91,20 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
         body,
         query: { redirect_to }
       } = request
-      flows.required()
+      flows.requireMail()
       const { type } = body
       if (type !== 'signup' && type !== 'email_change') {
         throw new AuthError('validation_failed', { message: 'Missing one of these types: signup, email_change' })
       }
-      const email = addressOf(body)
-      const way = flows.way(redirect_to, body)
-      // The count is the one of the first mail.
-      await flows.alike(request, reply, type, email, async (tx) => {
-        const user = await reachable(tx, email)
-        if (type === 'signup' && user?.email_confirmed_at === null) await sendTo(tx, request, user, 'signup', way)
+      const email = requireAddress(body)
+      const target = flows.linkTarget(redirect_to, body)
+      // Counted together with the first mail of this kind.
+      await flows.runUniformly(request, reply, type, email, async (tx) => {
+        const user = await findUnbannedUser(tx, email)
+        if (type === 'signup' && user?.email_confirmed_at === null) await sendTo(tx, request, user, 'signup', target)
         if (type === 'email_change' && user && user.new_email !== null) {
-          await resendEmailChange(tx, flows, user, way)
-          await flows.note(tx, request, 'email', user, { kind: type })
+          await resendEmailChange(tx, flows, user, target)
+          await flows.audit(tx, request, 'email', user, { kind: type })
         }
       })
       return {}
@@ -114,7 +114,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
   app.route({
     method: 'GET',
     url: '/reauthenticate',
-    // Whoever only looks is not written to.
+    // A HEAD sends no mail.
     exposeHeadRoute: false,
     config: { access: 'user' },
     schema: {
@@ -124,23 +124,29 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { 
       response: { 200: Nothing }
     },
     handler: async (request, reply) => {
-      flows.required()
+      flows.requireMail()
       const user = await getUser(app.db, request.principal!.userId!)
-      await flows.alike(request, reply, 'reauthentication', user.email, (tx) =>
-        sendTo(tx, request, user, 'reauthentication', flows.way(undefined, {}))
+      await flows.runUniformly(request, reply, 'reauthentication', user.email, (tx) =>
+        sendTo(tx, request, user, 'reauthentication', flows.linkTarget(undefined, {}))
       )
       return {}
     }
   })
 
-  async function sendTo (tx: Transaction, request: FastifyRequest, user: User, kind: SentKind, way: Way): Promise<void> {
-    await flows.send(tx, user, kind, way)
-    await flows.note(tx, request, 'email', user, { kind })
+  async function sendTo (
+    tx: Transaction,
+    request: FastifyRequest,
+    user: User,
+    kind: SentKind,
+    target: LinkTarget
+  ): Promise<void> {
+    await flows.send(tx, user, kind, target)
+    await flows.audit(tx, request, 'email', user, { kind })
   }
 }
 export default recoverRoutes
 
-async function reachable (tx: Transaction, email: string): Promise<User | undefined> {
+async function findUnbannedUser (tx: Transaction, email: string): Promise<User | undefined> {
   const user = await findUser(tx, { email })
   return user && !isBanned(user.banned_until) ? user : undefined
 }

@@ -3,13 +3,12 @@ import { AuthErrorBody } from '#schemas/auth/errors.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
-import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import noBody from '#src/plugins/no-body.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
-import { mailFlows, type MailFlows } from './mail-flows.ts'
+import type { IdentityOptions } from '../options.ts'
+import { mailFlows } from './mail-flows.ts'
 import metaRoutes from './meta-routes.ts'
 import recoverRoutes from './recover-routes.ts'
 import signupRoutes from './signup-routes.ts'
@@ -18,14 +17,12 @@ import tokenRoutes from './token-routes.ts'
 import userRoutes from './user-routes.ts'
 import verifyRoutes from './verify-routes.ts'
 
-export interface ProviderOptions { config: Config, keys: Keys, flows: MailFlows }
-
 /**
  * The embedded identity provider, in the protocol of Supabase Auth: its paths, bodies, errors and codes, so that the
  * official clients need not know the difference.
  */
-const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = async (app, { config, keys }) => {
-  // Not the options as they came: they hold the prefix, too.
+const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
+  // Not the options of this plugin: they have the prefix, too.
   const options = { config, keys, flows: mailFlows(app, { config, keys }) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
@@ -35,7 +32,7 @@ const provider: FastifyPluginAsyncTypebox<Omit<ProviderOptions, 'flows'>> = asyn
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }
     }
   })
-  // Tokens and people are in these answers.
+  // These answers have tokens and personal data.
   app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
 
   await app.register(metaRoutes, options)

@@ -10,20 +10,21 @@ import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { presentUser } from '../people/present.ts'
 import { isPending } from '../people/roles.ts'
-import { strongPassword } from '../sign-in/strong-password.ts'
-import { createUser, findUser, isBanned, updateUser, type User } from '../people/users.ts'
-import { addressOf, type MailFlows, type Way } from './mail-flows.ts'
-import type { ProviderOptions } from './routes.ts'
+import { requireStrongPassword } from '../sign-in/passwords.ts'
+import { findUser, isBanned, type User } from '../people/find-users.ts'
+import { createUser, updateUser } from '../people/users.ts'
+import { requireAddress, type LinkTarget, type MailFlows } from './mail-flows.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
-/** Who signs up alone waits for an administrator; `user_metadata` is all that they say of themselves. */
+/** A person who signs up without an administrator waits for one to give them a role. */
 const PENDING = { role: 'pending' }
 
-interface Newcomer { email: string, password_hash?: string, user_metadata: Metadata }
+interface NewAccount { email: string, password_hash?: string, user_metadata: Metadata }
 
-/** Signing up. What is answered, and how long that takes, does not tell whether the address has an account. */
-const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, flows }) => {
+/** Sign-up. Neither the answer nor its time tells whether the address has an account. */
+const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, flows }) => {
   const { db, identity: { passwords } } = app
 
   app.route({
@@ -45,60 +46,64 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
       } = request
       if (!body.email && !body.phone) throw new AuthError('anonymous_provider_disabled')
       if (!config.SIGNUP_ENABLED) throw new AuthError('signup_disabled')
-      flows.required()
-      const email = addressOf(body)
+      flows.requireMail()
+      const email = requireAddress(body)
       if (!body.password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })
-      strongPassword(body.password, email)
+      requireStrongPassword(body.password, email)
       const user_metadata = storableMetadata(body.data ?? {})
-      const way = flows.way(redirect_to, body)
+      const target = flows.linkTarget(redirect_to, body)
 
-      const { password_hash: theirs = null } = (await findUser(db, { email })) ?? {}
-      const [password_hash, isTheirs] = await Promise.all([
+      const { password_hash: knownHash = null } = (await findUser(db, { email })) ?? {}
+      const [password_hash, isSamePassword] = await Promise.all([
         passwords.hash(body.password),
-        passwords.verify(theirs, body.password)
+        passwords.verify(knownHash, body.password)
       ])
-      const created = await flows.alike(request, reply, 'signup', email, async (tx) => {
+      const created = await flows.runUniformly(request, reply, 'signup', email, async (tx) => {
         const known = await findUser(tx, { email })
-        if (!known) return await signUp(tx, request, flows, { email, password_hash, user_metadata }, 'signup', way)
-        await signUpAgain(tx, request, known, isTheirs, way)
+        if (!known) return await signUp(tx, request, flows, { email, password_hash, user_metadata }, 'signup', target)
+        await repeatSignUp(tx, request, known, isSamePassword, target)
         return undefined
       })
-      return looks({ email, user_metadata }, created)
+      return presentSignup({ email, user_metadata }, created)
     }
   })
 
   /**
-   * Of an account that waits for its confirmation nobody knows who is right: a second password does away with the first
-   * one, and whoever opens the mail sets theirs. Otherwise a stranger who came first (or last) would have the password
-   * to somebody else's account.
+   * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: a different
+   * password removes the first one, and the person who opens the mail sets a new one. Otherwise a stranger who came
+   * first (or last) would have the password to the account.
    */
-  async function signUpAgain (
+  async function repeatSignUp (
     tx: Transaction,
     request: FastifyRequest,
     known: User,
-    isTheirs: boolean,
-    way: Way
+    isSamePassword: boolean,
+    target: LinkTarget
   ): Promise<void> {
     if (known.email_confirmed_at !== null || isBanned(known.banned_until)) return
-    if (isPending(known.app_metadata) && !isTheirs) await updateUser(tx, known.id, { password_hash: null })
-    await flows.send(tx, known, 'signup', way)
-    await flows.note(tx, request, 'email', known, { kind: 'signup' })
+    if (isPending(known.app_metadata) && !isSamePassword) await updateUser(tx, known.id, { password_hash: null })
+    await flows.send(tx, known, 'signup', target)
+    await flows.audit(tx, request, 'email', known, { kind: 'signup' })
   }
 }
 export default signupRoutes
 
 /**
- * An account of somebody who came alone, and the mail that proves its address; undefined when another request was
- * faster.
+ * Creates an account and sends the mail that proves its address; undefined when another request has created it first.
  */
 export async function signUp (
-  tx: Transaction, request: FastifyRequest, flows: MailFlows, newcomer: Newcomer, kind: 'signup' | 'magiclink', way: Way
+  tx: Transaction,
+  request: FastifyRequest,
+  flows: MailFlows,
+  account: NewAccount,
+  kind: 'signup' | 'magiclink',
+  target: LinkTarget
 ): Promise<User | undefined> {
   try {
-    const user = await createUser(tx, { ...newcomer, confirmed: false, app_metadata: PENDING })
-    const sent = await flows.send(tx, user, kind, way)
-    await flows.note(tx, request, 'utente_creato', user, { role: PENDING.role })
-    await flows.note(tx, request, 'email', user, { kind })
+    const user = await createUser(tx, { ...account, confirmed: false, app_metadata: PENDING })
+    const sent = await flows.send(tx, user, kind, target)
+    await flows.audit(tx, request, 'utente_creato', user, { role: PENDING.role })
+    await flows.audit(tx, request, 'email', user, { kind })
     return sent
   } catch (err) {
     if (err instanceof AuthError && err.code === 'email_exists') return undefined
@@ -107,10 +112,9 @@ export async function signUp (
 }
 
 /**
- * The user that is answered, made from the request: it looks the same when there is a new account and when there is
- * none.
+ * The answer to a sign-up, made from the request: it has the same form whether an account was created or not.
  */
-function looks ({ email, user_metadata }: Newcomer, created: User | undefined): AuthUser {
+function presentSignup ({ email, user_metadata }: NewAccount, created: User | undefined): AuthUser {
   const now = new Date()
   const id = created?.id ?? randomUUID()
   const times = { created_at: now, updated_at: now }

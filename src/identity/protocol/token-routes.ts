@@ -5,24 +5,27 @@ import { users } from '#drizzle/tables/identity.ts'
 import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
-import { normalizeEmail } from '../people/email.ts'
+import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
-import { beginSession, clientOf, refreshSession, sessionAnswer, type Begun } from '../sign-in/sessions.ts'
+import { refreshSession } from '../sign-in/refresh.ts'
+import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
 import { exchangeCode } from '../sign-in/flow-states.ts'
-import { openProviderTokens } from '../oauth/provider-tokens.ts'
-import { getUser, isBanned, lockUser, updateUser, type UserRow } from '../people/users.ts'
-import { passwordAttempts } from './attempts.ts'
-import type { ProviderOptions } from './routes.ts'
+import { unsealProviderTokens } from '../oauth/provider-tokens.ts'
+import { isBanned, lockUser, type UserRow } from '../people/find-users.ts'
+import { updateUser } from '../people/users.ts'
+import { passwordLimits } from './password-limits.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
-/** Signing in and staying so: the grants of `/token`. */
-const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, keys }) => {
-  const { db, identity: { passwords, signer, settled } } = app
-  const countAttempt = passwordAttempts(app, { config, keys })
+/** The grants of `/token`: signing in, and refreshing a session. */
+const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys }) => {
+  const { db, identity: { passwords, signer, waitForListeners } } = app
+  const countPasswordTry = passwordLimits(app, { config, keys })
 
   const grants = new Map<string | undefined, Grant>([
     ['password', byPassword],
@@ -55,56 +58,56 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
     { email, password = '' }: GrantBody
   ): Promise<AuthSession> {
     if (!email) throw new AuthError('validation_failed', { message: 'missing email or phone' })
-    await countAttempt(request, reply, email)
-    // One and the same question for everybody: not even the rest of a user's rows takes its time.
+    await countPasswordTry(request, reply, email)
+    // One query, the same for every address: reading more rows for an account that exists would take longer.
     const [account] = await db
       .select()
       .from(users)
       .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
-    // Nobody's password is checked too, against a hash of its own: the time tells nothing.
+    // Without an account a password is checked, too, against a dummy hash: the time does not tell the difference.
     const isRight = await passwords.verify(account?.password_hash ?? null, password)
-    const begun = account && isRight ? await begin(request, account, password) : new AuthError('invalid_credentials')
-    if (begun instanceof AuthError) {
-      const object = `account:${keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)}`
+    const signedIn = account && isRight
+      ? await signInWithPassword(request, account, password)
+      : new AuthError('invalid_credentials')
+    if (signedIn instanceof AuthError) {
       await app.audit.append(db, {
         actor: 'anonimo',
         ip: request.ip,
         action: 'accesso_fallito',
-        object,
-        details: { reason: begun.code }
+        object: `account:${accountFingerprint(keys, email)}`,
+        details: { reason: signedIn.code }
       })
-      throw begun
+      throw signedIn
     }
-    return await sessionAnswer(signer, begun.user, begun.session)
+    return await sessionAnswer(signer, signedIn.user, signedIn.session)
   }
 
   /**
-   * A session for who knows the password, unless they may not come in: invalid_credentials, user_banned,
-   * email_not_confirmed.
+   * Begins a session after a right password. Returns invalid_credentials, user_banned or email_not_confirmed where the
+   * person may not sign in.
    */
-  async function begin (
+  async function signInWithPassword (
     request: FastifyRequest,
     { id, password_hash }: UserRow,
     password: string
-  ): Promise<Begun | AuthError> {
-    const better = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
+  ): Promise<SignedIn | AuthError> {
+    const stronger = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
     return await db.transaction(async (tx) => {
-      // While the password was being checked the person may have changed.
+      // The person may have changed while the password was being checked.
       const present = await lockUser(tx, id)
       if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
       if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
       if (present.email_confirmed_at === null) return new AuthError('email_not_confirmed')
-      if (better !== undefined) await updateUser(tx, id, { password_hash: better })
-      const session = await beginSession(tx, present, 'password', clientOf(request))
-      const user = await getUser(tx, id)
+      if (stronger !== undefined) await updateUser(tx, id, { password_hash: stronger })
+      const signedIn = await beginSession(tx, present, 'password', clientOf(request))
       await app.audit.append(tx, {
         actor: `user:${id}`,
         ip: request.ip,
         action: 'accesso',
-        object: `session:${session.id}`,
+        object: `session:${signedIn.session.id}`,
         details: { method: 'password' }
       })
-      return { user, session }
+      return signedIn
     })
   }
 
@@ -118,14 +121,14 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
         message: 'invalid request: both auth code and code verifier should be non-empty'
       })
     }
-    const begun = await db.transaction(async (tx) => {
+    const result = await db.transaction(async (tx) => {
       const state = await exchangeCode(tx, code, verifier)
       if (state instanceof AuthError) return state
-      await lockUser(tx, state.user_id)
-      const user = await getUser(tx, state.user_id)
-      if (isBanned(user.banned_until)) return new AuthError('user_banned', { status: 400 })
+      const person = await lockUser(tx, state.user_id)
+      if (!person) throw new AuthError('user_not_found')
+      if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
       const { authentication_method: method, provider } = state
-      const session = await beginSession(tx, user, method, clientOf(request), provider)
+      const { user, session } = await beginSession(tx, person, method, clientOf(request), provider)
       await app.audit.append(tx, {
         actor: `user:${user.id}`,
         ip: request.ip,
@@ -136,11 +139,11 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       return {
         user,
         session,
-        tokens: state.provider_tokens === null ? {} : openProviderTokens(keys, state.id, state.provider_tokens)
+        tokens: state.provider_tokens === null ? {} : unsealProviderTokens(keys, state.id, state.provider_tokens)
       }
     })
-    if (begun instanceof AuthError) throw begun
-    return { ...(await sessionAnswer(signer, begun.user, begun.session)), ...begun.tokens }
+    if (result instanceof AuthError) throw result
+    return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
   }
 
   async function byRefreshToken (
@@ -170,7 +173,7 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { co
       )
       return await sessionAnswer(signer, user, session)
     } finally {
-      if (wasReused) await settled()
+      if (wasReused) await waitForListeners()
     }
   }
 }

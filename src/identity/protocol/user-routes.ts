@@ -6,21 +6,21 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
-import { unlinkIdentity } from '../people/identities.ts'
+import { getUser } from '../people/find-users.ts'
 import { presentUser } from '../people/present.ts'
 import { endSessions } from '../sign-in/sessions.ts'
-import { getUser } from '../people/users.ts'
-import { uuidOf } from './ids.ts'
-import { changeOwnAccount } from './own-account.ts'
-import type { ProviderOptions } from './routes.ts'
+import { unlinkIdentity } from '../people/unlink.ts'
+import { parseUuid } from '../uuid.ts'
+import { ownAccountUpdate } from './own-account.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 const SCOPES = ['global', 'local', 'others'] as const
 
-/** What somebody who is signed in does with their own account. */
-const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, options) => {
-  const { db, identity: { settled } } = app
-  const change = changeOwnAccount(app, options)
+/** What a person who is signed in does with their own account. */
+const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
+  const { db, identity: { waitForListeners } } = app
+  const updateOwnAccount = ownAccountUpdate(app, options)
 
   app.route({
     method: 'GET',
@@ -43,7 +43,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
       response: { 200: Ref(AuthUser) }
     },
     handler: async (request, reply) =>
-      presentUser(await change(request, reply, request.body, request.query.redirect_to))
+      presentUser(await updateOwnAccount(request, reply, request.body, request.query.redirect_to))
   })
 
   app.route({
@@ -73,7 +73,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
           details: { scope }
         })
       })
-      await settled()
+      await waitForListeners()
       return await reply.code(204).send(null)
     }
   })
@@ -91,7 +91,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, optio
     },
     handler: async (request) => {
       const { principal, params } = request
-      const identity_id = uuidOf(params.identity_id, 'identity_id')
+      const identity_id = parseUuid(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
         await unlinkIdentity(tx, principal!.userId!, identity_id)
         await app.audit.append(tx, {

@@ -1,24 +1,36 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { VerifyAnswer } from '#schemas/auth/answers.ts'
+import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
-import { Verified } from '#schemas/auth/verify.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { grantCode, safeRedirect } from '../sign-in/flow-states.ts'
-import { forgetOldTokens, takeByCode, takeByLink, type TokenKind, type TokenRow } from '../sign-in/one-time-tokens.ts'
-import { beginSession, clientOf, sessionAnswer, type SessionRow } from '../sign-in/sessions.ts'
-import { findUser, getUser, isBanned, updateUser, type User } from '../people/users.ts'
-import { proveHalf } from './email-change.ts'
-import { addressOf, methodOf } from './mail-flows.ts'
-import { unhurried } from './mail-limits.ts'
-import type { ProviderOptions } from './routes.ts'
+import { isBanned, lockUser, type UserRow } from '../people/find-users.ts'
+import { updateUser } from '../people/users.ts'
+import { issueAuthCode } from '../sign-in/flow-states.ts'
+import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import {
+  allowedRedirect,
+  redirectWithCode,
+  redirectWithError,
+  redirectWithMessage,
+  redirectWithSession
+} from '../sign-in/redirects.ts'
+import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
+import { confirmEmailChange } from './email-change.ts'
+import { methodOf, requireAddress } from './mail-flows.ts'
+import { withMinimumTime } from './mail-limits.ts'
+import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
-/** What each type on the wire can prove. `email` is what today's clients say after signing up and for a magic link. */
+/**
+ * The kinds that each type of a request can prove. Current clients send `email` after a sign-up and for a magic link.
+ */
 const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
   ['signup', ['signup']],
   ['invite', ['invite']],
@@ -28,16 +40,15 @@ const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonl
   ['email_change', ['email_change_current', 'email_change_new']]
 ])
 
-const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
+const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
 type Take = (tx: Transaction) => Promise<TokenRow | undefined>
-type SignedIn = { user: User, session: SessionRow }
 
-/** Where mails lead: the person has the address, and comes in. */
-const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { config, keys, flows }) => {
+/** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
+const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
   const { db, identity: { signer } } = app
 
-  app.addJob({ name: 'one-time-tokens', cron: '23 * * * *', run: () => forgetOldTokens(db) })
+  app.addJob({ name: 'one-time-tokens', cron: '23 * * * *', run: () => deleteExpiredTokens(db) })
 
   app.route({
     method: 'POST',
@@ -48,31 +59,24 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
       tags,
       summary: 'Prova un indirizzo con il codice o il collegamento di una e-mail',
       body: VerifyBody,
-      response: { 200: Verified }
+      response: { 200: VerifyAnswer }
     },
     handler: async (request, reply) => {
-      const { type, token: code, token_hash: link, ...whose } = request.body
-      await flows.proof(request, reply)
+      const { type, token: code, token_hash: link, ...recipient } = request.body
+      await flows.countProof(request, reply)
       const kinds = kindsOf(type)
-      if (link) {
-        return await answer(
-          await prove(
-            (tx) => takeByLink(tx, keys, link, kinds),
-            (tx, user, token) => signIn(tx, request, user, token)
-          )
-        )
-      }
+      if (link) return await answerOf(await signIn(request, (tx) => takeByLink(tx, keys, link, kinds)))
       if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
-      const address = addressOf(whose)
-      await flows.code(request, reply, address)
+      const address = requireAddress(recipient)
+      await flows.countCode(request, reply, address)
       const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
-      return await answer(await unhurried(() => prove(take, (tx, user, token) => signIn(tx, request, user, token))))
+      return await answerOf(await withMinimumTime(() => signIn(request, take)))
     }
   })
 
-  // Programs that look into mails follow links, too, and use them up, as with Supabase Auth: the way around is a page
-  // of the front end that calls `verifyOtp({ token_hash })` only when somebody presses a button. A HEAD, which they
-  // send as well, is not taken here.
+  // Programs that scan mails open links, too, and use them up, as with Supabase Auth. A front end avoids that with a
+  // page that calls `verifyOtp({ token_hash })` only when the person presses a button. A HEAD, which such programs send
+  // as well, is refused here.
   app.route({
     method: 'GET',
     url: '/verify',
@@ -87,134 +91,139 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, { c
     },
     handler: async (request, reply) => {
       const { type = '', token = '', token_hash: link = token, redirect_to } = request.query
-      const target = new URL(safeRedirect(config, redirect_to))
+      const redirectTo = allowedRedirect(config, redirect_to)
+      const redirect = (address: string) => reply.redirect(address, 303)
       try {
-        await flows.proof(request, reply)
+        await flows.countProof(request, reply)
         const kinds = kindsOf(type)
-        const outcome = await prove<SignedIn | { code: string }>(
+        const result = await redeem<SignedIn | { code: string }>(
           (tx) => takeByLink(tx, keys, link, kinds),
-          async (tx, user, token) =>
+          async (tx, person, token) =>
             token.flow_state_id === null
-              ? await signIn(tx, request, user, token)
-              : { code: await grant(tx, request, user, token, token.flow_state_id) }
+              ? await beginSessionOf(tx, request, person, token)
+              : { code: await issueCodeOf(tx, request, person, token, token.flow_state_id) }
         )
-        await lead(target, outcome, type)
+        return await redirect(await redirectOf(redirectTo, result, type))
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
-        const error = { error: 'access_denied', error_code: err.code, error_description: err.message }
-        target.hash = new URLSearchParams(error).toString()
-        for (const [name, value] of Object.entries(error)) target.searchParams.set(name, value)
+        const { code, message } = err
+        return await redirect(redirectWithError(redirectTo, { error: 'access_denied', code, message }))
       }
-      return await reply.redirect(target.href, 303)
     }
   })
 
+  /** Redeems a token and signs the person in, unless a change of address waits for the other address. */
+  async function signIn (request: FastifyRequest, take: Take): Promise<SignedIn | 'waiting'> {
+    return await redeem(take, (tx, user, token) => beginSessionOf(tx, request, user, token))
+  }
+
   /**
-   * Takes a token, and goes on with who has proven it. What is refused is committed, too: a token is used up, a wrong
-   * code counted.
+   * Takes a token and continues with the person who has proven it. A refusal is committed, too: the token is used up, a
+   * wrong code is counted.
    */
-  async function prove<T> (
+  async function redeem<T> (
     take: Take,
-    goOn: (tx: Transaction, user: User, token: TokenRow) => Promise<T>
-  ): Promise<T | 'half'> {
-    const outcome = await db.transaction(async (tx) => {
+    next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
+  ): Promise<T | 'waiting'> {
+    const result = await db.transaction(async (tx) => {
       const token = await take(tx)
-      const user = token && (await proven(tx, keys, token))
+      const user = token && (await confirmAddress(tx, keys, token))
       if (!token || !user) return new AuthError('otp_expired')
-      return user === 'half' || user instanceof AuthError ? user : await goOn(tx, user, token)
+      return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
     })
-    if (outcome instanceof AuthError) throw outcome
-    return outcome
+    if (result instanceof AuthError) throw result
+    return result
   }
 
-  async function signIn (tx: Transaction, request: FastifyRequest, user: User, token: TokenRow): Promise<SignedIn> {
-    const method = methodOf(token.kind)
-    const session = await beginSession(tx, user, method, clientOf(request))
-    const signedIn = await getUser(tx, user.id)
-    await noteChange(tx, request, user, token)
-    await app.audit.append(tx, {
-      ...authorOf(request, user),
-      action: 'accesso',
-      object: `session:${session.id}`,
-      details: { method }
-    })
-    return { user: signedIn, session }
-  }
-
-  /** The code with which the client that began (PKCE) gets the session. */
-  async function grant (
+  async function beginSessionOf (
     tx: Transaction,
     request: FastifyRequest,
-    user: User,
+    person: UserRow,
+    token: TokenRow
+  ): Promise<SignedIn> {
+    const method = methodOf(token.kind)
+    const signedIn = await beginSession(tx, person, method, clientOf(request))
+    await auditEmailChange(tx, request, person, token)
+    await app.audit.append(tx, {
+      ...personAuthor(request, person),
+      action: 'accesso',
+      object: `session:${signedIn.session.id}`,
+      details: { method }
+    })
+    return signedIn
+  }
+
+  /** The code with which the client that started the flow (PKCE) gets the session. */
+  async function issueCodeOf (
+    tx: Transaction,
+    request: FastifyRequest,
+    person: UserRow,
     token: TokenRow,
     flowId: string
   ): Promise<string> {
-    const code = await grantCode(tx, flowId, user.id)
-    await noteChange(tx, request, user, token)
+    const code = await issueAuthCode(tx, flowId, person.id)
+    await auditEmailChange(tx, request, person, token)
     return code
   }
 
-  async function noteChange (tx: Transaction, request: FastifyRequest, user: User, { kind }: TokenRow): Promise<void> {
-    if (!isChange(kind)) return
+  async function auditEmailChange (
+    tx: Transaction,
+    request: FastifyRequest,
+    person: UserRow,
+    { kind }: TokenRow
+  ): Promise<void> {
+    if (!isEmailChange(kind)) return
     await app.audit.append(tx, {
-      ...authorOf(request, user),
+      ...personAuthor(request, person),
       action: 'utente_modificato',
-      object: `user:${user.id}`,
+      object: `user:${person.id}`,
       details: { fields: ['email'] }
     })
   }
 
-  async function answer (outcome: SignedIn | 'half') {
-    return outcome === 'half'
-      ? { msg: HALF_WAY, code: '200' }
-      : await sessionAnswer(signer, outcome.user, outcome.session)
+  async function answerOf (result: SignedIn | 'waiting') {
+    return result === 'waiting'
+      ? { msg: WAITING_MESSAGE, code: '200' }
+      : await sessionAnswer(signer, result.user, result.session)
   }
 
-  /**
-   * Writes into an address what a browser brings there: the session in the fragment, which no server sees, or a code.
-   */
-  async function lead (target: URL, outcome: SignedIn | { code: string } | 'half', type: string): Promise<void> {
-    if (outcome === 'half') {
-      target.hash = new URLSearchParams({ message: HALF_WAY }).toString()
-    } else if ('code' in outcome) {
-      target.searchParams.set('code', outcome.code)
-    } else {
-      const { access_token, token_type, expires_in, expires_at, refresh_token } = await sessionAnswer(
-        signer,
-        outcome.user,
-        outcome.session
-      )
-      const tokens = {
-        access_token,
-        token_type,
-        expires_in: String(expires_in),
-        expires_at: String(expires_at),
-        refresh_token,
-        type
-      }
-      target.hash = new URLSearchParams(tokens).toString()
-    }
+  async function redirectOf (
+    redirectTo: string,
+    result: SignedIn | { code: string } | 'waiting',
+    type: string
+  ): Promise<string> {
+    if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE)
+    if ('code' in result) return redirectWithCode(redirectTo, result.code)
+    return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
   }
 }
 export default verifyRoutes
 
-function authorOf ({ ip }: FastifyRequest, { id }: User): Author {
+/** The person who has proven a token, as the author in the audit log: the request itself has no credentials. */
+function personAuthor ({ ip }: FastifyRequest, { id }: UserRow): Author {
   return { actor: `user:${id}`, ip }
 }
 
-function isChange (kind: TokenKind): boolean {
+function isEmailChange (kind: TokenKind): boolean {
   return kind === 'email_change_current' || kind === 'email_change_new'
 }
 
-/** Who has proven that an address is theirs; undefined when the address is not the account's any more. */
-async function proven (tx: Transaction, keys: Keys, token: TokenRow): Promise<User | 'half' | AuthError | undefined> {
-  const user = await findUser(tx, { id: token.user_id })
-  if (user && isBanned(user.banned_until)) return new AuthError('user_banned')
-  if (user && isChange(token.kind)) return await proveHalf(tx, keys, token)
-  if (!user || token.sent_to !== user.email) return undefined
-  if (user.email_confirmed_at !== null) return user
-  // Only the mail that follows upon a password proves, with the address, that the password is the same person's.
-  return await updateUser(tx, user.id, {
+/**
+ * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
+ * another address by now.
+ */
+async function confirmAddress (
+  tx: Transaction,
+  keys: Keys,
+  token: TokenRow
+): Promise<UserRow | 'waiting' | AuthError | undefined> {
+  const person = await lockUser(tx, token.user_id)
+  if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
+  if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, keys, person, token)
+  if (!person || token.sent_to !== person.email) return undefined
+  if (person.email_confirmed_at !== null) return person
+  // Only the mail after a sign-up with a password proves, with the address, that the password is of the same person.
+  return await updateUser(tx, person.id, {
     email_confirmed_at: new Date(),
     ...(token.kind === 'signup' ? {} : { password_hash: null })
   })

@@ -7,14 +7,14 @@ import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 
 const tags = ['Chiavi API']
 
-/** API keys of persons: made for the one who is signed in, seen and ended by them and by administrators. */
+/** API keys of persons: made by a person who is signed in, listed and revoked by them and by administrators. */
 const keys: FastifyPluginAsyncTypebox = async (app) => {
-  const { authenticator, apiKeys, settled } = app.identity
+  const { authenticator, apiKeys, waitForListeners } = app.identity
 
   app.route({
     method: 'GET',
     url: '/api/cli/auth/key',
-    // A HEAD would make a key that nobody is shown.
+    // A HEAD would make a key and not show it.
     exposeHeadRoute: false,
     config: { access: 'user', scope: 'scrittura' },
     schema: {
@@ -64,7 +64,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'DELETE',
     url: '/api/v1/keys/:id',
-    // Any key may give itself up; for another one it must be good for writing.
+    // Every key may revoke itself; to revoke another one it needs the scope for writing.
     config: { access: 'auth', scope: 'lettura' },
     schema: {
       operationId: 'revokeChiave',
@@ -82,14 +82,14 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) {
         throw new AmbitoInsufficiente('scrittura')
       }
-      // Somebody else's key is answered like one that is not there.
-      const whose = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
-      if (whose === '') throw new ChiaveNonTrovata()
+      // The key of another person is answered like a missing key.
+      const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
+      if (owner === '') throw new ChiaveNonTrovata()
       await app.db.transaction(async (tx) => {
-        if (!(await revokeKey(tx, id, whose))) throw new ChiaveNonTrovata()
+        if (!(await revokeKey(tx, id, owner))) throw new ChiaveNonTrovata()
         await app.audit.append(tx, { ...authorOf(request), action: 'chiave_revocata', object: `key:${id}` })
       })
-      await settled()
+      await waitForListeners()
       return { message: 'Chiave revocata', status: 200 }
     }
   })

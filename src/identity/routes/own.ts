@@ -4,13 +4,13 @@ import { ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import { counted } from '#src/lib/counted.ts'
 import noBody from '#src/plugins/no-body.ts'
-import type { Person } from '../directory.ts'
+import type { PersonPrincipal } from '../directory.ts'
 
 const tags = ['Sessioni']
 
-/** What callers do with their own account. */
+/** What callers do with their own sessions and identities. */
 const own: FastifyPluginAsyncTypebox = async (app) => {
-  const { directory, settled } = app.identity
+  const { directory, waitForListeners } = app.identity
   await app.register(noBody)
 
   app.route({
@@ -40,7 +40,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { principal } = request
       const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal) : 0
-      await settled()
+      await waitForListeners()
       return {
         success: true,
         message: counted(revoked, 'sessione chiusa', 'sessioni chiuse'),
@@ -74,6 +74,6 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default own
 
-function isPerson (principal: Principal): principal is Person {
+function isPerson (principal: Principal): principal is PersonPrincipal {
   return principal.userId !== undefined
 }

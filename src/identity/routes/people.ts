@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
-import { Entrance, OperatorBody, OperatorList, UserList } from '#schemas/operator.ts'
+import { ClientConfig, OperatorBody, OperatorList, UserList } from '#schemas/operator.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { isAdmin } from '../people/roles.ts'
 
 const tags = ['Utenti']
 
-/** Operators and users, for administrators; and where a client of the identity provider begins. */
+/** Operators and users, for administrators; and what a client of the identity provider starts with. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
   const { directory } = app.identity
 
@@ -19,9 +19,9 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
       operationId: 'getConfig',
       tags,
       summary: 'URL e chiave anonima del provider di identità',
-      response: { 200: Entrance }
+      response: { 200: ClientConfig }
     },
-    handler: async () => directory.entrance
+    handler: async () => directory.clientConfig
   })
 
   app.route({

@@ -3,9 +3,9 @@ import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import noBody from '#src/plugins/no-body.ts'
 
-/** The keys that sign access tokens, for whoever must replace them before their time. */
+/** Replacing the keys that sign access tokens before their time. */
 const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { signer: { signingKeys }, settled } = app.identity
+  const { signer: { signingKeys }, waitForListeners } = app.identity
   await app.register(noBody)
 
   app.route({
@@ -29,7 +29,7 @@ const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
           details: { immediate }
         })
       })
-      await settled()
+      await waitForListeners()
       const message = immediate
         ? 'Nuova chiave di firma in uso: i token già emessi sono rifiutati e vanno rinnovati'
         : 'Nuova chiave di firma pubblicata: i token già emessi restano validi'

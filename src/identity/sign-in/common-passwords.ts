@@ -1,7 +1,7 @@
 /**
  * Well-known passwords of at least eight characters, in lower case: from the head of the frequency count of Mark
  * Burnett's ten million leaked passwords (2015, public domain), and further sequences, keyboard patterns, years and
- * Italian words of the same kinds. Far from all.
+ * Italian words of the same kinds. The list is far from complete.
  */
 const WELL_KNOWN = `
   !qaz2wsx 00000000 0000000000 01011970 01011980 01011985 01011990 01011991 01012000 01012001 01012010 01012011 01234567
@@ -89,7 +89,7 @@ const WELL_KNOWN = `
   zxcvbn123 zxcvbnm1 zxcvbnm123 zxczxczxc
 `
 
-/** What anybody would try first against a program of this trade. */
+/** The first guesses against a program for guest houses. */
 const OF_THE_TRADE = `
   affittacamere agriturismo alberghi albergo1 albergo123 alloggiati alloggiati1 alloggiati123 alloggiatiweb alloggio alloggio1
   amministratore amministratore1 bedandbreakfast casavacanza casavacanze colazione gestionale gestione1 gestione123 hotel123 hotel1234

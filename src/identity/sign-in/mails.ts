@@ -2,17 +2,17 @@ import type { Mail } from '#src/plugins/mail/queue.ts'
 
 interface Wording {
   subject: string
-  /** What happened. */
+  /** What has happened. */
   why: string
-  /** What the address given stands for. */
+  /** The label in front of the address. */
   email: string
-  /** What the link is for; none where a code is all there is. */
+  /** What the link is for; none where the mail has only a code. */
   link?: string
-  /** For who did not ask for it. */
+  /** For a reader who did not ask for the mail. */
   otherwise: string
 }
 
-/** What goes by mail about an account. */
+/** The mails about an account. */
 const WORDINGS = {
   signup: {
     subject: 'Conferma la registrazione a Locanda',
@@ -42,7 +42,8 @@ const WORDINGS = {
     email: 'Account',
     link: 'Per accettare l’invito apri questo collegamento:',
     otherwise:
-      'Se non hai chiesto tu di entrare e non conosci chi ti invita, ignora questo messaggio: senza conferma l’account non si attiva.'
+      'Se non hai chiesto tu di entrare e non conosci chi ti invita, ignora questo messaggio: ' +
+      'senza conferma l’account non si attiva.'
   },
   email_change: {
     subject: 'Conferma il nuovo indirizzo e-mail',
@@ -62,11 +63,11 @@ const WORDINGS = {
 
 export type MailKind = keyof typeof WORDINGS
 
-/** A paragraph, or what stands out on a line of its own. */
+/** A paragraph, or a link or code on a line of its own. */
 type Part = string | { link: string } | { code: string }
 
 /**
- * The words of a mail about an account, as plain text and as HTML that says the same and fetches nothing.
+ * A mail about an account, as plain text and as HTML with the same content, which loads nothing from the network.
  * @param link an http(s) URL; not used for `reauthentication`, which is answered with the code alone
  * @param email the account's address, for `email_change` the new one
  * @throws TypeError where the link is missing or is no http(s) URL
@@ -77,9 +78,11 @@ export function composeMail (
 ): Omit<Mail, 'to'> {
   const wording: Wording = WORDINGS[kind]
   const parts: Part[] = [wording.why]
-  // A line end in an address would let it go on as words of ours.
+  // A line break in an address would make the rest of it look like our own text.
   if (email !== undefined) parts.push(`${wording.email}: ${email.replace(/[\p{C}\p{Z}]+/gu, ' ')}`)
-  if (wording.link === undefined) { parts.push('Inserisci questo codice:', { code }, 'Il codice vale 24 ore e una volta sola.') } else {
+  if (wording.link === undefined) {
+    parts.push('Inserisci questo codice:', { code }, 'Il codice vale 24 ore e una volta sola.')
+  } else {
     parts.push(
       wording.link,
       { link: httpUrl(link) },
@@ -100,7 +103,8 @@ function asText (parts: readonly Part[]): string {
 
 function asHtml (title: string, parts: readonly Part[]): string {
   const body = parts.map((part) => `<p>${inline(part)}</p>\n`).join('')
-  return `<!doctype html>\n<html lang="it">\n<head><meta charset="utf-8"><title>${escape(title)}</title></head>\n<body>\n${body}</body>\n</html>\n`
+  return '<!doctype html>\n<html lang="it">\n' +
+    `<head><meta charset="utf-8"><title>${escape(title)}</title></head>\n<body>\n${body}</body>\n</html>\n`
 }
 
 function inline (part: Part): string {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import * as argon2 from '@node-rs/argon2'
 import * as bcrypt from '@node-rs/bcrypt'
 import { ServizioOccupato } from '#src/lib/errors.ts'
+import { AuthError } from '../errors.ts'
 import { COMMON_PASSWORDS } from './common-passwords.ts'
 
 /**
@@ -13,13 +14,13 @@ export interface Passwords {
   /** An argon2id hash in PHC format. @throws ServizioOccupato when too many are being computed */
   hash (password: string): Promise<string>
   /**
-   * Whether the password is the one of the hash. Null (nobody of that name, or an account without password) and what is
-   * not a known hash are false after the same work. @throws ServizioOccupato, and nothing else
+   * Whether the password is the one of the hash. Null (no such account, or one without a password) and an unknown kind
+   * of hash are false after the same work. @throws ServizioOccupato, and no other error
    */
   verify (hash: string | null, password: string): Promise<boolean>
 }
 
-/** Limits on computing, of one `createPasswords`; a process makes one. */
+/** How much may be computed at once. A process calls `createPasswords` once. */
 export interface PasswordLimits {
   /** How many hashes are computed at once. */
   atOnce?: number
@@ -27,13 +28,13 @@ export interface PasswordLimits {
   waiting?: number
 }
 
-/** `characters`: control characters, or halves of a surrogate pair, of which every client sends something else. */
+/** `characters`: control characters or lone surrogates, which clients send in different ways. */
 export type PasswordProblem = 'length' | 'characters' | 'pwned'
 
 const MIN_LENGTH = 8
 const MAX_LENGTH = 128
 
-/** What is said of the field. */
+/** What the user is told of the field. */
 export const PASSWORD_PROBLEMS: Readonly<Record<PasswordProblem, string>> = {
   length: `deve avere da ${MIN_LENGTH} a ${MAX_LENGTH} caratteri`,
   characters: 'contiene caratteri di controllo o non validi',
@@ -46,7 +47,7 @@ const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
 /** What a hash from elsewhere may cost at most: about twenty times ours. It is paid at every attempt to sign in. */
-const DEAREST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
+const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
 /** 80 bits: a shorter output would be met by chance. */
 const SHORTEST_OUTPUT_BYTES = 10
@@ -58,19 +59,19 @@ const BCRYPT_BYTES = 72
 
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
-/** Hashes and verifies passwords, a bounded number at once: one core stays free for everything else. */
+/** Hashes and verifies passwords, a bounded number at once: one core stays free for other work. */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
   waiting = 20
 }: PasswordLimits = {}): Passwords {
   const inTurn = takeTurns(atOnce, waiting)
-  const nobodys = hashOfNobody()
+  const dummyHash = hashWithoutPassword()
 
   return {
     hash: (password) => inTurn(() => argon2.hash(password.normalize('NFC'), COST)),
     verify (hash, password) {
       const text = password.normalize('NFC')
-      const known = hash !== null && isKnownHash(hash) ? hash : nobodys
+      const known = hash !== null && isKnownHash(hash) ? hash : dummyHash
       return inTurn(async () => {
         const same = await (BCRYPT.test(known) ? bcrypt.verify(text, known) : argon2.verify(known, text))
         return same && !(BCRYPT.test(known) && Buffer.byteLength(text) > BCRYPT_BYTES)
@@ -80,7 +81,7 @@ export function createPasswords ({
 }
 
 /**
- * Whether a hash can be verified here, at a bearable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a
+ * Whether a hash can be verified here at an acceptable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a
  * cost of at most 12.
  */
 export function isKnownHash (text: string): boolean {
@@ -88,14 +89,14 @@ export function isKnownHash (text: string): boolean {
   const parameters = argon2Parameters(text)
   return (
     parameters !== undefined &&
-    parameters.memoryCost <= DEAREST.memoryCost &&
-    parameters.timeCost <= DEAREST.timeCost &&
-    parameters.parallelism <= DEAREST.parallelism &&
+    parameters.memoryCost <= MAX_COST.memoryCost &&
+    parameters.timeCost <= MAX_COST.timeCost &&
+    parameters.parallelism <= MAX_COST.parallelism &&
     parameters.outputLen >= SHORTEST_OUTPUT_BYTES
   )
 }
 
-/** Whether a hash should be replaced by one of ours when its password is next known. */
+/** Whether a hash is weaker than ours: it is replaced at the next sign-in with its password. */
 export function needsRehash (hash: string): boolean {
   const parameters = argon2Parameters(hash)
   return parameters === undefined || !hash.startsWith('$argon2id$v=19$') ||
@@ -104,9 +105,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * What speaks against a password, in the words of Supabase Auth: fewer than 8 or more than 128 characters, characters
- * that cannot be typed alike everywhere, or known to everybody (in any case of its letters, and the account's own
- * address and its first part).
+ * Why a password is refused, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters
+ * that not every client sends in the same way, or well known (in upper or lower case; the account's own address and its
+ * first part count as known).
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')
@@ -124,6 +125,14 @@ export function passwordProblems (password: string, email?: string): PasswordPro
   return problems.filter(([, found]) => found).map(([problem]) => problem)
 }
 
+/** @throws AuthError weak_password with the reasons */
+export function requireStrongPassword (password: string, email: string): void {
+  const reasons = passwordProblems(password, email)
+  if (reasons.length > 0) {
+    throw new AuthError('weak_password', { message: `La password ${PASSWORD_PROBLEMS[reasons[0]!]}`, reasons })
+  }
+}
+
 /**
  * Runs tasks at most `atOnce` at a time, in the order in which they came.
  * @throws ServizioOccupato when `waiting` others wait already
@@ -139,7 +148,7 @@ export function takeTurns (atOnce: number, waiting: number): <T> (task: () => Pr
     try {
       return await task()
     } finally {
-      // Whoever waits takes over the place: it is never free in between for somebody who comes later.
+      // The next waiting task takes over the turn: a later task cannot come in between.
       const next = queue.shift()
       if (next) next()
       else running--
@@ -147,8 +156,8 @@ export function takeTurns (atOnce: number, waiting: number): <T> (task: () => Pr
   }
 }
 
-/** A hash like ours that no password has: verifying against it costs the same. */
-function hashOfNobody (): string {
+/** A hash that no password has. Verifying a password with it costs the same as with a real one. */
+function hashWithoutPassword (): string {
   const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) =>
     randomBytes(bytes).toString('base64').replaceAll('=', '')
   )

@@ -2,13 +2,10 @@ import { createSigner } from 'fast-jwt'
 import type { AuthenticationMethod, Metadata } from '#drizzle/tables/identity.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from './signing-keys.ts'
 
-/**
- * Who an access token is for (RFC 7519 `aud`), and the role of every person in it: rights are looked up, never read
- * from a token.
- */
+/** The audience of access tokens (RFC 7519 `aud`), and the role of every person in them: rights are read elsewhere. */
 export const AUDIENCE = 'authenticated'
 
-/** What goes into a token: a person and one of their sessions. */
+/** The person and the session that a token is for. */
 export interface TokenSubject {
   userId: string
   sessionId: string

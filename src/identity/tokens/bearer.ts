@@ -4,84 +4,85 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Authenticator, Identified, Principal, Refusal } from '#src/plugins/auth.ts'
 import { AUDIENCE } from './access-token.ts'
-import type { Standing } from '../embedded/standings.ts'
+import type { Standing } from '../standing.ts'
+import { isUuid } from '../uuid.ts'
 
-/** A person's token whose signature and claims hold. Whether its session still stands is another question. */
-export interface Verified {
+/** A person's token with a good signature and good claims. Its session may have ended nevertheless. */
+export interface VerifiedToken {
   userId: string
   sessionId: string
   /** Milliseconds since the epoch. */
   expiresAt: number
 }
 
-/** What the bearers of tokens are judged by, of the embedded provider or of another one. */
-export interface Judge<V extends Verified> {
-  /** Signature and claims of a token that is not remembered. */
+/** The checks of a token, by the embedded or an external provider. */
+export interface BearerChecks<V extends VerifiedToken> {
+  /** Checks signature and claims of a token that is not cached. */
   verify (token: string): Promise<V | Identified>
-  /** Whether what held before is believed without another look at the signature. */
-  isLive (subject: V): boolean
-  /** How its session stands; at once when that is remembered. */
-  standing (subject: V, request: FastifyRequest, token: string): Standing | Refusal | Promise<Standing | Refusal>
+  /** Whether a token that was verified before is accepted without a new check of its signature. */
+  isStillValid (verified: V): boolean
+  /** How the token's session stands; at once when that is cached. */
+  standing (verified: V, request: FastifyRequest, token: string): Standing | Refusal | Promise<Standing | Refusal>
 }
 
-/** The caller behind a token that no person stands behind. */
+/** The caller with a service token: a machine, not a person. */
 export const SERVICE: Principal = { id: 'service', kind: 'service', admin: true }
 
 const SERVICE_ROLES = new Set(['service_role', 'supabase_admin'])
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Beyond this nothing is a token: a request's headers have 16 KiB. */
+/** No token is longer: all headers of a request together have 16 KiB. */
 const LONGEST_TOKEN = 16_384
-const REMEMBERED_TOKENS = 5000
-/** How far another clock may be ahead. */
+const CACHED_TOKENS = 5000
+/** How far the clock of the issuer may be ahead. */
 const AHEAD_MS = 60_000
 
 /**
- * Who bears a token. Tokens are remembered by SHA-256: a signature costs more to check than everything else of a small
- * request.
+ * Identifies the caller by a token. Verified tokens are cached under their SHA-256: checking a signature costs more
+ * than everything else in a small request.
  */
-export function bearerAuthenticator<V extends Verified> ({
+export function bearerAuthenticator<V extends VerifiedToken> ({
   verify,
-  isLive,
+  isStillValid,
   standing
-}: Judge<V>): Authenticator['bearer'] {
-  const verified = new LRUCache<string, V>({ max: REMEMBERED_TOKENS })
+}: BearerChecks<V>): Authenticator['bearer'] {
+  const verified = new LRUCache<string, V>({ max: CACHED_TOKENS })
 
   return function bearer (token, request) {
     if (token.length > LONGEST_TOKEN) return 'bad_jwt'
     const digest = hash('sha256', token, 'base64')
     const known = verified.get(digest)
-    if (known === undefined || known.expiresAt <= Date.now() || !isLive(known)) {
-      return firstSight(digest, token, request)
+    if (known === undefined || known.expiresAt <= Date.now() || !isStillValid(known)) {
+      return checkNewToken(digest, token, request)
     }
     const found = standing(known, request, token)
-    return found instanceof Promise ? found.then((standing) => person(known, standing)) : person(known, found)
+    return found instanceof Promise ? found.then((standing) => principalOf(known, standing)) : principalOf(known, found)
   }
 
-  async function firstSight (digest: string, token: string, request: FastifyRequest): Promise<Identified> {
+  async function checkNewToken (digest: string, token: string, request: FastifyRequest): Promise<Identified> {
     verified.delete(digest)
     const found = await verify(token)
     if (typeof found === 'string' || !('expiresAt' in found)) return found
-    const identity = person(found, await standing(found, request, token))
+    const identity = principalOf(found, await standing(found, request, token))
     if (typeof identity !== 'string') verified.set(digest, found)
     return identity
   }
 }
 
-function person ({ userId, sessionId }: Verified, standing: Standing | Refusal): Identified {
+function principalOf ({ userId, sessionId }: VerifiedToken, standing: Standing | Refusal): Identified {
   if (typeof standing === 'string') return standing
   const { userId: owner, admin, pending } = standing
   return owner === userId ? { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending } : 'bad_jwt'
 }
 
-export interface Signature {
+/** The only key, algorithm and issuer under which a token is accepted. */
+export interface SignatureCheck {
   key: string | Buffer
   algorithm: 'ES256' | 'RS256' | 'HS256'
   issuer: string
   maxAgeSeconds: number
 }
 
-/** A person's token: who, which session, and all its claims. Undefined for one that does not hold. */
-export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issuer, maxAgeSeconds }: Signature) {
+/** A person's token: user, session and all claims; undefined for a token that is not good. */
+export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issuer, maxAgeSeconds }: SignatureCheck) {
   const claims = claimsOf(jwt, token, {
     key,
     algorithms: [algorithm],
@@ -95,19 +96,20 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
   if (
     claims === undefined ||
     role !== AUDIENCE ||
-    !isUuid(userId) ||
-    !isUuid(sessionId) ||
+    !isLowerCaseUuid(userId) ||
+    !isLowerCaseUuid(sessionId) ||
     typeof iat !== 'number' ||
     typeof exp !== 'number'
   ) { return undefined }
   const issuedAt = iat * 1000
-  // A time of issue to come would make the greatest age meaningless.
+  // With a time of issue in the future, the limit on the age would mean nothing.
   if (issuedAt > Date.now() + AHEAD_MS) return undefined
   return { userId, sessionId, expiresAt: Math.min(exp * 1000, issuedAt + maxAgeSeconds * 1000), claims }
 }
 
 /**
- * A token without a person: the service's, or the public key, which is nobody. Issuers are those whose secret it is.
+ * A token of a machine: the service's is the caller `SERVICE`, the public key is refused.
+ * @param issuers the issuers that share the secret
  */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {
   const claims = claimsOf(jwt, token, {
@@ -122,7 +124,7 @@ export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers:
     : 'no_authorization'
 }
 
-/** The header of a token, nothing of which is to be believed yet. */
+/** The header of a token that has not been verified. */
 export function headerOf (jwt: JWT, token: string): Record<string, unknown> | undefined {
   try {
     return jwt.decode<{ header: Record<string, unknown> }>(token, { complete: true })?.header
@@ -139,6 +141,7 @@ function claimsOf (jwt: JWT, token: string, how: Parameters<JWT['verify']>[1]): 
   }
 }
 
-function isUuid (value: unknown): value is string {
-  return typeof value === 'string' && UUID.test(value)
+/** Ids are compared as text, and the database writes them in lower case. */
+function isLowerCaseUuid (value: unknown): value is string {
+  return isUuid(value) && value === value.toLowerCase()
 }

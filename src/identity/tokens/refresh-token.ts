@@ -1,4 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { isUuid } from '../uuid.ts'
 
 /**
  * Refresh tokens that are computed, not kept: base64url of
@@ -12,7 +13,7 @@ export interface RefreshToken {
   counter: number
 }
 
-/** For so long the tokens before the last one are taken for those of a client that lost answers, ms. */
+/** For so long after a refresh, older tokens count as those of a client that lost answers, ms. */
 export const REUSE_INTERVAL_MS = 10_000
 
 const VERSION = 0
@@ -22,11 +23,10 @@ const CHECKSUM_BYTES = 4
 const MAX_COUNTER = 2 ** 31 - 1
 /** 38 to 42 bytes. */
 const SPELLING = /^[A-Za-z0-9_-]{51,56}$/
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** @throws RangeError when the session id is not a UUID or the counter out of bounds */
 export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: RefreshToken): string {
-  if (!UUID.test(sessionId)) throw new RangeError('The session id is not a UUID')
+  if (!isUuid(sessionId)) throw new RangeError('The session id is not a UUID')
   if (!Number.isInteger(counter) || counter < 0 || counter > MAX_COUNTER) {
     throw new RangeError('The counter is out of bounds')
   }
@@ -35,7 +35,7 @@ export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: Refr
   return Buffer.concat([signed, checksum(signed)]).toString('base64url')
 }
 
-/** What a token says; undefined when it is not one that `encodeRefreshToken` made with this secret, to the letter. */
+/** The content of a token; undefined for any text that `encodeRefreshToken` did not make with this secret. */
 export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken | undefined {
   if (!SPELLING.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
@@ -49,15 +49,15 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
   return counter === undefined ? undefined : { sessionId: uuid(body.subarray(1, ID_END)), counter }
 }
 
-/** What becomes of a refresh: `counter`s are of the token that came and of its session, times in ms. */
+/** A refresh token that came, and its session; times in ms. */
 export interface Refresh { tokenCounter: number, sessionCounter: number, lastRefreshMs: number, nowMs: number }
 
 /**
- * `rotate`: it is the current token, the next one is due. `repeat`: the client lost the answer to it, the current one
- * is answered again; always for the last token, within the interval for older ones. `reused`: a copy, the session ends.
- * `invalid`: no such token yet.
+ * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current
+ * token is answered again; always for the token before the current one, within the interval for older ones. `reused`:
+ * it is a copy, and the session ends. `invalid`: there is no such token yet.
  */
-export function judgeRefresh ({
+export function classifyRefresh ({
   tokenCounter,
   sessionCounter,
   lastRefreshMs,
@@ -69,7 +69,7 @@ export function judgeRefresh ({
   return behind === 1 || nowMs - lastRefreshMs < REUSE_INTERVAL_MS ? 'repeat' : 'reused'
 }
 
-/** The key is the session's own, derived from its id: nothing secret is kept for it. */
+/** Each session has its own key, derived from its id: no secret is stored. */
 function mac (secret: Buffer, body: Buffer): Buffer {
   const key = createHmac('sha256', secret).update(body.subarray(1, ID_END)).digest()
   return createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
@@ -87,7 +87,7 @@ function uvarint (value: number): Buffer {
   return Buffer.of(...bytes, value)
 }
 
-/** The number that is spelt by exactly these bytes. */
+/** The number that these bytes encode in the shortest way. */
 function readUvarint (bytes: Buffer): number | undefined {
   const value = bytes.reduce((sum, byte, at) => sum + (byte & 0x7f) * 2 ** (7 * at), 0)
   return value <= MAX_COUNTER && uvarint(value).equals(bytes) ? value : undefined

@@ -4,6 +4,7 @@ import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { CHANGE_CHANNEL } from '../change-listener.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
 export interface PublicJwk {
@@ -26,74 +27,74 @@ interface SigningKey {
   retiresAt: number
 }
 
-/** A new pair, as whoever asked for it is told. */
+/** The result of a rotation: a new key pair. */
 export interface Rotation { kid: string, signsFrom: Date }
 
-/** Writes a rotation down, in its transaction. */
-export type WriteDown = (tx: Transaction, rotation: Rotation) => Promise<void>
+/** Writes a rotation to the audit log, in its transaction. */
+export type AuditRotation = (tx: Transaction, rotation: Rotation) => Promise<void>
 
 /** The key pairs that sign users' tokens (ES256). */
 export interface SigningKeys {
   /** The pair that signs now. */
   current (): Promise<{ kid: string, privatePem: string }>
   /**
-   * The public half as PEM; undefined for a key that is not, or not any more, one of ours. Asks the database for what
-   * it does not know.
+   * The public key as PEM; undefined for a key that is not ours, or not any more. Reads the database for an unknown
+   * key.
    */
   find (kid: string): Promise<string | undefined>
-  /** Whether a key that was found before is known to be good still, as of the last minute; if not, `find` knows. */
+  /** Whether a key was still good when the keys were last read, within the last minute; if false, ask `find`. */
   isLive (kid: string): boolean
   jwks (): Promise<PublicJwk[]>
   /**
-   * Makes a new pair. Normally it is announced before it signs and the old one stays good for its tokens; `atOnce`
-   * drops the old ones.
+   * Makes a new pair. Normally it is published before it signs, and the old pair stays good for its tokens; `atOnce`
+   * retires the old pairs.
    */
-  rotate (atOnce?: boolean, writeDown?: WriteDown): Promise<Rotation>
-  /** Reads them anew at the next question. */
+  rotate (atOnce?: boolean, auditRotation?: AuditRotation): Promise<Rotation>
+  /** Makes the next call read the keys again. */
   forget (): void
   /** Rotates when the newest pair is old. */
-  rotateWhenOld (writeDown?: WriteDown): Promise<Rotation | undefined>
+  rotateWhenOld (auditRotation?: AuditRotation): Promise<Rotation | undefined>
 }
 
-interface Creation { besideOthers: boolean, atOnce?: boolean, onlyAfterDays?: number, writeDown?: WriteDown }
+interface Creation { besideOthers: boolean, atOnce?: boolean, onlyAfterDays?: number, auditRotation?: AuditRotation }
 
 /** How long a token lives, seconds. */
 export const ACCESS_TOKEN_SECONDS = 3600
 
 const MINUTE = 60_000
-/** Clients keep the published set for ten minutes: a new key is published for longer than that before it signs. */
+/** Clients keep the published set for ten minutes: a new key is published for longer before it signs. */
 const ANNOUNCED_MS = 15 * MINUTE
 const OVERLAP_MS = ACCESS_TOKEN_SECONDS * 1000 + 5 * MINUTE
 const ROTATE_AFTER_DAYS = 90
-/** Other processes rotate, too. */
+/** Other processes rotate keys, too. */
 const REREAD_MS = MINUTE
-/** An unknown `kid` may be a new key of another process, or anybody's invention. */
+/** An unknown `kid` may be a new key of another process, or invented by the caller. */
 const UNKNOWN_REREAD_MS = 1000
 
 export function createSigningKeys (db: Database, secrets: Keys, now = Date.now): SigningKeys {
   let known = new Map<string, SigningKey>()
   let readAt = -Infinity
   let reading: Promise<void> | undefined
-  /** What was read before something changed is read again. */
+  /** Counts the changes: keys that were read before a change are read again. */
   let generation = 0
 
   const live = (key: SigningKey | undefined) => key !== undefined && key.retiresAt > now()
   const signer = () => {
     const pairs = [...known.values()].filter(live).sort((a, b) => b.signsFrom - a.signsFrom)
-    // The clock of whoever dropped the others may be ahead.
+    // The clock of the process that retired the others may be ahead.
     return pairs.find(({ signsFrom }) => signsFrom <= now()) ?? pairs.at(-1)
   }
 
   return {
     async current () {
-      await fresh(REREAD_MS)
+      await ensureFresh(REREAD_MS)
       const key = signer()
       if (key) return key
       await create({ besideOthers: false })
       return signer()!
     },
     async find (kid) {
-      await fresh(known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
+      await ensureFresh(known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
       const key = known.get(kid)
       return live(key) ? key!.publicPem : undefined
     },
@@ -102,12 +103,12 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
       await this.current()
       return [...known.values()].filter(live).map(({ jwk }) => jwk)
     },
-    async rotate (atOnce = false, writeDown) {
-      return (await create({ besideOthers: true, atOnce, writeDown }))!
+    async rotate (atOnce = false, auditRotation) {
+      return (await create({ besideOthers: true, atOnce, auditRotation }))!
     },
     forget,
-    async rotateWhenOld (writeDown) {
-      return await create({ besideOthers: true, onlyAfterDays: ROTATE_AFTER_DAYS, writeDown })
+    async rotateWhenOld (auditRotation) {
+      return await create({ besideOthers: true, onlyAfterDays: ROTATE_AFTER_DAYS, auditRotation })
     }
   }
 
@@ -116,7 +117,7 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     readAt = -Infinity
   }
 
-  async function fresh (maxAgeMs: number) {
+  async function ensureFresh (maxAgeMs: number) {
     if (now() - readAt > maxAgeMs) await read()
   }
 
@@ -144,20 +145,22 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
     readAt = now()
   }
 
-  /** Processes queue, so that of those which find none, or an old one, a single one makes a new one. */
+  /** Processes wait for each other: of those that find no pair, or an old one, only one makes a new pair. */
   async function create ({
     besideOthers,
     atOnce = false,
     onlyAfterDays,
-    writeDown
+    auditRotation
   }: Creation): Promise<Rotation | undefined> {
-    const rotation = await insert({ besideOthers, atOnce, onlyAfterDays, writeDown })
+    const rotation = await insert({ besideOthers, atOnce, onlyAfterDays, auditRotation })
     forget()
     await read()
     return rotation
   }
 
-  async function insert ({ besideOthers, atOnce, onlyAfterDays, writeDown }: Creation): Promise<Rotation | undefined> {
+  async function insert (
+    { besideOthers, atOnce, onlyAfterDays, auditRotation }: Creation
+  ): Promise<Rotation | undefined> {
     return await db.transaction(async (tx) => {
       await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.signingKeys})`)
       const [newest] = await tx.select({ signs_from: table.signs_from }).from(table)
@@ -186,8 +189,8 @@ export function createSigningKeys (db: Database, secrets: Keys, now = Date.now):
           private_key: secrets.seal(privateKey, `signing-key/${kid}`),
           signs_from: rotation.signsFrom
         })
-      await tx.execute(sql`select pg_notify('locanda_identity', ${`signing:${kid}`})`)
-      await writeDown?.(tx, rotation)
+      await tx.execute(sql`select pg_notify(${CHANGE_CHANNEL}, ${`signing:${kid}`})`)
+      await auditRotation?.(tx, rotation)
       return rotation
     })
   }

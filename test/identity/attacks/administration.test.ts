@@ -7,7 +7,7 @@ import { held, PASSWORD } from './held.ts'
 const MASTER_KEY = Buffer.alloc(32, 7)
 const NAMES = ['anna', 'bruno', 'carla', 'dario', 'elena', 'fabio', 'gina']
 
-t.test('the list of users', async (t) => {
+t.test('the administration’s list of users', async (t) => {
   const { app, token, person } = await held(t)
   const service = await token({ service: true })
   for (const name of NAMES) await person(`${name}@example.org`, { user_metadata: { name: `${name} %_\\ & Neri` } })
@@ -15,7 +15,7 @@ t.test('the list of users', async (t) => {
   const emails = (answer: Awaited<ReturnType<typeof list>>) =>
     answer.json<{ users: { email: string }[] }>().users.map(({ email }) => email.split('@')[0])
 
-  t.test('leads from page to page of what is filtered, whatever it is filtered by', async (t) => {
+  t.test('a filtered list has links from page to page, for any filter', async (t) => {
     for (const filter of ['', 'example.org', 'NERI', '%', '_', '\\', 'a@', '& neri', 'bruno', 'nessuno']) {
       const expected = emails(await list(`?filter=${encodeURIComponent(filter)}&per_page=1000`))
       const seen: (string | undefined)[] = []
@@ -32,7 +32,7 @@ t.test('the list of users', async (t) => {
     }
   })
 
-  t.test('takes pages that there are', async (t) => {
+  t.test('a page that is not a number, or out of range, is refused', async (t) => {
     for (const query of ['?page=0', '?per_page=0', '?page=&per_page=', '?page=999', '?page=1000000&per_page=1000']) {
       t.equal((await list(query)).statusCode, 200, query)
     }
@@ -54,7 +54,7 @@ t.test('the list of users', async (t) => {
   })
 })
 
-t.test('a person whom an administrator changes', async (t) => {
+t.test('a change of a user by an administrator', async (t) => {
   const { app, token, person, signIn, sql } = await held(t, { MASTER_KEY: MASTER_KEY.toString('base64') })
   const service = await token({ service: true })
   const put = (id: string, body: object) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, body)
@@ -64,7 +64,7 @@ t.test('a person whom an administrator changes', async (t) => {
   const verify = (token_hash: string) =>
     app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'recovery', token_hash } })
 
-  t.test('a new password voids what lies about in the old one’s mailbox', async (t) => {
+  t.test('a new password voids the mails that the person has been sent before', async (t) => {
     const id = await person('anna@example.org')
     const { link } = await mail(id, 'anna@example.org')
     t.equal((await put(id, { user_metadata: { name: 'Anna' } })).statusCode, 200)
@@ -73,7 +73,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.equal((await verify(link)).statusCode, 403)
   })
 
-  t.test('softly deleted, they leave no address and no key, and their address is free', async (t) => {
+  t.test('a soft deletion removes address and keys, and frees the address', async (t) => {
     const id = await person('bruno@example.org', { user_metadata: { name: 'Bruno' } })
     const { access_token } = (await signIn('bruno@example.org')).json<{ access_token: string }>()
     const { apiKey, id: keyId } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json<{
@@ -99,7 +99,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the old one is nobody')
   })
 
-  t.test('deleted, their keys are shown as revoked', async (t) => {
+  t.test('the keys of a deleted user are listed as revoked', async (t) => {
     const id = await person('carla@example.org')
     const { access_token } = (await signIn('carla@example.org')).json<{ access_token: string }>()
     const { id: keyId } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json<{ id: string }>()
@@ -107,7 +107,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.match(await sql`select revoked_at from api_keys where id = ${keyId}`, [{ revoked_at: String }])
   })
 
-  t.test('created with a ban they are banned; a ban lasts as Go says', async (t) => {
+  t.test('a user created with a ban is banned, and bans last as Go durations say', async (t) => {
     const id = await person('dario@example.org', { ban_duration: '1h' })
     t.match((await signIn('dario@example.org')).json(), { error_code: 'user_banned' })
     const until = async () =>
@@ -153,7 +153,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.equal((await signIn('dario@example.org')).statusCode, 200)
   })
 
-  t.test('an address is one however it is composed, and one that is none is refused', async (t) => {
+  t.test('an address is the same in every Unicode form, and a text that is no address is refused', async (t) => {
     const decomposed = 'Josè@example.org'.normalize('NFD')
     const id = await person(decomposed)
     t.match(await sql`select email from users where id = ${id}`, [{ email: 'josè@example.org' }])
@@ -196,7 +196,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.same(twins.map(({ statusCode }) => statusCode).sort(), [200, 422, 422, 422, 422, 422])
   })
 
-  t.test('an address alone, that is another one from then on', async (t) => {
+  t.test('a change of the address counts at once, for the account and its e-mail identity', async (t) => {
     const id = await person('gina@example.org')
     const { access_token } = (await signIn('gina@example.org')).json<{ access_token: string }>()
     t.equal(
@@ -214,7 +214,7 @@ t.test('a person whom an administrator changes', async (t) => {
     t.match((await put(id, { email: 'anna@example.org' })).json(), { error_code: 'email_exists' })
   })
 
-  t.test('each change is written down with the fields that count, and none that somebody has made up', async (t) => {
+  t.test('the audit log names the known fields of each change, and no unknown field', async (t) => {
     const id = await person('hans@example.org')
     const body = {
       user_metadata: { name: 'Hans' },

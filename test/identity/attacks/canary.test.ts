@@ -10,7 +10,7 @@ const OTHER = 'canarino-un’altra-frase'
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
 t.test(
-  'the log, at its most talkative, and the audit log know nobody and no secret, whatever succeeds or fails',
+  'neither the log, at its finest level, nor the audit log has a secret or personal data, after successes and failures',
   async (t) => {
     const { app, logs, sql, token } = await held(t, { LOG_LEVEL: 'trace' })
     const service = await token({ service: true })

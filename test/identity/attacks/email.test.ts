@@ -4,7 +4,7 @@ import { isEmail, normalizeEmail } from '#src/identity/people/email.ts'
 const ACCENTS = ['', '\u0301', '\u0307', '\u0323', '\u0308\u0301']
 
 t.test(
-  'of every character, with and without an accent, there is one spelling, whatever its case and composition',
+  'every character has one normalized form, in either case and with composed or combining accents',
   (t) => {
     const wrong: string[] = []
     for (let code = 0x21; code <= 0x10ffff; code++) {
@@ -30,7 +30,7 @@ t.test(
   }
 )
 
-t.test('no text takes long to be told from an address', (t) => {
+t.test('every text is recognized as an address, or not, in a short time', (t) => {
   for (const text of [
     'a'.repeat(254),
     `${'a'.repeat(120)}@${'a.'.repeat(66)}`,

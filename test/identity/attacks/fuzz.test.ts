@@ -19,7 +19,7 @@ t.setTimeout(300_000)
 const isError = createAjv({}).compile(AuthErrorBody)
 
 t.test(
-  'whatever a route of the provider is sent, it is no failure, and what is answered says nothing of the inside',
+  'no request to a route of the provider causes a 5xx, and no answer tells anything of the inside',
   async (t) => {
     const routes: RouteOptions[] = []
     const { app, token, logs } = await site(

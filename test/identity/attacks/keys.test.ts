@@ -6,7 +6,7 @@ const MINT = '/api/cli/auth/key'
 
 interface Minted { apiKey: string, id: string }
 
-t.test('a key is made by being asked for and shown, and in no other way', async (t) => {
+t.test('only the GET that shows a key makes one', async (t) => {
   const [{ app }] = await twins(t)
   const { access_token } = await signIn(app, 'anna', 'operator')
   for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT'] as const) {
@@ -16,7 +16,7 @@ t.test('a key is made by being asked for and shown, and in no other way', async 
   t.same(await app.sql`select id from api_keys`, [])
 })
 
-t.test('a key that is revoked administers nothing from then on, even where nobody was told', async (t) => {
+t.test('a revoked key administers nothing from then on, also on a server that has not heard of it', async (t) => {
   const [{ app }, { app: other }] = await twins(t)
   const { access_token } = await signIn(app, 'anna', 'admin')
   const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<Minted>()
@@ -33,7 +33,7 @@ t.test('a key that is revoked administers nothing from then on, even where nobod
   t.equal((await other.inject({ url: '/api/v1/keys?tutte=true', headers: { 'x-api-key': apiKey } })).statusCode, 403)
 })
 
-t.test('somebody else’s key is answered like one that there is not, to whomever', async (t) => {
+t.test('the key of another person is answered like a missing one, to every caller', async (t) => {
   const [{ app }] = await twins(t)
   const { access_token: owner } = await signIn(app, 'anna', 'operator')
   const { access_token: stranger } = await signIn(app, 'bruno', 'operator')

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { addIdentity } from '#src/identity/people/users.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { signIn } from '#test/helper.ts'
 import { as } from '#test/identity/twins.ts'
 import { held } from './held.ts'
@@ -8,12 +8,12 @@ import { held } from './held.ts'
 const put = (app: FastifyInstance, token: string, id: string, body: object) =>
   as(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
 
-t.test('the last administrator is the last one who can come in', async (t) => {
+t.test('the last administrator is the last one who can sign in', async (t) => {
   const { app, token, sql, person } = await held(t)
   const service = await token({ service: true })
   const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
 
-  t.test('beside one whose address is not confirmed', async (t) => {
+  t.test('an administrator with an unconfirmed address does not count as another one', async (t) => {
     const waiting = await person('mai-confermata@example.org', {
       email_confirm: false,
       app_metadata: { role: 'admin' }
@@ -29,7 +29,7 @@ t.test('the last administrator is the last one who can come in', async (t) => {
     )
   })
 
-  t.test('and stays so by what its roles are, whatever kind of value they are', async (t) => {
+  t.test('roles of any JSON type are read in the same way in the database and in the code', async (t) => {
     const ROLES: unknown[] = [
       ['admin'],
       'Admin',
@@ -66,7 +66,7 @@ t.test('the last administrator is the last one who can come in', async (t) => {
     t.equal((await put(app, service, id, { app_metadata: { role: 'admin', roles: null } })).statusCode, 200)
   })
 
-  t.test('does not give away the identity whose address is confirmed', async (t) => {
+  t.test('the last administrator cannot unlink the identity with the confirmed address', async (t) => {
     const other = await addIdentity(app.db, id, {
       provider: 'google',
       provider_id: '1',

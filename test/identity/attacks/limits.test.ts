@@ -14,7 +14,7 @@ async function attempt ({ app }: Held, email: string, from: string): Promise<str
   return answer.json<{ error_code: string }>().error_code
 }
 
-t.test('whoever holds a network of IPv6 addresses has the attempts of one', async (t) => {
+t.test('all addresses of one IPv6 network share the limit of one address', async (t) => {
   const server = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
   const from = (email: string, ...addresses: string[]) =>
     Promise.all(addresses.map((address) => attempt(server, email, address)))
@@ -44,7 +44,7 @@ t.test('whoever holds a network of IPv6 addresses has the attempts of one', asyn
 })
 
 t.test(
-  'who is signed in may not guess their password for ever, and everybody else’s count is not theirs',
+  'a signed-in person has a limit of guesses at their password, which is not shared with other people',
   async (t) => {
     const server = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
     const { app, person, signIn } = server
@@ -63,7 +63,7 @@ t.test(
   }
 )
 
-t.test('more sign-ins than can be computed are told to come back, in the words of the protocol', async (t) => {
+t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an error of the protocol', async (t) => {
   const { app, person, logs } = await held(t)
   await person('anna@example.org')
   const answers = await Promise.all(
@@ -89,7 +89,7 @@ t.test('more sign-ins than can be computed are told to come back, in the words o
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
 })
 
-t.test('a password of any length costs nothing', async (t) => {
+t.test('a password of more than 4096 characters is refused without being hashed', async (t) => {
   const { app } = await held(t)
   for (const [length, status] of [[4096, 400], [4097, 400], [1_000_000, 400], [1_100_000, 413]] as const) {
     const answer = await app.inject({

@@ -4,7 +4,7 @@ import { build, signIn } from '#test/helper.ts'
 import { bearer } from '#test/identity/twins.ts'
 import { gateTo } from './gate.ts'
 
-t.test('a database that goes away', async (t) => {
+t.test('an outage of the database', async (t) => {
   const { url } = await testDatabase(t)
   const gate = await gateTo(t, url)
   const { app, token, logs } = await build(t, { DATABASE_URL: gate.url })
@@ -12,7 +12,7 @@ t.test('a database that goes away', async (t) => {
   const { user, access_token } = await signIn(app, 'anna', 'operator')
   await gate.shut()
 
-  t.test('is a 503 in the words of the protocol, with the time to come back, to whatever is asked', async (t) => {
+  t.test('every request is answered with a 503 of the protocol and Retry-After', async (t) => {
     const asked = [
       ['POST', '/auth/v1/token?grant_type=password', undefined, { email: 'anna@example.org', password: 'x' }],
       ['GET', '/auth/v1/user', access_token],
@@ -33,9 +33,11 @@ t.test('a database that goes away', async (t) => {
     }
   })
 
-  t.test('keeps nobody waiting who has to tell the others', async () => { await app.identity.settled() })
+  t.test('a request that waits for the other processes is answered nevertheless', async () => {
+    await app.identity.waitForListeners()
+  })
 
-  t.test('is no fault of ours in the log', async (t) => {
+  t.test('the log has no error of this server', async (t) => {
     t.same(logs.filter(({ msg, level }) => msg === 'request failed' && Number(level) >= 50), [])
   })
 })

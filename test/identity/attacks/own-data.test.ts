@@ -44,7 +44,7 @@ async function rights (app: FastifyInstance, token: string) {
   ]
 }
 
-t.test('nothing that somebody writes of themselves is a right, wherever they put it', async (t) => {
+t.test('no field that a person writes about themselves gives a right', async (t) => {
   const [{ app }] = await twins(t)
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import t from 'tap'
-import { beginFlow, grantCode } from '#src/identity/sign-in/flow-states.ts'
+import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { as, bearer } from '#test/identity/twins.ts'
 import { held, PASSWORD } from './held.ts'
 
@@ -13,11 +13,11 @@ const SOFT_DELETION: Change = (tx, id) => tx`update users set deleted_at = now()
 const UNCONFIRMED: Change = (tx, id) => tx`update users set email_confirmed_at = null where id = ${id}`
 const OTHER_PASSWORD: Change = (tx, id) => tx`update users set password_hash = 'x' where id = ${id}`
 
-t.test('what happens to a person while they are on their way in', async (t) => {
+t.test('changes of a person while they are signing in', async (t) => {
   const { app, person, signIn, sql, meanwhile } = await held(t)
   const sessionsOf = async (id: string) => (await sql`select id from sessions where user_id = ${id}`).length
 
-  t.test('with a password', async (t) => {
+  t.test('a sign-in with a password sees a change that commits meanwhile', async (t) => {
     const cases: [name: string, code: string, change: Change][] = [
       ['a ban', 'user_banned', BAN],
       ['an address not confirmed any more', 'email_not_confirmed', UNCONFIRMED],
@@ -41,7 +41,7 @@ t.test('what happens to a person while they are on their way in', async (t) => {
     )
   })
 
-  t.test('with the code of a mail or a provider', async (t) => {
+  t.test('a sign-in with the code of a mail or a provider sees a change that commits meanwhile', async (t) => {
     const verifier = randomBytes(32).toString('hex')
     const cases: [name: string, status: number, code: string, change: Change][] = [
       ['a ban', 400, 'user_banned', BAN],
@@ -50,14 +50,14 @@ t.test('what happens to a person while they are on their way in', async (t) => {
     ]
     for (const [n, [name, status, error_code, change]] of cases.entries()) {
       const id = await person(`codice${n}@example.org`)
-      const flow = await beginFlow(app.db, {
+      const flow = await createFlow(app.db, {
         provider: 'email',
         code_challenge: verifier,
         code_challenge_method: 'plain',
         redirect_to: 'https://app.example',
         authentication_method: 'magiclink'
       })
-      const auth_code = await grantCode(app.db, flow.id, id)
+      const auth_code = await issueAuthCode(app.db, flow.id, id)
       const answer = await meanwhile(
         (tx) => change(tx, id),
         () =>
@@ -72,7 +72,7 @@ t.test('what happens to a person while they are on their way in', async (t) => {
     }
   })
 
-  t.test('with a refresh token', async (t) => {
+  t.test('a refresh sees a change that commits meanwhile', async (t) => {
     const cases: [name: string, code: string, change: Change][] = [
       [
         'a ban',
@@ -94,7 +94,7 @@ t.test('what happens to a person while they are on their way in', async (t) => {
   })
 })
 
-t.test('what happens to a person while they change their account', async (t) => {
+t.test('changes of a person while they change their account', async (t) => {
   const { app, token, person, signIn, sql, meanwhile } = await held(t)
   let people = 0
   const signedIn = async () => {
@@ -103,7 +103,7 @@ t.test('what happens to a person while they change their account', async (t) => 
   }
   const put = (token: string, body: object) => as(app, token, 'PUT', '/auth/v1/user', body)
 
-  t.test('a session that has ended changes no password, nor anything else', async (t) => {
+  t.test('a session that has ended cannot change the password or anything else', async (t) => {
     for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
       const { id, email, access_token } = await signedIn()
       const answer = await meanwhile(async (tx) => {
@@ -116,7 +116,7 @@ t.test('what happens to a person while they change their account', async (t) => 
     }
   })
 
-  t.test('a person who is gone or banned changes nothing', async (t) => {
+  t.test('a person who was deleted or banned changes nothing', async (t) => {
     for (const change of [DELETION, BAN]) {
       const { id, access_token } = await signedIn()
       const answer = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
@@ -125,7 +125,7 @@ t.test('what happens to a person while they change their account', async (t) => 
     }
   })
 
-  t.test('what somebody else writes at the same moment is not undone', async (t) => {
+  t.test('a change does not undo what another request writes at the same moment', async (t) => {
     const { id, access_token } = await signedIn()
     await meanwhile(
       (tx) => tx`update users set user_metadata = user_metadata || '{"surname":"Neri"}' where id = ${id}`,
@@ -150,7 +150,7 @@ t.test('what happens to a person while they change their account', async (t) => 
     ])
   })
 
-  t.test('of two new passwords at once one is the password, and no session of the other way goes on', async (t) => {
+  t.test('of two new passwords at once one is set, and the session of the other request ends', async (t) => {
     const { id, email, access_token: one } = await signedIn()
     const { access_token: two } = (await signIn(email)).json<{ access_token: string }>()
     const passwords = ['una-frase-lunga-del-primo', 'una-frase-lunga-del-secondo']

@@ -4,7 +4,7 @@ import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -31,7 +31,8 @@ t.test('administrators of an external provider', async (t) => {
             }
           }
         )
-      })
+      }),
+      PATIENT
     )
   const first = await server()
   const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) =>
@@ -49,7 +50,7 @@ t.test('administrators of an external provider', async (t) => {
       .is
   }
 
-  t.test('the role counts that the provider says there is, at every request', async (t) => {
+  t.test('the provider’s present role counts at every request', async (t) => {
     const token = await idp.twin.token({ name: 'anna', role: 'operator' })
     t.equal(await status(bearer(token)), 403)
     await change(token, { app_metadata: { role: 'admin' } })
@@ -66,7 +67,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(bearer(was)), 403, 'whatever its token says')
   })
 
-  t.test('what persons write of themselves gives them nothing', async (t) => {
+  t.test('user_metadata give no rights', async (t) => {
     const token = await idp.twin.token({ name: 'bruno', role: 'operator' })
     const data = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin' } }
     const headers = { ...bearer(token), apikey: idp.anonKey, 'content-type': 'application/json' }
@@ -79,7 +80,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await byPage(token), false)
   })
 
-  t.test('who waits for a role there waits here', async (t) => {
+  t.test('a person who is pending at the provider is pending here', async (t) => {
     const token = await idp.twin.token({ name: 'attesa', role: 'pending' })
     t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(), {
       codice: 'ACCOUNT_IN_ATTESA'
@@ -87,7 +88,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(bearer(token)), 403)
   })
 
-  t.test('so does who has no role there at all: its sign-up may be open to everybody', async (t) => {
+  t.test('a person without a role at the provider is pending here, because its sign-up may be open', async (t) => {
     await idp.admin('POST', '/admin/users', {
       email: 'sola@example.org',
       password: 'una-frase-lunga-e-mia',
@@ -101,7 +102,7 @@ t.test('administrators of an external provider', async (t) => {
   })
 
   t.test(
-    'who has signed out there, was banned or is gone is no administrator from then on; tokens of a session that is over are refused everywhere',
+    'a person who has signed out, was banned or was deleted at the provider administers nothing any more',
     async (t) => {
       const [out, banned, gone] = [
         await idp.twin.token({ name: 'uscita', role: 'admin' }),
@@ -117,7 +118,7 @@ t.test('administrators of an external provider', async (t) => {
         t.equal(await status(bearer(token), SOMEWHERE, second), 200, 'until somebody asks')
         t.equal(await status(bearer(token)), 403)
         t.equal(await status(bearer(token), SOMEWHERE), 401)
-        await second.app.identity.settled()
+        await second.app.identity.waitForListeners()
         t.equal(await status(bearer(token), SOMEWHERE, second), 401)
       }
       t.equal(await status(bearer(banned)), 403)
@@ -126,7 +127,7 @@ t.test('administrators of an external provider', async (t) => {
     }
   )
 
-  t.test('keys are good for what their person is', async (t) => {
+  t.test('an API key has the rights that its person has at present', async (t) => {
     const token = await idp.twin.token({ name: 'carla', role: 'operator' })
     const [key, reading] = [await keyOf(token), await keyOf(token, '?scopes=lettura')]
     t.equal(await status(key, SOMEWHERE), 200)
@@ -140,7 +141,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await status(key), 403)
   })
 
-  t.test('a key that is revoked is refused at once, in a second process as soon as it has heard', async (t) => {
+  t.test('a revoked key is refused at once, and in a second process as soon as it has heard of it', async (t) => {
     const token = await idp.twin.token({ name: 'delia', role: 'operator' })
     const key = await keyOf(token)
     const second = await server({ DATABASE_URL: first.url, DATA_DIR: first.dataDir })
@@ -157,7 +158,7 @@ t.test('administrators of an external provider', async (t) => {
   })
 
   t.test(
-    "a key of somebody who is banned or gone is refused: at once to administrators' routes, and wherever nobody has asked for a minute",
+    'a key of a banned or deleted person is refused: for administration at once, otherwise within a minute',
     async (t) => {
       const [banned, gone] = [
         await idp.twin.token({ name: 'dario', role: 'admin' }),
@@ -177,7 +178,7 @@ t.test('administrators of an external provider', async (t) => {
   )
 
   t.test(
-    'without the service key keys of persons are neither made nor taken, and persons are administrators by their tokens alone',
+    'without the service key API keys are neither made nor accepted, and tokens still make administrators',
     async (t) => {
       const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
       const key = await keyOf(token)
@@ -191,7 +192,7 @@ t.test('administrators of an external provider', async (t) => {
     }
   )
 
-  t.test('a session of the administrators\' pages ends with the login that it was granted to', async (t) => {
+  t.test('a session of the administration pages ends with the login that it was granted to', async (t) => {
     const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
     t.equal(await status(bearer(token)), 200)
     t.equal(await byPage(token), true)

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { providerClient } from '#src/identity/external/client.ts'
+import { idpClient } from '#src/identity/external/client.ts'
 import { fakeProvider, json } from './fake.ts'
 
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
@@ -14,10 +14,10 @@ t.test('the client of an external provider', async (t) => {
   const warnings: object[] = []
   const log = { warn: (fields: object) => warnings.push(fields) }
   const settings = { base: `${fake.url}/auth/v1`, anonKey: 'CANARY-anon' }
-  const client = providerClient({ settings, log })
+  const client = idpClient({ settings, log })
   const get = async (path = `/admin/users/${ID}`) => await client.asService('CANARY-service', 'GET', path)
 
-  t.test('persons come with their token and the public key, the service with its key; bodies are JSON', async (t) => {
+  t.test('requests carry the person’s token and the public key, or the service key, and JSON bodies', async (t) => {
     await client.asPerson('CANARY-token', 'POST', '/logout?scope=global')
     t.match(fake.requests.at(-1), {
       method: 'POST',
@@ -37,7 +37,7 @@ t.test('the client of an external provider', async (t) => {
     })
   })
 
-  t.test('answers and refusals are read, with their code in either form', async (t) => {
+  t.test('answers and refusals are read, with the error code in either form', async (t) => {
     const answers: [RequestListener, object][] = [
       [json(200, { a: 1 }, { 'x-total-count': '7' }), { status: 200, body: { a: 1 }, code: '', total: 7 }],
       [json(200, {}, { 'x-total-count': 'molti' }), { status: 200, body: {}, code: '', total: undefined }],
@@ -60,7 +60,7 @@ t.test('the client of an external provider', async (t) => {
     t.same(warnings, [])
   })
 
-  t.test('what is no answer is one error and one line in the log, in which there is nothing of anybody', async (t) => {
+  t.test('an unusable answer is one error and one log line without personal data or secrets', async (t) => {
     const redirecting: RequestListener = (request, response) => {
       if (request.url === '/altrove') json(200, {})(request, response)
       else response.writeHead(307, { location: '/altrove' }).end()
@@ -105,8 +105,8 @@ t.test('the client of an external provider', async (t) => {
     )
   })
 
-  t.test('an answer that does not come, or not to its end, is waited for only so long', async (t) => {
-    const hasty = providerClient({ settings, log, timeoutMs: 50 })
+  t.test('an answer that does not come, or not to its end, is given up after the time limit', async (t) => {
+    const hasty = idpClient({ settings, log, timeoutMs: 50 })
     for (const behaviour of [
       () => {},
       (_request, response) => response.writeHead(200).write('{')
@@ -118,13 +118,13 @@ t.test('the client of an external provider', async (t) => {
     }
   })
 
-  t.test('a token that is no header is no way into another one', async (t) => {
+  t.test('a token with a line break cannot add a header', async (t) => {
     fake.requests.length = 0
     await t.rejects(client.asPerson('x\r\nx-admin: 1', 'GET', '/user'), UNREACHABLE)
     t.same(fake.requests, [])
   })
 
-  t.test('a provider that is gone', async (t) => {
+  t.test('a provider that cannot be reached is one error and one log line', async (t) => {
     await fake.stop()
     warnings.length = 0
     await t.rejects(get(), UNREACHABLE)

@@ -5,15 +5,15 @@ import { build, type TestApp } from '#test/helper.ts'
 import { compactText, hmac } from '#test/identity/guards/forge.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
 import { fakeProvider, json } from './fake.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const PIERO = { email: 'Piero@Example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 
 interface Listed { id: string, email: string, app_metadata: object, user_metadata: object }
 
-t.test('the people of an external provider', async (t) => {
+t.test('the directory of an external provider', async (t) => {
   const idp = await provider(t)
-  const first = await build(t, idp.environ)
+  const first = await build(t, idp.environ, undefined, PATIENT)
   const admin = await idp.twin.token({ name: 'ada', role: 'admin' })
   const as = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) }))
@@ -34,13 +34,13 @@ t.test('the people of an external provider', async (t) => {
   const auditOf = async (action: string) =>
     await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
 
-  t.test('clients begin at the provider, with its public key', async (t) => {
+  t.test('clients get the provider’s address and its public key', async (t) => {
     t.same((await first.app.inject('/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
     const { app } = await build(t, { ...idp.environ, IDP_URL: `${idp.url}/` })
     t.same((await app.inject('/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
   })
 
-  t.test('an operator is made there, can sign in there and work here', async (t) => {
+  t.test('an operator is created at the provider, signs in there and works here', async (t) => {
     const answer = await as(admin, 'POST', '/api/operators', PIERO)
     t.equal(answer.statusCode, 200)
     const created = answer.json()
@@ -61,7 +61,7 @@ t.test('the people of an external provider', async (t) => {
   })
 
   t.test(
-    'an address that is taken, a weak password and what is no address are refused, and so is whoever is no administrator',
+    'a taken address, a weak password, an invalid address and a caller who is no administrator are refused',
     async (t) => {
       t.match((await as(admin, 'POST', '/api/operators', PIERO)).json(), {
         status: 409,
@@ -83,7 +83,7 @@ t.test('the people of an external provider', async (t) => {
     }
   )
 
-  t.test('what cannot be written down is not done there', async (t) => {
+  t.test('an operator is not created when the audit log cannot be written', async (t) => {
     const token = await idp.twin.token({ name: 'ugo' })
     await link(token)
     const writable = await unwritable(first.app.sql)
@@ -98,7 +98,7 @@ t.test('the people of an external provider', async (t) => {
     t.notOk((await as(admin, 'GET', '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
   })
 
-  t.test('everybody is listed, and of them the operators and administrators', async (t) => {
+  t.test('all users are listed, and the operators and administrators among them', async (t) => {
     const waiting = await idp.twin.token({ name: 'attesa', role: 'pending' })
     const there = (await idp.admin('GET', '/admin/users?per_page=1000') as { users: Listed[] }).users
     const users = (await as(admin, 'GET', '/api/users')).json<Listed[]>()
@@ -110,7 +110,7 @@ t.test('the people of an external provider', async (t) => {
     t.same(operators, there.filter(({ app_metadata }) => /admin|operator/.test(JSON.stringify(app_metadata))))
   })
 
-  t.test('a way of signing in is taken away there, the last one stays', async (t) => {
+  t.test('an identity is unlinked at the provider, and the last one stays', async (t) => {
     const token = await idp.twin.token({ name: 'lia' })
     t.match((await unlink(token, 'email')).json(), { status: 409, codice: 'UNICA_IDENTITA' })
     await link(token)
@@ -131,7 +131,7 @@ t.test('the people of an external provider', async (t) => {
     t.equal((await identitiesOf(token)).length, 1, 'of two at once the second finds the last')
   })
 
-  t.test('who has signed out there changes nothing any more', async (t) => {
+  t.test('a person who has signed out at the provider unlinks nothing', async (t) => {
     const token = await idp.twin.token({ name: 'nina' })
     await link(token)
     t.equal((await as(token, 'GET', '/api/sessions')).statusCode, 200)
@@ -141,8 +141,8 @@ t.test('the people of an external provider', async (t) => {
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
-  t.test('without the service key the administration is not there, the rest is', async (t) => {
-    const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined })
+  t.test('without the service key the administration answers 503, and the rest works', async (t) => {
+    const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined }, undefined, PATIENT)
     for (const [method, url, body] of [
       ['POST', '/api/operators', PIERO],
       ['GET', '/api/operators', undefined],
@@ -160,9 +160,10 @@ t.test('the people of an external provider', async (t) => {
   })
 })
 
-t.test('what other versions of the provider answer', async (t) => {
+t.test('answers of other versions of the provider', async (t) => {
   const fake = await fakeProvider(t, json(404, {}))
-  const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' })
+  const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' }
+  const { app } = await build(t, environ, undefined, PATIENT)
   const call = async (method: 'GET' | 'POST', url: string, payload?: object) => (
     await app.inject({ method, url, headers: bearer('di-servizio'), ...(payload === undefined ? {} : { payload }) }))
   const userOf = (n: number, more = {}) => ({
@@ -172,7 +173,7 @@ t.test('what other versions of the provider answer', async (t) => {
     ...more
   })
 
-  t.test('users without metadata, identities or dates are shown with what they have', async (t) => {
+  t.test('users without metadata, identities or dates are listed with their other fields', async (t) => {
     fake.answer(
       json(200, {
         users: [
@@ -206,7 +207,7 @@ t.test('what other versions of the provider answer', async (t) => {
     ])
   })
 
-  t.test('pages are read to the end, however large they are made there', async (t) => {
+  t.test('all pages of the list are read, also when the provider’s pages are smaller', async (t) => {
     const users = Array.from({ length: 2345 }, (_, n) => userOf(n))
     const paged = (size: number, headers: boolean) => fake.answer((request, response) => {
       const page = Number(new URL(request.url!, fake.url).searchParams.get('page'))
@@ -226,7 +227,7 @@ t.test('what other versions of the provider answer', async (t) => {
     }
   })
 
-  t.test('a list without end is cut off', async (t) => {
+  t.test('a list that does not end is cut off', async (t) => {
     let n = 0
     fake.answer((request, response) =>
       json(200, { users: [userOf(n++)] }, { 'x-total-count': '1000000' })(request, response)
@@ -235,7 +236,7 @@ t.test('what other versions of the provider answer', async (t) => {
   })
 
   t.test(
-    "a new operator is asked for in the protocol's words, and what is not accepted is the caller's to mend",
+    'a new operator is asked for in the provider’s protocol, and its refusal is an error of the caller’s fields',
     async (t) => {
       const bodies: unknown[] = []
       const answering = (status: number, body: unknown) =>
@@ -272,9 +273,10 @@ t.test('what other versions of the provider answer', async (t) => {
     }
   )
 
-  t.test('why an identity stays, and why nobody was signed out, is said as it is said there', async (t) => {
+  t.test('refusals to unlink or to sign out are passed on with their own errors', async (t) => {
     const secret = Buffer.from('un-segreto-condiviso-di-almeno-32-byte')
-    const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() })
+    const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: secret.toString() }
+    const { app } = await build(t, environ, undefined, PATIENT)
     const [sub, session_id] = [randomUUID(), randomUUID()]
     const now = Math.floor(Date.now() / 1000)
     const claims = {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { compactText, ecdsa } from '#test/identity/guards/forge.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
@@ -17,7 +17,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     MASTER_KEY: randomBytes(32).toString('base64'),
     LOG_LEVEL: 'trace'
   }
-  const first = await build(t, environ)
+  const first = await build(t, environ, undefined, PATIENT)
   const call = async (
     headers: Record<string, string>,
     method: 'GET' | 'POST' | 'DELETE' = 'GET',
@@ -44,9 +44,9 @@ t.test('an external provider that goes away and comes back', async (t) => {
   t.match((await call(bearer(gone), 'POST', '/api/sessions/revoke-all')).json(), { revoked: 1 })
 
   await idp.stop()
-  const second = await build(t, { ...environ, DATABASE_URL: first.url })
+  const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
-  t.test('whoever has signed in goes on, with tokens of keys that are known', async (t) => {
+  t.test('people who have signed in go on, with tokens of known keys', async (t) => {
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
@@ -55,7 +55,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal((await call(bearer(anna), 'GET', '/api/v1/keys')).statusCode, 200)
   })
 
-  t.test('a key that is not known verifies nothing', async (t) => {
+  t.test('a token of an unknown key is refused', async (t) => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const signed = compactText(
@@ -66,7 +66,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.same([await status(signed), await status(anna)], [401, 200])
   })
 
-  t.test('a server that has never known a key, or a person, can only ask to wait', async (t) => {
+  t.test('a server that has no key set answers 503', async (t) => {
     const answer = await call(bearer(anna), 'GET', SOMEWHERE, undefined, second)
     t.match(answer.json(), UNREACHABLE)
     t.ok(Number(answer.headers['retry-after']) > 0)
@@ -76,12 +76,12 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal(await status(idp.anonKey, second), 401)
   })
 
-  t.test('a session that first turns up after its person has revoked all is not let in unasked', async (t) => {
+  t.test('a session first seen after a revoke-all is answered 503 until the provider can be asked', async (t) => {
     t.match((await call(bearer(unseen))).json(), UNREACHABLE)
     t.equal(await status(gone), 401)
   })
 
-  t.test('nobody is an administrator unasked, but the service key', async (t) => {
+  t.test('only the service key administers while the provider cannot be asked', async (t) => {
     for (const headers of [bearer(anna), key]) {
       for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) {
         t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
@@ -91,7 +91,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal((await call(bearer(idp.serviceKey), 'GET', '/api/v1/audit')).statusCode, 200)
   })
 
-  t.test('what is done there is not done, and said so', async (t) => {
+  t.test('a change at the provider fails with a 503, and the audit log says so', async (t) => {
     t.match((await call(bearer(idp.serviceKey), 'GET', '/api/users')).json(), UNREACHABLE)
     t.match((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).json(), UNREACHABLE)
     t.match((await call(bearer(anna), 'POST', '/api/auth/unlink', { provider: 'google' })).json(), UNREACHABLE)
@@ -110,7 +110,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     ])
   })
 
-  t.test('when it is back everything is as before', async (t) => {
+  t.test('everything works again when the provider is back', async (t) => {
     await idp.start()
     t.equal((await call(bearer(anna), 'GET', '/api/operators')).statusCode, 200)
     t.equal((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).statusCode, 200)
@@ -120,7 +120,7 @@ t.test('an external provider that goes away and comes back', async (t) => {
     t.equal(await status(anna), 401)
   })
 
-  t.test('no secret, token, key, address or name got into a log or a table', async (t) => {
+  t.test('no secret, token, key, address or name is in a log or a table', async (t) => {
     const tables = await Promise.all(
       ['audit_log', 'seen_sessions', 'api_keys'].map((table) => first.app.sql.unsafe(`select * from ${table}`))
     )

@@ -43,7 +43,7 @@ export async function provider (t: Test): Promise<Provider> {
   }
   const [twin] = await Promise.all([build(t, environ), start()])
   const serviceKey = await twin.token({ service: true })
-  const { backendKey: anonKey } = twin.app.identity.directory.entrance
+  const { backendKey: anonKey } = twin.app.identity.directory.clientConfig
 
   const post = async (method: string, path: string, key: string, body?: object) => {
     const headers = { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -73,6 +73,12 @@ export async function provider (t: Test): Promise<Provider> {
     start
   }
 }
+
+/**
+ * For `build`: on a busy machine the provider's process may need longer for an answer than the server waits in
+ * production.
+ */
+export const PATIENT = { idpTimeoutMs: 120_000 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 

@@ -5,7 +5,7 @@ import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 
@@ -20,8 +20,8 @@ interface Listed {
 
 t.test('sessions of an external provider', async (t) => {
   const idp = await provider(t)
-  const first = await build(t, idp.environ)
-  const second = await build(t, { ...idp.environ, DATABASE_URL: first.url })
+  const first = await build(t, idp.environ, undefined, PATIENT)
+  const second = await build(t, { ...idp.environ, DATABASE_URL: first.url }, undefined, PATIENT)
   const { sql } = first.app
   const token = async (name: string) => await idp.twin.token({ name })
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
@@ -46,7 +46,7 @@ t.test('sessions of an external provider', async (t) => {
         .where(eq(seen_sessions.id, claimsOf(token).session_id))
     )[0]!
 
-  t.test('each session that is seen is listed to its person, with where it was last seen', async (t) => {
+  t.test('each session that is seen is listed to its person, with the device that last used it', async (t) => {
     const [one, other, stranger] = [await token('anna'), await token('anna'), await token('bruno')]
     t.equal(await statusOf(first, one, 'telefono'), 200)
     t.equal(await status(stranger), 200)
@@ -61,10 +61,10 @@ t.test('sessions of an external provider', async (t) => {
     t.same((await first.call('GET', '/api/sessions')).json(), [], 'the server key has none')
   })
 
-  t.test('where a session is seen is written down once a minute, and how long its latest token lives', async (t) => {
+  t.test('a session’s device and the end of its latest token are recorded once a minute', async (t) => {
     const seen = await token('carla')
     const at = async (agent: string) => {
-      await first.app.identity.settled()
+      await first.app.identity.waitForListeners()
       t.equal(await statusOf(first, seen, agent), 200)
       await listed(seen)
       return await row(seen)
@@ -87,7 +87,7 @@ t.test('sessions of an external provider', async (t) => {
   })
 
   t.test(
-    'revoke-all refuses every token of that person at once, here and in a second process, and ends their sessions there',
+    'revoke-all refuses every token of that person at once, here and in a second process, and ends the sessions there',
     async (t) => {
       const [one, other, unseen, stranger] = [
         await token('elena'),
@@ -115,13 +115,13 @@ t.test('sessions of an external provider', async (t) => {
     }
   )
 
-  t.test('revoke-all as the very first thing that is seen of a person', async (t) => {
+  t.test('revoke-all works as the first request of a person', async (t) => {
     const [one, unseen] = [await token('gina'), await token('gina')]
     t.match((await revokeAll(one, second)).json(), { message: '1 sessione chiusa', revoked: 1 })
     for (const app of [first, second]) for (const each of [one, unseen]) t.ok(await isRefused(each, app))
   })
 
-  t.test('a session that is first seen in the moment of a revocation does not slip through', async (t) => {
+  t.test('a session that is first seen at the moment of a revocation is refused', async (t) => {
     const [one, other] = [await token('ivo'), await token('ivo')]
     t.equal(await status(one), 200)
     await Promise.all([
@@ -131,7 +131,7 @@ t.test('sessions of an external provider', async (t) => {
     for (const app of [first, second]) t.ok(await isRefused(other, app))
   })
 
-  t.test('what cannot be written down is not done: the sessions go on, there and here', async (t) => {
+  t.test('when the audit log cannot be written, the sessions go on, at the provider and here', async (t) => {
     const one = await token('lia')
     t.equal(await status(one), 200)
     const writable = await unwritable(sql)
@@ -142,7 +142,7 @@ t.test('sessions of an external provider', async (t) => {
     t.notOk(await isOver(one))
   })
 
-  t.test('revocations are written down before and after', async (t) => {
+  t.test('revocations are written to the audit log before and after', async (t) => {
     const one = await token('mara')
     await revokeAll(one)
     const object = `user:${claimsOf(one).sub}`
@@ -153,7 +153,7 @@ t.test('sessions of an external provider', async (t) => {
     ])
   })
 
-  t.test('a session that is over there already can still be ended here, with the person\'s others', async (t) => {
+  t.test('a session that has ended at the provider can still be ended here, with the person’s others', async (t) => {
     const [one, other] = [await token('nora'), await token('nora')]
     for (const each of [one, other]) t.equal(await status(each), 200)
     await fetch(`${idp.url}/auth/v1/logout?scope=global`, { method: 'POST', headers: bearer(one) })
@@ -162,7 +162,7 @@ t.test('sessions of an external provider', async (t) => {
     for (const each of [one, other]) t.equal(await status(each), 401)
   })
 
-  t.test('an API key signs nobody out: that takes the person', async (t) => {
+  t.test('an API key cannot revoke sessions', async (t) => {
     const one = await token('olga')
     const { apiKey } = (await first.app.inject({ url: '/api/cli/auth/key', headers: bearer(one) })).json()
     for (const url of ['/api/sessions/revoke-all', '/api/auth/unlink']) {
@@ -177,12 +177,12 @@ t.test('sessions of an external provider', async (t) => {
     t.equal(await status(one), 200)
   })
 
-  t.test('what has been over for a month is deleted', async (t) => {
+  t.test('sessions that ended a month ago are deleted', async (t) => {
     const user = randomUUID()
     await sql`insert into seen_sessions (id, user_id, expires_at) values (${randomUUID()}, ${user}, now() - interval '31 days'), (${randomUUID()}, ${user}, now() - interval '29 days')`
     const { clear } = seenSessions(first.app.db, first.app.log, () => ({
       ready: async () => false,
-      settled: async () => {}
+      waitForListeners: async () => {}
     }))
     await clear()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)

@@ -8,7 +8,7 @@ const MASTER_KEY = randomBytes(32).toString('base64')
 const read = (environ: Record<string, string>) =>
   externalSettings(readConfig({ MASTER_KEY, IDP_ANON_KEY: 'anonima', ...environ }))
 
-t.test('an external provider is at an address to which keys may be sent', async (t) => {
+t.test('the provider’s address must be https or loopback', async (t) => {
   for (const url of [
     'https://idp.example',
     'http://127.0.0.1:9999',
@@ -32,7 +32,7 @@ t.test('an external provider is at an address to which keys may be sent', async 
   }
 })
 
-t.test('a key pair\'s half is no shared secret', async (t) => {
+t.test('a public or private key is refused as the shared secret', async (t) => {
   t.match(read({ IDP_URL: 'https://idp.example', IDP_JWT_SECRET: 'segreto' }), { jwtSecret: Buffer.from('segreto') })
   t.throws(() => read({ IDP_URL: 'https://idp.example', IDP_JWT_SECRET: '-----BEGIN PUBLIC KEY-----\nCANARY' }), {
     name: 'ConfigError',

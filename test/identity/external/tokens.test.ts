@@ -8,7 +8,7 @@ import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } f
 import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
 import { fakeProvider, json } from './fake.ts'
 import { ec, jwk, rsa as rsaPair } from './jwks-provider.ts'
-import { bearer, claimsOf, provider } from './provider.ts'
+import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -21,7 +21,7 @@ t.test('tokens of an external provider', async (t) => {
   const started = async (environ: Record<string, string | undefined> = {}) => {
     const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {
       app.get(ADMINS, { config: { access: 'admin' }, schema: { response: { 200: Closed({}) } } }, async () => ({}))
-    }))
+    }), PATIENT)
     const status = async (token: string, url = SOMEWHERE, more = {}) =>
       (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
     return { app, status }
@@ -30,7 +30,7 @@ t.test('tokens of an external provider', async (t) => {
   const { app, status } = bare
   const withSecret = await started({ IDP_JWT_SECRET: SECRET })
 
-  t.test('who signs in there is let in here, in the name of the same person', async (t) => {
+  t.test('a person who signs in at the provider is the same person here', async (t) => {
     const { id } = (await idp.admin('POST', '/admin/users', {
       email: 'anna@example.org',
       password: 'una-frase-lunga-e-mia',
@@ -50,7 +50,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, 'and one of somebody else')
   })
 
-  t.test('there is no provider here then', async (t) => {
+  t.test('the endpoints of the embedded provider do not exist', async (t) => {
     for (const [method, url] of [
       ['GET', '/auth/v1/.well-known/jwks.json'],
       ['GET', '/auth/v1/user'],
@@ -88,7 +88,7 @@ t.test('tokens of an external provider', async (t) => {
     }
   })
 
-  t.test('no public key, however it is written, is a secret', async (t) => {
+  t.test('no public key, in any encoding, is accepted as a secret', async (t) => {
     const jwk = createPublicKey(shop.publicPem).export({ format: 'jwk' })
     const der = createPublicKey(shop.publicPem).export({ type: 'spki', format: 'der' })
     for (const key of [
@@ -110,7 +110,7 @@ t.test('tokens of an external provider', async (t) => {
     }
   })
 
-  t.test('no token is taken that was issued more than a day ago, or is yet to be', async (t) => {
+  t.test('a token that was issued more than a day ago, or in the future, is refused', async (t) => {
     const issued = async (seconds: number) =>
       await status(shop.person({ claims: { iat: now + seconds, exp: now + 7 * 86_400 } }))
     t.equal(await issued(-24 * 3600 - 1), 401)
@@ -125,7 +125,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(row?.expires_at.getTime(), (Number(claimsOf(endless).iat) + 24 * 3600) * 1000, 'but for a day')
   })
 
-  t.test('HS256 is taken with the shared secret only, and only where one is set', async (t) => {
+  t.test('HS256 is accepted only with the shared secret, and only where one is set', async (t) => {
     const person = (key: string, claims = {}) =>
       shop.person(
         { header: { alg: 'HS256', kid: undefined }, claims: { session_id: randomUUID(), ...claims } },
@@ -144,7 +144,7 @@ t.test('tokens of an external provider', async (t) => {
   })
 
   t.test(
-    'the service key, to the letter or signed with the secret, is an administrator; the anonymous key is nobody',
+    'the service key, as it is or signed with the secret, is an administrator, and the anonymous key is refused',
     async (t) => {
       const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
       t.equal(await status(idp.serviceKey, ADMINS), 200)
@@ -182,23 +182,23 @@ t.test('tokens of an external provider', async (t) => {
     }
   )
 
-  t.test('the algorithm belongs to the key', async (t) => {
+  t.test('a key is good only for its own algorithm', async (t) => {
     for (const alg of ['RS256', 'ES384', 'PS256', 'EdDSA', 'none', 'es256', '']) {
       t.equal(await status(shop.person({ header: { alg } })), 401, alg)
     }
     t.equal(await status(shop.person({}, ecdsa(shop.privatePem))), 200)
   })
 
-  t.test('an anonymous account is nobody, whatever it says', async (t) => {
+  t.test('an anonymous account is refused, whatever role it claims', async (t) => {
     const claims = { session_id: randomUUID(), email: '', app_metadata: { role: 'admin' } }
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: true } })), 401)
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)
   })
 
-  t.test('a session belongs to one person', async (t) => {
+  t.test('a session id is good only for one person', async (t) => {
     const { sub, session_id } = claimsOf(shop.victim.access_token)
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
-    await app.identity.settled()
+    await app.identity.waitForListeners()
     t.equal(await status(shop.person({ claims: { sub: randomUUID(), session_id } })), 401)
   })
 })
@@ -211,7 +211,8 @@ t.test('tokens of a provider with several keys', async (t) => {
       )
     })
   const fake = await fakeProvider(t, keys('erre', 'e'))
-  const { app } = await build(t, { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET })
+  const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET }
+  const { app } = await build(t, environ, undefined, PATIENT)
   const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
   const token = (alg: string, kid: string, signer: Signer, iat = now) =>
     compactText(
@@ -243,7 +244,7 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.same(fake.requests.map(({ url }) => url), ['/auth/v1/.well-known/jwks.json'])
   })
 
-  t.test('a token is refused soon after its key has been withdrawn, though it was taken before', async (t) => {
+  t.test('a token is refused soon after its key has been withdrawn, although it was accepted before', async (t) => {
     const [withdrawn, other] = [
       token('ES256', 'e', ecdsa(pem(ec.privateKey))),
       token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))

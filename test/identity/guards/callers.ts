@@ -33,7 +33,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 /** Every kind of credential that somebody may present. */
 export async function callers (test: TestApp): Promise<Caller[]> {
   const { app } = test
-  const { backendKey } = app.identity.directory.entrance
+  const { backendKey } = app.identity.directory.clientConfig
   const person = async (name: string, role: Role = 'operator') => {
     const { access_token: token, user } = await signIn(app, name, role)
     return { id: user.id, token }

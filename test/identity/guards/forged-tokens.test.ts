@@ -26,7 +26,7 @@ t.test('forged tokens', async (t) => {
   const status = async (token: string, url = SOMEWHERE, extra = {}) =>
     (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
 
-  t.test('what they are forged from is good: each is refused for its own fault', async (t) => {
+  t.test('the tokens that they are made from are good, so that each is refused for its own fault', async (t) => {
     t.equal(await status(shop.person()), 200)
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
@@ -39,7 +39,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('none of them is let in, anywhere', async (t) => {
+  t.test('each of them is refused on every route', async (t) => {
     t.ok(forged.length >= 60, `${forged.length} forged tokens`)
     for (const [name, token] of forged) {
       t.equal(await status(token), 401, name)
@@ -49,7 +49,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('none of them gets better by being seen before, or beside a good key', async (t) => {
+  t.test('each of them is still refused after it was seen before, and beside a good key', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
     for (const [name, token] of forged.slice(0, 60)) {
       t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
@@ -57,7 +57,7 @@ t.test('forged tokens', async (t) => {
     t.comment(`${forged.length} forged tokens, 0 let in`)
   })
 
-  t.test('what a token says of its bearer\'s rights is not believed', async (t) => {
+  t.test('claims of rights in a token are not believed', async (t) => {
     const claims = {
       app_metadata: { role: 'admin', roles: ['admin'] },
       user_metadata: { role: 'admin', is_admin: true },
@@ -69,7 +69,7 @@ t.test('forged tokens', async (t) => {
     t.equal(await status(shop.other.access_token, '/prova/admin'), 200, 'who is one is one')
   })
 
-  t.test('a refresh token, an API key\'s text and the anonymous key are not access tokens', async (t) => {
+  t.test('a refresh token, an API key’s text and the anonymous key are not access tokens', async (t) => {
     const { backendKey } = (await app.inject('/api/config')).json()
     const { apiKey } = (
       await app.inject({ url: '/api/cli/auth/key', headers: bearer(shop.victim.access_token) })

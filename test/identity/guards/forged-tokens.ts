@@ -16,7 +16,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
   const { person, machine, kid, publicPem, privatePem, secret, own, othersClaims, victim, other, issuer } = shop
   const [header = '', payload = '', signature = ''] = victim.access_token.split('.')
   const strangersJwk = createPublicKey(stranger.publicKey).export({ format: 'jwk' })
-  const tokenOf = (claims: object, signer = ecdsa(privatePem)) =>
+  const bearerTokenOf = (claims: object, signer = ecdsa(privatePem)) =>
     compactText(JSON.stringify({ alg: 'ES256', typ: 'JWT', kid }), JSON.stringify(claims), signer)
   const changed = (index: number) =>
     signature.slice(0, index) + (signature[index] === 'A' ? 'B' : 'A') + signature.slice(index + 1)
@@ -155,7 +155,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
       .split('.')
       .map((part) => `${part}==`)
       .join('.'),
-    'only claims of rights': tokenOf({ role: 'authenticated', app_metadata: { role: 'admin' } }),
+    'only claims of rights': bearerTokenOf({ role: 'authenticated', app_metadata: { role: 'admin' } }),
     garbage: 'ciao',
     'garbage in three parts': 'a.b.c',
     'only dots': '..',

@@ -14,7 +14,7 @@ const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 interface Route extends Guarded { method: string, url: string }
 
 t.test(
-  'every route lets in whom it is for and nobody else, whatever they present and however they write its address',
+  'every route accepts exactly the callers that it is for, with any credentials and any spelling of its address',
   async (t) => {
     const all: RouteOptions[] = []
     const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {

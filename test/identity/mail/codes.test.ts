@@ -1,5 +1,6 @@
 import t from 'tap'
-import { issueToken, takeByCode, takeByLink, type TokenKind } from '#src/identity/sign-in/one-time-tokens.ts'
+import type { TokenKind } from '#schemas/auth/one-time-token.ts'
+import { issueToken, takeByCode, takeByLink } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from '#test/database.ts'
@@ -8,7 +9,7 @@ import { site, wrong, type Site } from './mailbox.ts'
 const TYPES = ['signup', 'invite', 'magiclink', 'recovery', 'email', 'email_change'] as const
 type Type = typeof TYPES[number]
 
-t.test('codes and links', async (t) => {
+t.test('codes and links of mails', async (t) => {
   const place = await site(t)
   const { app, person } = place
   const { auth: { admin } } = await place.administrator()
@@ -21,7 +22,7 @@ t.test('codes and links', async (t) => {
   }
 
   t.test(
-    'after five wrong codes the right one is dead too; the link goes on, so that guessing keeps nobody out',
+    'after five wrong codes the right one is void, too, while the link stays good',
     async (t) => {
       const { email, code, link } = await recovery('ada')
       for (let i = 0; i < 5; i++) {
@@ -38,7 +39,7 @@ t.test('codes and links', async (t) => {
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'a session')
   })
 
-  t.test('of many guesses at once no more than five count', async (t) => {
+  t.test('of many guesses at once at most five count', async (t) => {
     const { email, code } = await recovery('carla')
     await Promise.all(
       Array.from({ length: 20 }, () => verified(place, { email, token: wrong(code), type: 'recovery' }))
@@ -47,7 +48,7 @@ t.test('codes and links', async (t) => {
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a code is good once, and so is a link, also for many at once', async (t) => {
+  t.test('a code and a link are good once, also for many requests at once', async (t) => {
     const dora = await recovery('dora')
     const byCode = await Promise.all(
       Array.from({ length: 8 }, () => verified(place, { email: dora.email, token: dora.code, type: 'recovery' }))
@@ -62,7 +63,7 @@ t.test('codes and links', async (t) => {
     t.same(byLink.sort(), ['a session', ...Array.from({ length: 7 }, () => 'otp_expired')])
   })
 
-  t.test('after 24 hours both are dead', async (t) => {
+  t.test('after 24 hours code and link are void', async (t) => {
     const { email, code, link } = await recovery('fina')
     const [{ hours }] = await app.sql<
       [{ hours: number }]
@@ -73,7 +74,7 @@ t.test('codes and links', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('what was sent for one thing is good for nothing else, and is not used up by trying', async (t) => {
+  t.test('a code or link is good only for its own kind, and a try for another kind does not use it up', async (t) => {
     const made: [Type, Type[], string, { email_otp: string, hashed_token: string }][] = []
     const wanted = [
       [
@@ -111,14 +112,14 @@ t.test('codes and links', async (t) => {
     }
   })
 
-  t.test('a code is one person’s', async (t) => {
+  t.test('a code is good only for its own person', async (t) => {
     const mara = await recovery('mara')
     await recovery('nora')
     t.equal(await verified(place, { email: 'nora@ospiti.example', token: mara.code, type: 'recovery' }), 'otp_expired')
     t.equal(await verified(place, { email: mara.email, token: mara.code, type: 'recovery' }), 'a session')
   })
 
-  t.test('what went to an address that the account has left is void', async (t) => {
+  t.test('codes and links that went to the account’s former address are void', async (t) => {
     const { email, link, code } = await recovery('olga')
     await app.sql`update users set email = 'olga@altrove.example' where email = ${email}`
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
@@ -128,14 +129,14 @@ t.test('codes and links', async (t) => {
     t.ok(link)
   })
 
-  t.test('what is removed leaves no way in', async (t) => {
+  t.test('codes and links of a deleted account are void', async (t) => {
     const { email, link } = await recovery('rita')
     const { data: { users } } = await admin.listUsers()
     await admin.deleteUser(users.find((user) => user.email === email)!.id, true)
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a request that lacks something is told so', async (t) => {
+  t.test('a request with a missing field is refused with a message', async (t) => {
     for (const body of [
       { type: 'recovery' },
       { type: 'recovery', token: '123456' },
@@ -146,7 +147,7 @@ t.test('codes and links', async (t) => {
     ]) { t.equal(await verified(place, body), 'validation_failed', JSON.stringify(body)) }
   })
 
-  t.test('whatever is said to be a link is refused, not an error', async (t) => {
+  t.test('a malformed link is refused with a 4xx', async (t) => {
     for (const link of ['\0', '\ud800', '0'.repeat(64), "' or 1=1", '%00', '']) {
       t.match(
         await app.inject({
@@ -162,7 +163,7 @@ t.test('codes and links', async (t) => {
     }
   })
 
-  t.test('the database holds neither codes nor links', async (t) => {
+  t.test('the database has neither codes nor links', async (t) => {
     const { code, link } = await recovery('sara')
     const [row] = await app.sql`select * from one_time_tokens where sent_to = 'sara@ospiti.example'`
     const text =
@@ -176,7 +177,7 @@ t.test('codes and links', async (t) => {
   })
 })
 
-t.test('guesses at one address are counted by the hour, whatever new mails are sent for; links are not', async (t) => {
+t.test('guesses at one address are limited per hour, also across new mails, and links are not limited', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '6' })
   const { auth: { admin } } = await place.administrator()
   const email = 'ada@ospiti.example'
@@ -197,7 +198,7 @@ t.test('guesses at one address are counted by the hour, whatever new mails are s
   t.equal(await verified(place, { token_hash: last.hashed_token, type: 'recovery' }), 'a session')
 })
 
-t.test('one caller may not try for ever', async (t) => {
+t.test('the codes and links that one caller tries are limited', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
   for (let i = 0; i < 5; i++) t.equal(await verified(place, { token_hash: String(i), type: 'recovery' }), 'otp_expired')
   t.equal(await verified(place, { token_hash: 'x', type: 'recovery' }), 'over_request_rate_limit')
@@ -221,7 +222,7 @@ t.test('one caller may not try for ever', async (t) => {
   t.match(answer, { statusCode: 429, headers: { 'x-sb-error-code': 'over_request_rate_limit' } })
 })
 
-t.test('a token', async (t) => {
+t.test('the secrets of a token', async (t) => {
   const { db, sql } = await testDatabase(t)
   const keys = createKeys(Buffer.alloc(32, 1))
   const users = await db.transaction(async (tx) => [
@@ -231,7 +232,7 @@ t.test('a token', async (t) => {
   const issue = (user: number, kind: TokenKind, sent_to: string) =>
     issueToken(db, keys, { user_id: users[user]!.id, kind, sent_to })
 
-  t.test('of the same digits is another one for another person, kind and key', async (t) => {
+  t.test('the fingerprint of the same digits differs between people, kinds and keys', async (t) => {
     const kinds = ['recovery', 'magiclink'] as const
     const seen = new Set<string>()
     for (const user of [0, 1]) for (const kind of kinds) await issue(user, kind, `${user}@ospiti.example`)
@@ -256,7 +257,7 @@ t.test('a token', async (t) => {
     t.match(await take('a@ospiti.example', 'recovery'), { user_id: users[0]!.id })
   })
 
-  t.test('has six digits, all of them by chance, and 32 bytes', async (t) => {
+  t.test('a code has six random digits, and a link has 32 random bytes', async (t) => {
     const secrets = await Promise.all(
       Array.from({ length: 60 }, async () => await issue(0, 'invite', 'a@ospiti.example'))
     )

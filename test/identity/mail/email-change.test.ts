@@ -4,7 +4,7 @@ import { HOME, PASSWORD, site, wrong, type Letter } from './mailbox.ts'
 
 const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-t.test('changing one’s address', async (t) => {
+t.test('a change of one’s address', async (t) => {
   const place = await site(t)
   const { app, client, letter, follow, person, administrator, smtp } = place
 
@@ -28,7 +28,7 @@ t.test('changing one’s address', async (t) => {
     return { auth, id, old: await letter(), fresh: await letter() }
   }
 
-  t.test('both addresses are written to, and it takes both to change, in either order', async (t) => {
+  t.test('both addresses get a mail, and both must confirm, in either order', async (t) => {
     for (const [name, newFirst] of [['ada', false], ['bea', true]] as const) {
       const { auth, old, fresh } = await begin(name)
       t.same([old.to, fresh.to], [`${name}@ospiti.example`, `${name}@altrove.example`])
@@ -59,7 +59,7 @@ t.test('changing one’s address', async (t) => {
   })
 
   t.test(
-    'the codes do the same, each with the address it went to; with PKCE the last link brings a code',
+    'the codes confirm, too, each with its own address, and with PKCE the last link brings a code',
     async (t) => {
       const { auth, old, fresh } = await begin('carla', 'pkce')
       t.equal(
@@ -87,7 +87,7 @@ t.test('changing one’s address', async (t) => {
     }
   )
 
-  t.test('both at once are one change', async (t) => {
+  t.test('two confirmations at the same moment are one change', async (t) => {
     const { auth: { admin } } = await administrator()
     for (const name of ['elena', 'emma', 'elsa', 'edda', 'elisa', 'egle']) {
       await person(`${name}@ospiti.example`)
@@ -104,7 +104,7 @@ t.test('changing one’s address', async (t) => {
     }
   })
 
-  t.test('an address that somebody has is refused, also when they got it meanwhile', async (t) => {
+  t.test('an address of another account is refused, also when that account has got it meanwhile', async (t) => {
     for (const name of ['gina', 'rosa']) await person(`${name}@ospiti.example`)
     const { auth, id, old, fresh } = await begin('fina')
     await follow(old.link)
@@ -124,7 +124,7 @@ t.test('changing one’s address', async (t) => {
     )
   })
 
-  t.test('the present address, and one that is none, change nothing', async (t) => {
+  t.test('the present address, and an invalid one, change nothing', async (t) => {
     await person('ilda@ospiti.example')
     const auth = client().auth
     await auth.signInWithPassword({ email: 'ilda@ospiti.example', password: PASSWORD })
@@ -137,7 +137,7 @@ t.test('changing one’s address', async (t) => {
     t.equal(smtp.mails.length, sent)
   })
 
-  t.test('another change makes the first one void, and so do a new password and an administrator', async (t) => {
+  t.test('another change voids the first one, and so do a new password and an administrator’s change', async (t) => {
     const { auth, old, fresh } = await begin('lina')
     await follow(old.link)
     // Another process has counters of its own.
@@ -167,7 +167,7 @@ t.test('changing one’s address', async (t) => {
     t.equal((await nora.auth.getUser()).data.user?.email, 'nora@terza.example')
   })
 
-  t.test('asked for once more, only the address that has not answered is written to', async (t) => {
+  t.test('a repeated request writes only to the address that has not confirmed', async (t) => {
     const { old, fresh } = await begin('olga')
     await follow(old.link)
     const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
@@ -178,7 +178,7 @@ t.test('changing one’s address', async (t) => {
     t.ok((await follow(again.link)).fragment.get('access_token'))
   })
 
-  t.test('an administrator’s links are two halves as well', async (t) => {
+  t.test('an administrator’s links must be confirmed by both addresses, too', async (t) => {
     await person('pia@ospiti.example')
     const { auth: { admin } } = await administrator()
     const make = async (type: 'email_change_current' | 'email_change_new') => {
@@ -226,7 +226,7 @@ t.test('changing one’s address', async (t) => {
     )
   })
 
-  t.test('what has changed is written down', async (t) => {
+  t.test('the audit log has every change', async (t) => {
     const rows = [
       ...(await app.sql`select details from audit_log where action = 'utente_modificato' and details @> '{"fields":["email"]}'`)
     ]

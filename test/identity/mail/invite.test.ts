@@ -1,11 +1,11 @@
 import t from 'tap'
 import { HOME, PASSWORD, site, wrong } from './mailbox.ts'
 
-t.test('inviting', async (t) => {
+t.test('invitations', async (t) => {
   const place = await site(t)
   const { app, client, letter, follow, person, administrator, token } = place
 
-  t.test('the link of the mail lets somebody in, who sets a password and may use the API', async (t) => {
+  t.test('the link of the mail signs the person in, who sets a password and may use the API', async (t) => {
     const { data, error } = await (
       await administrator()
     ).auth.admin.inviteUserByEmail('ada@ospiti.example', { data: { name: 'Ada' }, redirectTo: `${HOME}/entra` })
@@ -34,13 +34,13 @@ t.test('inviting', async (t) => {
     t.equal((await app.inject({ url: '/auth/v1/admin/users', headers })).statusCode, 403, 'but is no administrator')
   })
 
-  t.test('the code does the same', async (t) => {
+  t.test('the code of the mail signs the person in', async (t) => {
     await (await administrator()).auth.admin.inviteUserByEmail('bea@ospiti.example')
     const { code } = await letter()
     t.ok((await client().auth.verifyOtp({ email: 'bea@ospiti.example', token: code, type: 'invite' })).data.session)
   })
 
-  t.test('who had signed up with the address before has nothing of it: no password, no mail, no data', async (t) => {
+  t.test('an earlier sign-up with the address loses its password, its mails and its data', async (t) => {
     const email = 'carla@ospiti.example'
     await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo', options: { data: { name: 'Estranea' } } })
     const stranger = await letter()
@@ -55,7 +55,7 @@ t.test('inviting', async (t) => {
     )
   })
 
-  t.test('nor does it help them to sign up once more', async (t) => {
+  t.test('another sign-up after the invitation changes nothing', async (t) => {
     const email = 'dora@ospiti.example'
     const stranger = { email, password: 'la-frase-di-un-estraneo' }
     await client().auth.signUp(stranger)
@@ -68,7 +68,7 @@ t.test('inviting', async (t) => {
     t.equal((await client().auth.signInWithPassword(stranger)).error?.code, 'invalid_credentials')
   })
 
-  t.test('who is in already is not invited', async (t) => {
+  t.test('a person with a confirmed account is not invited', async (t) => {
     await person('elena@ospiti.example')
     t.equal(
       (await (await administrator()).auth.admin.inviteUserByEmail('elena@ospiti.example')).error?.code,
@@ -76,7 +76,7 @@ t.test('inviting', async (t) => {
     )
   })
 
-  t.test('only administrators invite, and make links', async (t) => {
+  t.test('only administrators invite and make links', async (t) => {
     const callers = [
       {},
       { authorization: `Bearer ${await token()}` },
@@ -97,7 +97,7 @@ t.test('inviting', async (t) => {
     }
   })
 
-  t.test('it is written down', async (t) => {
+  t.test('the audit log has every invitation', async (t) => {
     const rows = [...await app.sql`select count(*)::int as invitations from audit_log where action = 'invito'`]
     t.same(rows, [{ invitations: 4 }])
   })
@@ -112,7 +112,7 @@ t.test('links that an administrator makes', async (t) => {
   })
   const { auth: { admin } } = await administrator()
 
-  t.test('let whoever has them in, by link, by hash and by code', async (t) => {
+  t.test('the link, the hash and the code sign the person in', async (t) => {
     const makers = {
       signup: () =>
         admin.generateLink({
@@ -151,7 +151,7 @@ t.test('links that an administrator makes', async (t) => {
     }
   })
 
-  t.test('for each way in a link of its own', async (t) => {
+  t.test('each type makes a link of its own', async (t) => {
     await person('elena@ospiti.example')
     for (const type of ['magiclink', 'recovery'] as const) {
       const first = (await admin.generateLink({ type, email: 'elena@ospiti.example' })).data.properties!
@@ -172,7 +172,7 @@ t.test('links that an administrator makes', async (t) => {
     }
   })
 
-  t.test('are not made for people that there are not, or are already', async (t) => {
+  t.test('no link is made for a missing account, or for an account that exists already', async (t) => {
     t.equal(
       (await admin.generateLink({ type: 'recovery', email: 'nessuno@ospiti.example' })).error?.code,
       'user_not_found'
@@ -202,7 +202,7 @@ t.test('links that an administrator makes', async (t) => {
     )
   })
 
-  t.test('an account that waits is the administrator’s to set up', async (t) => {
+  t.test('an administrator can complete an account that is not confirmed', async (t) => {
     await person('gina@ospiti.example', { email_confirm: false, app_metadata: { role: 'pending' } })
     const { data } = await admin.generateLink({
       type: 'signup',
@@ -218,7 +218,7 @@ t.test('links that an administrator makes', async (t) => {
     )
   })
 
-  t.test('without a mail server, what needs one is refused, and nothing else', async (t) => {
+  t.test('without a mail server only the requests that send mail are refused', async (t) => {
     const { auth } = client()
     const email = 'elena@ospiti.example'
     await auth.signInWithPassword({ email, password: PASSWORD })
@@ -238,7 +238,7 @@ t.test('links that an administrator makes', async (t) => {
     t.equal((await auth.updateUser({ data: { name: 'Elena' } })).error, null)
   })
 
-  t.test('each is written down', async (t) => {
+  t.test('the audit log has every link', async (t) => {
     const kinds = (
       await app.sql<
         { kind: string }[]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { HOME, PASSWORD, site } from './mailbox.ts'
 
-t.test('signing in by mail', async (t) => {
+t.test('sign-in by mail', async (t) => {
   const { app, client, letter, follow, person, smtp } = await site(t)
 
   t.test('a code or a link signs a person in', async (t) => {
@@ -27,7 +27,7 @@ t.test('signing in by mail', async (t) => {
     )
   })
 
-  t.test('who has no account gets one, which waits for a role; unless the client does not want it', async (t) => {
+  t.test('an unknown address gets a pending account, unless the client does not want it', async (t) => {
     await client().auth.signInWithOtp({
       email: 'bea@ospiti.example',
       options: { data: { name: 'Bea', role: 'admin' }, emailRedirectTo: `${HOME}/qui` }
@@ -61,7 +61,7 @@ t.test('signing in by mail', async (t) => {
     t.equal(smtp.mails.length, sent)
   })
 
-  t.test('a confirmation can be asked for once more, where there is something to confirm', async (t) => {
+  t.test('a confirmation can be sent again while there is something to confirm', async (t) => {
     await person('dora@ospiti.example', { email_confirm: false })
     t.equal((await client().auth.resend({ type: 'signup', email: 'dora@ospiti.example' })).error, null)
     const { code } = await letter()
@@ -110,7 +110,7 @@ t.test('a session of more than a day ago', async (t) => {
   await auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
   await app.sql`update sessions set created_at = now() - interval '25 hours' where user_id = ${id}`
 
-  t.test('does not let the password be changed without a code that is asked for by mail, and good once', async (t) => {
+  t.test('the password can be changed only with a code sent by mail, which is good once', async (t) => {
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error?.code, 'reauthentication_needed')
     t.equal((await auth.reauthenticate()).error, null)
     t.equal((await auth.reauthenticate()).error?.code, 'over_email_send_rate_limit')
@@ -138,7 +138,7 @@ t.test('a session of more than a day ago', async (t) => {
     )
   })
 
-  t.test('cannot turn that code into another session', async (t) => {
+  t.test('that code does not sign in', async (t) => {
     const other = client().auth
     await person('bea@ospiti.example')
     await other.signInWithPassword({ email: 'bea@ospiti.example', password: PASSWORD })
@@ -153,7 +153,7 @@ t.test('a session of more than a day ago', async (t) => {
     }
   })
 
-  t.test('nobody else asks for one', async (t) => {
+  t.test('a request without a session is refused', async (t) => {
     t.equal((await app.inject('/auth/v1/reauthenticate')).statusCode, 401)
   })
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { HOME, PASSWORD, site } from './mailbox.ts'
 
-t.test('recovering an account', async (t) => {
+t.test('recovery of an account', async (t) => {
   const { app, client, letter, follow, person, administrator, logs } = await site(t)
   await person('ada@ospiti.example')
 
   t.test(
-    'the link leads in, the password is set without the old one, and whoever was signed in before is out',
+    'the link signs in, a password is set without the old one, and every earlier session ends',
     async (t) => {
       const before = client().auth
       await before.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
@@ -49,7 +49,7 @@ t.test('recovering an account', async (t) => {
     }
   )
 
-  t.test('with PKCE the link brings a code for the client that began', async (t) => {
+  t.test('with PKCE the link brings a code for the client that started', async (t) => {
     await person('bea@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('bea@ospiti.example', { redirectTo: HOME })
@@ -67,7 +67,7 @@ t.test('recovering an account', async (t) => {
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
   })
 
-  t.test('the code does the same, and with PKCE it brings the session itself', async (t) => {
+  t.test('the code of the mail does the same, and with PKCE it brings the session itself', async (t) => {
     await person('carla@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('carla@ospiti.example')
@@ -77,7 +77,7 @@ t.test('recovering an account', async (t) => {
     t.ok(data.session)
   })
 
-  t.test('a new password makes the mails void that lie about still', async (t) => {
+  t.test('a new password voids the mails sent before', async (t) => {
     await person('dora@ospiti.example')
     await client().auth.resetPasswordForEmail('dora@ospiti.example')
     await client().auth.signInWithOtp({ email: 'dora@ospiti.example' })
@@ -88,7 +88,7 @@ t.test('recovering an account', async (t) => {
     for (const { link } of [recovery, magic]) t.equal((await follow(link)).fragment.get('error_code'), 'otp_expired')
   })
 
-  t.test('an account whose address was not confirmed is confirmed, and its password is nobody’s', async (t) => {
+  t.test('a recovery confirms an unconfirmed address and removes its password', async (t) => {
     await person('elena@ospiti.example', { email_confirm: false })
     await client().auth.resetPasswordForEmail('elena@ospiti.example')
     const { data } = await client().auth.verifyOtp({
@@ -103,7 +103,7 @@ t.test('recovering an account', async (t) => {
     )
   })
 
-  t.test('who is banned gets no mail, and comes in with none that was sent before', async (t) => {
+  t.test('a banned person gets no mail, and an earlier mail does not sign them in', async (t) => {
     const id = await person('fina@ospiti.example')
     await client().auth.resetPasswordForEmail('fina@ospiti.example')
     const { code, link } = await letter()
@@ -117,7 +117,7 @@ t.test('recovering an account', async (t) => {
     t.equal((await follow(link)).fragment.get('access_token'), null)
   })
 
-  t.test('what was done is written down without addresses', async (t) => {
+  t.test('the audit log has every step, without addresses', async (t) => {
     const rows = await app.sql<
       { action: string; details: object }[]
     >`select actor, action, object, details from audit_log where action in ('accesso', 'email', 'password_cambiata') order by id`

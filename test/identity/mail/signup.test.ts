@@ -1,12 +1,12 @@
 import t from 'tap'
 import { HOME, PASSWORD, site } from './mailbox.ts'
 
-t.test('signing up', async (t) => {
+t.test('sign-up', async (t) => {
   const place = await site(t)
   const { app, client, letter, follow, smtp } = place
 
   t.test(
-    'the code of the mail confirms the address and signs in; the account waits for a role, and the API is closed to it',
+    'the code of the mail confirms the address and signs in a pending account, which may not use the API',
     async (t) => {
       const auth = client().auth
       const { data, error } = await auth.signUp({
@@ -51,7 +51,7 @@ t.test('signing up', async (t) => {
     }
   )
 
-  t.test('the link does the same', async (t) => {
+  t.test('the link of the mail does the same', async (t) => {
     await client().auth.signUp({ email: 'bea@ospiti.example', password: PASSWORD })
     const { status, target, fragment } = await follow((await letter()).link)
     t.equal(status, 303)
@@ -65,7 +65,7 @@ t.test('signing up', async (t) => {
     t.match(Object.fromEntries(fragment), { token_type: 'bearer', expires_in: '3600', type: 'signup' })
   })
 
-  t.test('with PKCE the link brings a code, which is good only for the client that began', async (t) => {
+  t.test('with PKCE the link brings a code, which is good only for the client that started', async (t) => {
     const auth = client({ flowType: 'pkce' }).auth
     await auth.signUp({ email: 'carla@ospiti.example', password: PASSWORD })
     const { target, fragment } = await follow((await letter()).link)
@@ -77,7 +77,7 @@ t.test('signing up', async (t) => {
     t.equal((await auth.exchangeCodeForSession(code)).error?.name, 'AuthPKCECodeVerifierMissingError')
   })
 
-  t.test('nothing that somebody says of themselves gives them rights, at whatever depth', async (t) => {
+  t.test('data that a person sends at the sign-up gives no rights, at any depth', async (t) => {
     const roles = {
       role: 'admin',
       roles: ['admin'],
@@ -114,7 +114,7 @@ t.test('signing up', async (t) => {
     t.equal((await auth.updateUser({ data: {}, ...{ app_metadata: { role: 'admin' } } })).error?.code, 'not_admin')
   })
 
-  t.test('an address that has an account is answered alike, and gets no mail', async (t) => {
+  t.test('an address with an account gets the same answer, and no mail', async (t) => {
     await place.person('elena@ospiti.example', { user_metadata: { name: 'Elena' } })
     const sent = smtp.mails.length
     const data = { name: 'Qualcuno' }
@@ -145,7 +145,7 @@ t.test('signing up', async (t) => {
   })
 
   t.test(
-    'of two who sign up with one address before it is confirmed neither has the password: who opens the mail sets it',
+    'after two sign-ups with different passwords neither is good, and the person who opens the mail sets one',
     async (t) => {
       const email = 'gilda@ospiti.example'
       await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
@@ -164,7 +164,7 @@ t.test('signing up', async (t) => {
     }
   )
 
-  t.test('who signs up again with the same password has it still', async (t) => {
+  t.test('a second sign-up with the same password keeps it', async (t) => {
     const email = 'ilda@ospiti.example'
     await client().auth.signUp({ email, password: PASSWORD })
     const first = await letter()
@@ -181,7 +181,7 @@ t.test('signing up', async (t) => {
     t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
   })
 
-  t.test('a password that a stranger chose is gone when the address is proven by another mail', async (t) => {
+  t.test('a password that a stranger chose is removed when another mail proves the address', async (t) => {
     const email = 'lina@ospiti.example'
     await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
     await letter()
@@ -195,7 +195,7 @@ t.test('signing up', async (t) => {
   })
 
   t.test(
-    'a weak password, a malformed address, half a challenge and unbearable data are refused before anything is looked up',
+    'a weak password, a malformed address, half a challenge and oversized data are refused before any look-up',
     async (t) => {
       const sent = smtp.mails.length
       const refused: [object, string][] = [
@@ -239,7 +239,7 @@ t.test('signing up', async (t) => {
   )
 })
 
-t.test('where nobody may sign up, nobody can, and a magic link makes no account', async (t) => {
+t.test('with sign-up off there is none, and a magic link creates no account', async (t) => {
   const { client, app, smtp } = await site(t, { SIGNUP_ENABLED: 'false' })
   t.equal(
     (await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,

@@ -5,11 +5,12 @@ import { api_keys, flow_states, identities, one_time_tokens, sessions, users } f
 import { apiKeyFormat } from '#src/identity/keys/api-keys.ts'
 import { AuthError } from '#src/identity/errors.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
-import { arrive, link, type Newcomer } from '#src/identity/oauth/accounts.ts'
-import { OAuthProblem } from '#src/identity/oauth/problems.ts'
-import { profileOf, type Facts } from '#src/identity/oauth/profile.ts'
+import { findOrCreateAccount, linkIdentity, type ProviderIdentity } from '#src/identity/oauth/accounts.ts'
+import { OAuthError } from '#src/identity/oauth/errors.ts'
+import { profileOf, type ProfileClaims } from '#src/identity/oauth/profile.ts'
 import { beginSession } from '#src/identity/sign-in/sessions.ts'
-import { createUser, findUser, updateUser, type NewUser, type User } from '#src/identity/people/users.ts'
+import { findUser, withIdentities, type User } from '#src/identity/people/find-users.ts'
+import { createUser, updateUser, type NewUser } from '#src/identity/people/users.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
@@ -18,7 +19,7 @@ const EMAIL = 'rosa@example.org'
 const CLIENT = { ip: '127.0.0.1', user_agent: null }
 
 /** Somebody who comes from the provider, with a proven address when nothing else is said. */
-function newcomer (facts: Partial<Facts> = {}, provider = 'google'): Newcomer {
+function newcomer (facts: Partial<ProfileClaims> = {}, provider = 'google'): ProviderIdentity {
   const usual = {
     issuer: 'https://id.example',
     subject: 'rosa-1',
@@ -37,12 +38,16 @@ async function house (t: Test) {
   const within = async <T>(work: (tx: Transaction) => Promise<T>) => await db.transaction(work)
   return {
     db,
-    arrive: async (who: Newcomer, signupEnabled = true) => await within((tx) => arrive(tx, who, signupEnabled)),
-    link: async (who: Newcomer, userId: string, sessionId?: string) =>
-      await within((tx) => link(tx, who, userId, sessionId)),
+    signIn: async (who: ProviderIdentity, signupEnabled = true) =>
+      await within(async (tx) => {
+        const { user, ...match } = await findOrCreateAccount(tx, who, signupEnabled)
+        return { ...match, user: await withIdentities(tx, user) }
+      }),
+    link: async (who: ProviderIdentity, userId: string, sessionId?: string) =>
+      await within(async (tx) => await withIdentities(tx, await linkIdentity(tx, who, userId, sessionId))),
     account: async (some: Partial<NewUser> = {}) =>
       await within((tx) => createUser(tx, { email: EMAIL, confirmed: true, ...some })),
-    begin: async (user: User) => await within((tx) => beginSession(tx, user, 'password', CLIENT))
+    begin: async (user: User) => (await within((tx) => beginSession(tx, user, 'password', CLIENT))).session
   }
 }
 
@@ -51,15 +56,15 @@ const providersOf = ({ identities }: User) => identities.map(({ provider }) => p
 async function code (work: Promise<unknown>): Promise<string | undefined> {
   return await work.then(
     () => 'nothing',
-    (err: unknown) => (err instanceof AuthError || err instanceof OAuthProblem ? err.code : String(err))
+    (err: unknown) => (err instanceof AuthError || err instanceof OAuthError ? err.code : String(err))
   )
 }
 
-t.test('without an account', async (t) => {
-  t.test('one is made where that is allowed, and waits for a role', async (t) => {
-    const { arrive } = await house(t)
-    const { user, how, tookAway } = await arrive(newcomer({ email: ' Rosa@Example.ORG ' }))
-    t.strictSame([how, tookAway], ['created', false])
+t.test('sign-in through a provider without an account here', async (t) => {
+  t.test('an account is created where sign-up is on, and it is pending', async (t) => {
+    const { signIn } = await house(t)
+    const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
+    t.strictSame([how, accessRevoked], ['created', false])
     t.equal(user.email, EMAIL)
     t.ok(user.email_confirmed_at)
     t.equal(user.password_hash, null)
@@ -68,11 +73,11 @@ t.test('without an account', async (t) => {
     t.strictSame(providersOf(user), ['google'])
   })
 
-  t.test('none is made where it is not, nor for an address that is missing, malformed or not proven', async (t) => {
-    const { db, arrive } = await house(t)
-    t.equal(await code(arrive(newcomer(), false)), 'signup_disabled')
+  t.test('no account is created with sign-up off, nor for a missing, malformed or unverified address', async (t) => {
+    const { db, signIn } = await house(t)
+    t.equal(await code(signIn(newcomer(), false)), 'signup_disabled')
     for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
-      t.equal(await code(arrive(newcomer({ emailVerified }))), 'provider_email_needs_verification')
+      t.equal(await code(signIn(newcomer({ emailVerified }))), 'provider_email_needs_verification')
     }
     for (const email of [
       undefined,
@@ -83,17 +88,17 @@ t.test('without an account', async (t) => {
       `${'x'.repeat(250)}@example.org`,
       7,
       ['rosa@example.org']
-    ]) { t.equal(await code(arrive(newcomer({ email }))), 'unexpected_failure') }
+    ]) { t.equal(await code(signIn(newcomer({ email }))), 'unexpected_failure') }
     t.equal(await db.$count(users), 0)
   })
 
-  t.test('two who come at once are one account', async (t) => {
-    const { db, arrive } = await house(t)
-    const all = await Promise.all([1, 2, 3, 4].map(async () => await arrive(newcomer())))
+  t.test('two first sign-ins at the same moment make one account', async (t) => {
+    const { db, signIn } = await house(t)
+    const all = await Promise.all([1, 2, 3, 4].map(async () => await signIn(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
     t.strictSame(all.map(({ how }) => how).sort(), ['created', 'known', 'known', 'known'])
     const others = await Promise.all(
-      [1, 2].map(async (n) => await arrive(newcomer({ subject: `altra-${n}` }, `provider-${n}`)))
+      [1, 2].map(async (n) => await signIn(newcomer({ subject: `altra-${n}` }, `provider-${n}`)))
     )
     t.strictSame(others.map(({ how }) => how), ['linked', 'linked'])
     t.equal(await db.$count(users), 1)
@@ -101,25 +106,25 @@ t.test('without an account', async (t) => {
   })
 })
 
-t.test('a proven address leads into the confirmed account that has it', async (t) => {
-  const { arrive, account } = await house(t)
+t.test('a verified address signs in to the confirmed account that has it', async (t) => {
+  const { signIn, account } = await house(t)
   const before = await account({
     password_hash: 'una-impronta',
     app_metadata: { role: 'operator' },
     user_metadata: { name: 'Rosa', surname: 'Verdi', colore: 'blu' }
   })
-  const { user, how, tookAway } = await arrive(newcomer({ email: 'ROSA@example.org' }), false)
-  t.strictSame([user.id, how, tookAway], [before.id, 'linked', false])
+  const { user, how, accessRevoked } = await signIn(newcomer({ email: 'ROSA@example.org' }), false)
+  t.strictSame([user.id, how, accessRevoked], [before.id, 'linked', false])
   t.strictSame(providersOf(user), ['email', 'google'])
   t.equal(user.password_hash, 'una-impronta')
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'email', providers: ['email', 'google'] })
   t.match(user.user_metadata, { name: 'Rosa', surname: 'Verdi', colore: 'blu', full_name: 'Rosa Verdi' })
   t.equal(
-    (await arrive(newcomer({ email: undefined }), false)).user.id,
+    (await signIn(newcomer({ email: undefined }), false)).user.id,
     before.id,
     'afterwards the identity alone does'
   )
-  const { user: later } = await arrive(
+  const { user: later } = await signIn(
     newcomer({ email: 'altra@example.org', emailVerified: false, name: 'Rosa Blu' }),
     false
   )
@@ -130,13 +135,13 @@ t.test('a proven address leads into the confirmed account that has it', async (t
 })
 
 t.test(
-  'an address that is not proven leads into nobody’s account, and does not tell whether there is one',
+  'an unverified address signs in to no account, and the answer does not tell whether there is one',
   async (t) => {
-    const { db, arrive, account } = await house(t)
+    const { db, signIn, account } = await house(t)
     const tell = async (email: string) =>
-      await arrive(newcomer({ email, emailVerified: false })).then(
+      await signIn(newcomer({ email, emailVerified: false })).then(
         () => undefined,
-        ({ message, code }: OAuthProblem) => ({ message, code })
+        ({ message, code }: OAuthError) => ({ message, code })
       )
     await account()
     await account({ email: 'bruno@example.org', confirmed: false })
@@ -148,8 +153,8 @@ t.test(
   }
 )
 
-t.test('who was in an unconfirmed account before its owner came is out', async (t) => {
-  const { db, arrive, account, begin } = await house(t)
+t.test('earlier access to an unconfirmed account is revoked when its owner signs in', async (t) => {
+  const { db, signIn, account, begin } = await house(t)
   const planted = await account({
     confirmed: false,
     password_hash: 'del-ladro',
@@ -173,15 +178,15 @@ t.test('who was in an unconfirmed account before its owner came is out', async (
   const fingerprint = Buffer.from('x')
   await db.insert(one_time_tokens).values({
     user_id: planted.id,
-    kind: 'email_change',
+    kind: 'email_change_new',
     sent_to: 'ladro@example.org',
     otp_fingerprint: fingerprint,
     link_fingerprint: fingerprint,
     expires_at: new Date(Date.now() + 60_000)
   })
 
-  const { user, how, tookAway } = await arrive(newcomer(), false)
-  t.strictSame([user.id, how, tookAway], [planted.id, 'linked', true])
+  const { user, how, accessRevoked } = await signIn(newcomer(), false)
+  t.strictSame([user.id, how, accessRevoked], [planted.id, 'linked', true])
   t.strictSame(providersOf(user), ['google'], 'no other identity, not even the one by e-mail')
   t.equal(user.password_hash, null)
   t.equal(user.new_email, null)
@@ -195,58 +200,58 @@ t.test('who was in an unconfirmed account before its owner came is out', async (
   t.ok((await db.select().from(api_keys)).every(({ revoked_at }) => revoked_at !== null))
 })
 
-t.test('of an invited person it is kept what the administrator has said', async (t) => {
-  const { arrive, account } = await house(t)
+t.test('an invited account keeps the data that the administrator wrote', async (t) => {
+  const { signIn, account } = await house(t)
   await account({
     confirmed: false,
     invited: true,
     app_metadata: { role: 'operator' },
     user_metadata: { name: 'Rosa', surname: 'Verdi' }
   })
-  const { user } = await arrive(newcomer(), false)
+  const { user } = await signIn(newcomer(), false)
   t.match(user.user_metadata, { name: 'Rosa', surname: 'Verdi', full_name: 'Rosa Verdi' })
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'google', providers: ['google'] })
 })
 
-t.test('a known identity of an account that is not confirmed any more has to prove its address', async (t) => {
-  const { db, arrive, begin } = await house(t)
-  const { user } = await arrive(newcomer())
+t.test('a known identity of an account that is not confirmed any more must prove its address', async (t) => {
+  const { db, signIn, begin } = await house(t)
+  const { user } = await signIn(newcomer())
   await db
     .insert(identities)
     .values({ user_id: user.id, provider: 'github', provider_id: '666', identity_data: { sub: '666' } })
   await begin(user)
   await db.transaction(async (tx) => await updateUser(tx, user.id, { email_confirmed_at: null }))
-  t.equal(await code(arrive(newcomer({ emailVerified: false }))), 'provider_email_needs_verification')
+  t.equal(await code(signIn(newcomer({ emailVerified: false }))), 'provider_email_needs_verification')
   t.equal(
-    await code(arrive(newcomer({ email: 'altra@example.org' }))),
+    await code(signIn(newcomer({ email: 'altra@example.org' }))),
     'provider_email_needs_verification',
     'that of the account'
   )
-  const back = await arrive(newcomer())
-  t.strictSame([back.user.id, back.how, back.tookAway], [user.id, 'known', true])
+  const back = await signIn(newcomer())
+  t.strictSame([back.user.id, back.how, back.accessRevoked], [user.id, 'known', true])
   t.strictSame(providersOf(back.user), ['google'])
   t.ok(back.user.email_confirmed_at)
   t.equal(await db.$count(sessions), 0)
 })
 
-t.test('who is banned stays out, by identity as by address', async (t) => {
-  const { db, arrive, link, begin, account } = await house(t)
+t.test('a banned person is refused, by a known identity and by the address', async (t) => {
+  const { db, signIn, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
   const ban = async (until: Date | null) =>
     await db.update(users).set({ banned_until: until }).where(eq(users.id, owner.id))
   await ban(new Date(Date.now() + 60_000))
-  t.equal(await code(arrive(newcomer())), 'user_banned')
+  t.equal(await code(signIn(newcomer())), 'user_banned')
   t.equal(await code(link(newcomer(), owner.id, session.id)), 'user_banned')
   t.equal(await db.$count(identities), 1, 'nothing was linked')
   await ban(null)
-  await arrive(newcomer())
+  await signIn(newcomer())
   await ban(new Date(Date.now() + 60_000))
-  t.equal(await code(arrive(newcomer())), 'user_banned')
+  t.equal(await code(signIn(newcomer())), 'user_banned')
 })
 
-t.test('linking: only for who is still signed in, and only what is nobody’s', async (t) => {
-  const { db, arrive, link, begin, account } = await house(t)
+t.test('only a person whose session has not ended links an identity, and only one that no account has', async (t) => {
+  const { db, signIn, link, begin, account } = await house(t)
   const owner = await account()
   const session = await begin(owner)
   const other = await account({ email: 'bruno@example.org' })
@@ -271,10 +276,10 @@ t.test('linking: only for who is still signed in, and only what is nobody’s', 
   t.strictSame(user?.user_metadata, {})
   await db.update(sessions).set({ not_after: new Date() }).where(eq(sessions.id, session.id))
   t.equal(await code(link(newcomer({ subject: 'rosa-3' }), owner.id, session.id)), 'session_not_found')
-  t.equal((await arrive(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'and each of them leads in')
+  t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'and each of them leads in')
 })
 
-t.test('of two who link the same identity at once one does', async (t) => {
+t.test('of two people who link the same identity at once one succeeds', async (t) => {
   const { db, link, begin, account } = await house(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
@@ -286,7 +291,7 @@ t.test('of two who link the same identity at once one does', async (t) => {
   t.equal(await db.$count(identities), 4)
 })
 
-t.test('a profile gives words and nothing else', (t) => {
+t.test('a profile keeps only text, and only the known fields', (t) => {
   const { metadata } = profileOf({
     issuer: 'https://id.example',
     subject: 'x',
@@ -317,7 +322,7 @@ t.test('a profile gives words and nothing else', (t) => {
   for (const subject of ['', ' ', null, 7, 'a\nb', 'x'.repeat(256), '\udfff']) {
     t.throws(
       () => profileOf({ issuer: '', subject, email: '', emailVerified: true, name: '', userName: '', picture: '' }),
-      OAuthProblem
+      OAuthError
     )
   }
   t.end()

@@ -63,7 +63,7 @@ const NO_STATE = {
 t.test('a state is good once, for five minutes, and only for its own code', async (t) => {
   const { app, base, crooked, depart, comeBack } = await crookedSetting(t)
 
-  t.test('the request carries state, nonce and PKCE, and the secret of none of them', async (t) => {
+  t.test('the authorization request carries state, nonce and PKCE, and no secret', async (t) => {
     const foreign = {
       state: 'mio',
       redirect_uri: 'https://evil.example',
@@ -94,7 +94,7 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.strictSame(form, { grant_type: 'authorization_code', code: 'abc', redirect_uri: `${base}/auth/v1/callback` })
   })
 
-  t.test('replayed, unknown, malformed and missing', async (t) => {
+  t.test('a replayed, unknown, malformed or missing state is refused', async (t) => {
     const state = (await depart()).get('state')!
     t.ok(fragment(await comeBack({ state, code: 'abc' })).get('access_token'))
     const asked = crooked.asked.length
@@ -109,13 +109,13 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
   })
 
-  t.test('two at once with the same state are one', async (t) => {
+  t.test('of two callbacks at once with the same state one succeeds', async (t) => {
     const state = (await depart()).get('state')!
     const landed = await Promise.all([1, 2, 3, 4].map(async () => await comeBack({ state, code: 'abc' })))
     t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)
   })
 
-  t.test('too late', async (t) => {
+  t.test('a state is refused after five minutes', async (t) => {
     const state = (await depart()).get('state')!
     await app.db
       .update(flow_states)
@@ -133,14 +133,14 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE)
   })
 
-  t.test('of another way: the nonce of its ID token is not ours', async (t) => {
+  t.test('an ID token with the nonce of another flow is refused', async (t) => {
     const mine = (await depart()).get('state')!
     await depart()
     // The provider's answer is now for the second one.
     t.strictSame(problemAt(t, await comeBack({ state: mine, code: 'abc' })), UNUSABLE)
   })
 
-  t.test('of a mail, or of a way that waits for its code to be exchanged: it leads nowhere', async (t) => {
+  t.test('the state of a mail’s flow, or of a flow whose code is not exchanged yet, is refused', async (t) => {
     const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 's256' }
     const state = (await depart(challenge)).get('state')!
     const url = await comeBack({ state, code: 'abc' })
@@ -158,12 +158,12 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
     t.equal((await exchange('a'.repeat(43))).json().error_code, 'flow_state_not_found', 'and the code is gone')
   })
 
-  t.test('all of them were one person', async (t) => {
+  t.test('all sign-ins of one provider account are one person here', async (t) => {
     t.equal(await app.db.$count(users), 1)
   })
 })
 
-t.test('an ID token that is not for us, not now, or not from the provider lets nobody in', async (t) => {
+t.test('an ID token for another client, another time or from another issuer is refused', async (t) => {
   const { app, crooked, depart, comeBack, logs } = await crookedSetting(t)
   const now = Math.floor(Date.now() / 1000)
   const cases: Record<string, Partial<CrookedProvider>> = {
@@ -242,7 +242,7 @@ t.test('the provider’s own refusal is passed on', async (t) => {
   )
 })
 
-t.test('a provider that cannot be asked leads to an answer, and never to a 500', async (t) => {
+t.test('a provider that cannot be reached leads to an error redirect, never to a 500', async (t) => {
   const { app, base, crooked, depart, comeBack, token } = await crookedSetting(t)
   const broken: Record<string, CrookedProvider['replies'][string]> = {
     'a 500': (_request, response) => { response.writeHead(500).end('<h1>guasto</h1>') },
@@ -272,7 +272,7 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
     Object.entries(replies).map(([name, reply]) => [name, reply, problem] as const))
   const all = [...told(broken, UNREACHABLE), ...told(useless, UNUSABLE)]
 
-  t.test('when its metadata are needed', async (t) => {
+  t.test('metadata that cannot be fetched are an error redirect', async (t) => {
     const session = await token({ name: 'piero' })
     for (const [name, reply, told] of all) {
       crooked.replies = { '/.well-known/openid-configuration': reply }
@@ -295,7 +295,7 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
   })
 
-  t.test('when its metadata lead elsewhere', async (t) => {
+  t.test('metadata with unsafe endpoints are an error redirect', async (t) => {
     crooked.replies = {}
     const elsewhere = [
       'http://evil.example/auth',
@@ -317,7 +317,7 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
     crooked.metadata = {}
   })
 
-  t.test('when the code is exchanged, the keys are fetched, or somebody is asked after', async (t) => {
+  t.test('a failure at the token, key or userinfo endpoint is an error redirect', async (t) => {
     // The keys first: once fetched they are known.
     for (const path of ['/jwks', '/token', '/userinfo']) {
       crooked.claims = path === '/userinfo' ? { email: undefined } : {}
@@ -333,7 +333,7 @@ t.test('a provider that cannot be asked leads to an answer, and never to a 500',
   })
 })
 
-t.test('a form that the provider posts is a callback like another', async (t) => {
+t.test('a callback that the provider posts as a form works like a GET', async (t) => {
   const { app, base, depart } = await crookedSetting(t)
   const post = async (body: string, type = 'application/x-www-form-urlencoded') =>
     await fetch(`${base}/auth/v1/callback`, {

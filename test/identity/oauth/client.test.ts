@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createUser, findUser } from '#src/identity/people/users.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { acts, fragment, FRONT_END, LANDING, setting, SIGNUP } from './setting.ts'
 
 const ANNA = {
@@ -68,7 +69,7 @@ t.test(
   }
 )
 
-t.test('the official client takes its session out of the fragment where it does not use PKCE', async (t) => {
+t.test('without PKCE the official client takes its session from the fragment', async (t) => {
   const { app, client, browser, provider } = await setting(t, SIGNUP)
   provider.person = ANNA
   const supabase = client('implicit')
@@ -164,7 +165,7 @@ t.test('the official client links a provider to an account, lists the identities
   )
 })
 
-t.test('without an account to link to, linking is refused', async (t) => {
+t.test('linking without a session is refused', async (t) => {
   const { base, client, token } = await setting(t)
   t.ok((await client().auth.linkIdentity({ provider: 'google', options: { skipBrowserRedirect: true } })).error)
   t.equal((await fetch(`${base}/auth/v1/user/identities/authorize?provider=google`)).status, 401)

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { findUser } from '#src/identity/people/users.ts'
+import { findUser } from '#src/identity/people/find-users.ts'
 import { startGitHub } from './github.ts'
 import { fragment, LANDING, setting, SIGNUP } from './setting.ts'
 
 const WAY = `/auth/v1/authorize?provider=github&redirect_to=${encodeURIComponent(LANDING)}`
 
-t.test('GitHub: the person and their primary, proven address are asked of its API', async (t) => {
+t.test('GitHub: the person and their primary, verified address are read from its API', async (t) => {
   const github = await startGitHub(t)
   const { app, base, client, browser, visit } = await setting(t, SIGNUP, { providers: [github.settings] })
   github.emails = [
@@ -49,7 +49,7 @@ t.test('GitHub: the person and their primary, proven address are asked of its AP
   )
 })
 
-t.test('GitHub: without a proven primary address nobody new comes in', async (t) => {
+t.test('GitHub: without a verified primary address no account is created', async (t) => {
   const github = await startGitHub(t)
   const { visit } = await setting(t, SIGNUP, { providers: [github.settings] })
   const told = async () => Object.fromEntries(fragment((await visit(WAY)).url))

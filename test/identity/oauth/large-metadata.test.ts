@@ -1,10 +1,10 @@
 import t from 'tap'
-import { arrive } from '#src/identity/oauth/accounts.ts'
+import { findOrCreateAccount } from '#src/identity/oauth/accounts.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { testDatabase } from '#test/database.ts'
 
 t.test(
-  "what a provider says that does not fit beside a person's own words is left out, what fits is kept",
+  'a profile that makes the metadata too long is left out, and a shorter one is kept',
   async (t) => {
     const { db } = await testDatabase(t)
     const metadata = { full_name: 'Anna Prova', picture: `https://immagini.example/${'a'.repeat(900)}` }
@@ -14,7 +14,7 @@ t.test(
     ] as const) {
       const { user } = await db.transaction(async (tx) => {
         await createUser(tx, { email, confirmed: true, user_metadata: own })
-        return await arrive(
+        return await findOrCreateAccount(
           tx,
           { provider: 'google', profile: { subject: email, email, emailVerified: true, metadata } },
           false

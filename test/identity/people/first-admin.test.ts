@@ -43,7 +43,7 @@ const acts = async (app: FastifyInstance) =>
 const idOf = async (app: FastifyInstance, email: string) =>
   String((await app.sql`select id from users where email = ${email} and deleted_at is null`)[0]?.id)
 
-t.test('the administrator of the settings can sign in, and administer', async (t) => {
+t.test('the administrator of the settings can sign in and administer', async (t) => {
   const { app, chosen } = await installation(t)
   t.equal(
     await firstAdministrator(app, chosen(PASSWORD, ' Direzione@Example.org'.trim())),
@@ -63,7 +63,7 @@ t.test('the administrator of the settings can sign in, and administer', async (t
   })
 })
 
-t.test('without settings one is made, with a password of chance that works', async (t) => {
+t.test('without settings an administrator with a random password is made, and the password works', async (t) => {
   const { app, config } = await installation(t)
   const made = await firstAdministrator(app, config())
   t.match(made, { email: 'admin@locanda.local', password: /^([a-km-np-z2-9]{4}-){5}[a-km-np-z2-9]{4}$/ })
@@ -75,7 +75,7 @@ t.test('without settings one is made, with a password of chance that works', asy
   t.not((await firstAdministrator(another, anothers()))?.password, made!.password, 'elsewhere it is another')
 })
 
-t.test('it is made once, whatever the settings say later', async (t) => {
+t.test('the administrator is made once, also when the settings change later', async (t) => {
   const { app, config, chosen } = await installation(t)
   await firstAdministrator(app, chosen())
   const before = await acts(app)
@@ -95,7 +95,7 @@ t.test('it is made once, whatever the settings say later', async (t) => {
   t.equal((await acts(app)).filter(({ actor }) => actor === 'sistema').length, 1)
 })
 
-t.test('where there is an administrator already, none is made', async (t) => {
+t.test('none is made where there is an administrator already', async (t) => {
   for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
     const { app, config, chosen } = await installation(t)
     await app.db.transaction(
@@ -108,7 +108,7 @@ t.test('where there is an administrator already, none is made', async (t) => {
   }
 })
 
-t.test('claims of being an administrator where everybody can write them do not count', async (t) => {
+t.test('claims of being an administrator in user_metadata do not count', async (t) => {
   const { app, chosen } = await installation(t)
   await app.db.transaction(
     async (tx) =>
@@ -124,7 +124,7 @@ t.test('claims of being an administrator where everybody can write them do not c
 })
 
 t.test(
-  'a password that is too weak, or no address, stops the start with the name of the variable, and nobody is made',
+  'a weak password or a bad address stops the start with the name of the variable, and makes no account',
   async (t) => {
     const { app, chosen } = await installation(t)
     const refused = async (config: Config, message: RegExp) => {
@@ -139,7 +139,7 @@ t.test(
   }
 )
 
-t.test('an account with that address becomes the administrator and keeps its password', async (t) => {
+t.test('a confirmed account with that address becomes the administrator and keeps its password', async (t) => {
   const { app, chosen } = await installation(t)
   const password_hash = await app.identity.passwords.hash('la-mia-di-sempre')
   const account = {
@@ -165,7 +165,7 @@ t.test('an account with that address becomes the administrator and keeps its pas
   })
 })
 
-t.test('whoever signed up with that address and never proved it does not become the administrator', async (t) => {
+t.test('an unconfirmed account with that address does not become the administrator', async (t) => {
   const { app, chosen } = await installation(t)
   const password_hash = await app.identity.passwords.hash('di-chi-si-spaccia')
   const { id } = await app.db.transaction(
@@ -181,13 +181,13 @@ t.test('whoever signed up with that address and never proved it does not become 
   t.same(await people(app), [{ email: EMAIL, role: 'admin' }])
 })
 
-t.test('an external provider has administrators of its own', async (t) => {
+t.test('with an external provider no administrator is made', async (t) => {
   const { app, config } = await installation(t)
   t.equal(await firstAdministrator(app, config({ IDP_URL: 'https://accesso.example', IDP_ANON_KEY: 'x' })), undefined)
   t.same(await people(app), [])
 })
 
-t.test('of servers that start together a single one makes it, and says so', async (t) => {
+t.test('of servers that start together only one makes the administrator, and prints it', async (t) => {
   const [{ app, dataDir }, { app: other }] = await twins(t)
   const config = readConfig({ DATA_DIR: dataDir })
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))

@@ -33,7 +33,7 @@ t.test('the last administrator', async (t) => {
   const { user: { id }, access_token: own } = await signIn(app, 'anna', 'admin')
   await signIn(app, 'piero', 'operator')
 
-  t.test('is not demoted, banned or deleted, by whomever', async (t) => {
+  t.test('the last administrator cannot be demoted, banned or deleted, by any caller', async (t) => {
     for (const [name, remove] of Object.entries(REMOVALS)) {
       for (const [who, by] of Object.entries({ themselves: own, 'the service key': service })) {
         const answer = await remove(app, by, id)
@@ -45,7 +45,7 @@ t.test('the last administrator', async (t) => {
     }
   })
 
-  t.test('is still the last one beside others who are banned, deleted, or only say so', async (t) => {
+  t.test('banned, deleted or self-declared administrators do not count as others', async (t) => {
     const { user: banned } = await signIn(app, 'bandita', 'admin')
     const { user: deleted } = await signIn(app, 'eliminata', 'admin')
     const { user: pretender } = await signIn(app, 'furbo', 'operator')
@@ -60,7 +60,7 @@ t.test('the last administrator', async (t) => {
     t.same(await admins(app), [banned.id])
   })
 
-  t.test('can be changed in everything else', async (t) => {
+  t.test('every other field of the last administrator can be changed', async (t) => {
     const [last] = await admins(app)
     const change = async (body: object) =>
       (await as(app, service, 'PUT', `/auth/v1/admin/users/${last}`, body)).statusCode
@@ -76,7 +76,7 @@ t.test('the last administrator', async (t) => {
     t.equal(await change({ app_metadata: { role: 'admin', roles: null } }), 200)
   })
 
-  t.test('an operator is removed in any of these ways', async (t) => {
+  t.test('an operator can be demoted, banned and deleted', async (t) => {
     for (const [name, remove] of Object.entries(REMOVALS)) {
       const { user } = await signIn(app, `op-${name.replaceAll(' ', '-')}`, 'operator')
       t.equal((await remove(app, service, user.id)).statusCode, 200, name)
@@ -94,7 +94,7 @@ t.test('of two administrators who are removed at the same moment, on two servers
     return { how: `${nameOne}, ${nameTwo}`, statuses: answers.map(({ statusCode }) => statusCode).sort() }
   }
 
-  t.test('by the service key', async (t) => {
+  t.test('one stays when the service key removes both', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
@@ -104,7 +104,7 @@ t.test('of two administrators who are removed at the same moment, on two servers
     }
   })
 
-  t.test('by each other', async (t) => {
+  t.test('one stays when they remove each other', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
@@ -116,7 +116,7 @@ t.test('of two administrators who are removed at the same moment, on two servers
     }
   })
 
-  t.test('demoted by themselves', async (t) => {
+  t.test('one stays when each demotes themselves', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]

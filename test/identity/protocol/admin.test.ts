@@ -9,7 +9,7 @@ const { app, open, person, signedIn } = server
 const service = open({ key: await server.token({ service: true }) })
 const { auth: { admin } } = service
 
-t.test('an account that is created can sign in once its address is vouched for', async (t) => {
+t.test('a created account can sign in once its address is confirmed', async (t) => {
   const attributes = {
     email: 'Piero@Example.org',
     password: PASSWORD,
@@ -41,7 +41,7 @@ t.test('an account that is created can sign in once its address is vouched for',
   })
 })
 
-t.test('an account that is created without a password has one that nobody knows', async (t) => {
+t.test('an account created without a password gets a random one that is not shown', async (t) => {
   const { data: { user } } = await admin.createUser({ email: 'senza@example.org', email_confirm: true })
   const [row] = await app.db.select().from(users).where(eq(users.id, user!.id))
   t.match(row?.password_hash, /^\$argon2id\$/)
@@ -50,7 +50,7 @@ t.test('an account that is created without a password has one that nobody knows'
   })
 })
 
-t.test('a password that was hashed elsewhere is taken over', async (t) => {
+t.test('a password hash from another system is accepted', async (t) => {
   const password_hash = '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
   const {
     data: { user }
@@ -61,7 +61,7 @@ t.test('a password that was hashed elsewhere is taken over', async (t) => {
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
 })
 
-t.test('everybody is listed, newest first, in pages with their number and the way to the next', async (t) => {
+t.test('all users are listed, newest first, in pages with their number and links', async (t) => {
   const own = await provider(t)
   const emails: string[] = []
   for (let n = 0; n < 7; n++) emails.unshift((await own.person({ password: undefined })).email)
@@ -82,7 +82,7 @@ t.test('everybody is listed, newest first, in pages with their number and the wa
   t.same((await list.auth.admin.listUsers({ page: 9, perPage: 3 })).data.users, [])
 })
 
-t.test('an account is found by its id; one that is not there is not found', async (t) => {
+t.test('an account is found by its id, and a missing one is a 404', async (t) => {
   const anna = await person()
   t.match((await admin.getUserById(anna.id)).data.user, {
     id: anna.id,
@@ -100,7 +100,7 @@ t.test('an account is found by its id; one that is not there is not found', asyn
   }
 })
 
-t.test('a role that is given counts at once, and so does one that is taken', async (t) => {
+t.test('a role that is given or taken counts at once', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
   const mayList = async () =>
@@ -120,7 +120,7 @@ t.test('a role that is given counts at once, and so does one that is taken', asy
   )
 })
 
-t.test('a ban shuts a person out at once until it ends', async (t) => {
+t.test('a ban refuses a person at once until it ends', async (t) => {
   const anna = await person()
   const client = await signedIn(anna)
   const { access, refresh } = await tokensOf(client)
@@ -143,7 +143,7 @@ t.test('a ban shuts a person out at once until it ends', async (t) => {
   })
 })
 
-t.test('an administrator\'s change of password ends every session; one of address is believed', async (t) => {
+t.test('an administrator’s new password ends every session, and a new address needs no confirmation', async (t) => {
   const [anna, piero] = [await person(), await person()]
   const client = await signedIn(anna)
   const { refresh } = await tokensOf(client)
@@ -163,7 +163,7 @@ t.test('an administrator\'s change of password ends every session; one of addres
   })
 })
 
-t.test('an account that is deleted is gone with its sessions, and its address is free', async (t) => {
+t.test('a deleted account is gone with its sessions, and its address is free', async (t) => {
   const anna = await person()
   const client = await signedIn(anna)
   service.exchanges.length = 0
@@ -181,7 +181,7 @@ t.test('an account that is deleted is gone with its sessions, and its address is
   t.match((await admin.createUser({ email: anna.email, password: PASSWORD })).data.user, { email: anna.email })
 })
 
-t.test('an account that is deleted softly leaves its id and nothing of the person', async (t) => {
+t.test('a softly deleted account keeps its id and no personal data', async (t) => {
   const anna = await person({ user_metadata: { name: 'Anna' } })
   const client = await signedIn(anna)
   t.equal((await admin.deleteUser(anna.id, true)).error, null)
@@ -205,7 +205,7 @@ t.test('signOut ends sessions by the token of one of them', async (t) => {
   t.match((await admin.signOut(access)).error, { name: 'AuthSessionMissingError' })
 })
 
-t.test('the last administrator stays', async (t) => {
+t.test('the last administrator cannot be deleted or demoted', async (t) => {
   const own = await provider(t)
   const { auth: { admin } } = own.open({ key: await own.token({ service: true }) })
   const ada = await own.person({ app_metadata: { role: 'admin' } })
@@ -218,7 +218,7 @@ t.test('the last administrator stays', async (t) => {
   t.match((await admin.getUserById(ada.id)).data.user, { app_metadata: { role: 'admin' } })
 })
 
-t.test('administration is for the service key and administrators', async (t) => {
+t.test('only the service key and administrators may administer', async (t) => {
   const [anna, ada] = [await person(), await person({ app_metadata: { role: 'admin' } })]
   const [operator, administrator] = [
     (await tokensOf(await signedIn(anna))).access,

@@ -4,7 +4,7 @@ import type { Directory } from '#src/identity/directory.ts'
 import { site } from '#test/cli/site.ts'
 import type { TestApp } from '#test/helper.ts'
 
-type Entrance = Directory['entrance']
+type ClientConfig = Directory['clientConfig']
 
 export const PASSWORD = 'una-frase-lunga-e-mia'
 
@@ -48,7 +48,7 @@ export interface Provider extends TestApp {
 /** A client of whoever answers at an address. */
 export function openClient (
   t: Test,
-  { backendUrl, backendKey }: Entrance,
+  { backendUrl, backendKey }: ClientConfig,
   { key = backendKey, authorization }: ClientOptions = {}
 ): Client {
   const exchanges: Exchange[] = []
@@ -103,9 +103,9 @@ export function openClient (
 export async function provider (t: Test, environ: Record<string, string> = {}): Promise<Provider> {
   const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
   const { app, url } = server
-  const entrance = await (await fetch(`${url}/api/config`)).json() as Entrance
+  const clientConfig = await (await fetch(`${url}/api/config`)).json() as ClientConfig
   let people = 0
-  const open = (options?: ClientOptions) => openClient(t, entrance, options)
+  const open = (options?: ClientOptions) => openClient(t, clientConfig, options)
   return {
     ...server,
     open,

@@ -136,7 +136,7 @@ const CASES: [name: string, asked: Asked, status: number, code: string][] = [
 ]
 
 t.test(
-  'every error is said in both forms: with its code in words for clients that name a version, with the status for the others',
+  'every error has both forms: a code in words for clients that name a version, the status for the others',
   async (t) => {
     for (const [name, asked, status, code] of CASES) {
       const short = await ask(asked, { 'x-supabase-api-version': VERSION })
@@ -164,7 +164,7 @@ t.test(
   }
 )
 
-t.test('a version is one from which the short form was read on; any other text is none', async (t) => {
+t.test('only a version from 2024-01-01 on gets the short form', async (t) => {
   const form = async (version: string) =>
     Object.keys((await ask({ path: '/user' }, { 'x-supabase-api-version': version })).json<object>()).join()
   for (const version of ['2024-01-01', '2024-01-02', '2031-12-31']) {
@@ -173,7 +173,7 @@ t.test('a version is one from which the short form was read on; any other text i
   for (const version of ['2023-12-31', '', '1']) t.equal(await form(version), 'code,error_code,msg', version)
 })
 
-t.test('the unsupported grant and the reasons against a password are named as Supabase Auth names them', async (t) => {
+t.test('the unsupported grant and the reasons against a password have the names of Supabase Auth', async (t) => {
   t.match((await ask(grant('?grant_type=x'))).json(), { msg: 'unsupported_grant_type' })
   const weak = await ask({ method: 'PUT', path: '/user', by: access, body: { password: 'corta' } })
   t.same(weak.json<object>(), {
@@ -184,7 +184,7 @@ t.test('the unsupported grant and the reasons against a password are named as Su
   })
 })
 
-t.test('no error says a word of what was sent', async (t) => {
+t.test('no error repeats what was sent', async (t) => {
   for (const [name, asked] of CASES) {
     t.notMatch((await ask(asked)).body, new RegExp(`${anna.email}|${PASSWORD}|${access}`), name)
   }

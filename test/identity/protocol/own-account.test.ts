@@ -1,10 +1,10 @@
 import t from 'tap'
-import { addIdentity, recountProviders } from '#src/identity/people/users.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const { app, open, person, signedIn } = await provider(t)
 
-t.test('data is merged into what is known of a person, and null takes a key away', async (t) => {
+t.test('data is merged into the metadata of a person, and null removes a key', async (t) => {
   const client = await signedIn(await person({ user_metadata: { name: 'Anna', surname: 'Bianchi', city: 'Roma' } }))
   const { data, error } = await client.auth.updateUser({ data: { city: null, name: 'Nina', tags: ['mare'] } })
   t.equal(error, null)
@@ -22,7 +22,7 @@ t.test('data is merged into what is known of a person, and null takes a key away
   )
 })
 
-t.test('a new password is the one that is good from then on, and ends every other session', async (t) => {
+t.test('a new password replaces the old one and ends every other session', async (t) => {
   const anna = await person()
   const [here, there, elsewhere] = [await signedIn(anna), await signedIn(anna), await signedIn(anna)]
   const refresh = (await tokensOf(elsewhere)).refresh
@@ -40,7 +40,7 @@ t.test('a new password is the one that is good from then on, and ends every othe
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
 })
 
-t.test('the same password again is refused, and changes nothing', async (t) => {
+t.test('the same password again is refused and changes nothing', async (t) => {
   const anna = await person()
   const [here, there] = [await signedIn(anna), await signedIn(anna)]
   t.match((await here.auth.updateUser({ password: PASSWORD, data: { name: 'Nina' } })).error, {
@@ -68,7 +68,7 @@ t.test('a weak password is refused with the reasons', async (t) => {
   }
 })
 
-t.test('nobody gives themselves rights', async (t) => {
+t.test('a person cannot give themselves rights', async (t) => {
   const { auth } = await signedIn(await person())
   const promotion = { data: { name: 'Nina' }, app_metadata: { role: 'admin' } }
   t.match((await auth.updateUser(promotion)).error, { status: 403, code: 'not_admin' })
@@ -90,7 +90,7 @@ t.test('nobody gives themselves rights', async (t) => {
   t.match((await auth.getClaims()).data?.claims, { role: 'authenticated', app_metadata: { role: 'operator' } })
 })
 
-t.test('of several ways to sign in one can be taken away, the last one cannot', async (t) => {
+t.test('a person with several identities can unlink one, but not the last one', async (t) => {
   const anna = await person()
   await app.db.transaction(async (tx) => {
     await addIdentity(tx, anna.id, {
@@ -98,7 +98,7 @@ t.test('of several ways to sign in one can be taken away, the last one cannot', 
       provider_id: '1234',
       identity_data: { sub: '1234', email: anna.email, email_verified: true }
     })
-    await recountProviders(tx, anna.id)
+    await updateProviders(tx, anna.id)
   })
   const client = await signedIn(anna)
   const { data } = await client.auth.getUserIdentities()
@@ -123,7 +123,7 @@ t.test('of several ways to sign in one can be taken away, the last one cannot', 
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: PASSWORD })).error, null)
 })
 
-t.test('nobody takes another person\'s way to sign in away', async (t) => {
+t.test('a person cannot unlink another person’s identity', async (t) => {
   const [anna, piero] = [await person(), await person()]
   const theirs = (await (await signedIn(piero)).auth.getUserIdentities()).data!.identities[0]!
   await addIdentity(app.db, anna.id, { provider: 'google', provider_id: '5678', identity_data: {} })

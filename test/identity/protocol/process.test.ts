@@ -19,15 +19,15 @@ async function started (t: Test) {
     ADMIN_PASSWORD: ADMIN.password
   })
   const base = await server.ready
-  const entrance = await (await fetch(`${base}/api/config`)).json() as Directory['entrance']
-  return { server, base, entrance }
+  const clientConfig = await (await fetch(`${base}/api/config`)).json() as Directory['clientConfig']
+  return { server, base, clientConfig }
 }
 
 t.test(
-  'the official client works with a started server and what its configuration says, from the first sign-in to the last sign-out',
+  'the official client works with a started server and its public configuration, from sign-in to sign-out',
   async (t) => {
-    const { server, base, entrance } = await started(t)
-    t.same([Object.keys(entrance), entrance.backendUrl], [['backendUrl', 'backendKey'], base])
+    const { server, base, clientConfig } = await started(t)
+    t.same([Object.keys(clientConfig), clientConfig.backendUrl], [['backendUrl', 'backendKey'], base])
     const call = async (path: string, access: string, body?: object) =>
       await fetch(base + path, {
         method: body ? 'POST' : 'GET',
@@ -35,7 +35,7 @@ t.test(
         ...(body ? { body: JSON.stringify(body) } : {})
       })
 
-    const ada = openClient(t, entrance)
+    const ada = openClient(t, clientConfig)
     t.match((await ada.auth.signInWithPassword({ ...ADMIN, password: 'sbagliata' })).error, {
       code: 'invalid_credentials'
     })
@@ -45,7 +45,7 @@ t.test(
     const admin = await tokensOf(ada)
     t.equal((await call('/api/operators', admin.access, { ...OPERATOR, name: 'Piero', surname: 'Neri' })).status, 200)
 
-    const [here, there] = [openClient(t, entrance), openClient(t, entrance)]
+    const [here, there] = [openClient(t, clientConfig), openClient(t, clientConfig)]
     for (const { auth } of [here, there]) t.equal((await auth.signInWithPassword(OPERATOR)).error, null)
     const { access } = await tokensOf(here)
     t.equal((await call('/api/v1/prenotazioni', access)).status, 200)
@@ -61,14 +61,14 @@ t.test(
     t.equal((await call('/api/v1/prenotazioni', access)).status, 401)
     t.match((await there.auth.getUser()).error, { name: 'AuthSessionMissingError' })
 
-    const served = openClient(t, entrance, { authorization: `Bearer ${admin.access}` })
+    const served = openClient(t, clientConfig, { authorization: `Bearer ${admin.access}` })
     const { data } = await served.auth.admin.listUsers()
     t.same(
       data.users.map(({ email }) => email),
       [OPERATOR.email, ADMIN.email]
     )
     t.equal((await served.auth.admin.deleteUser(data.users[0]!.id)).error, null)
-    t.match((await openClient(t, entrance).auth.signInWithPassword(OPERATOR)).error, { code: 'invalid_credentials' })
+    t.match((await openClient(t, clientConfig).auth.signInWithPassword(OPERATOR)).error, { code: 'invalid_credentials' })
 
     server.signal('SIGTERM')
     t.equal(await server.exit, 0)

@@ -6,7 +6,7 @@ import { PASSWORD, provider, requests, tokensOf, type Client } from './client.ts
 const server = await provider(t)
 const { app, url, open, person, signedIn } = server
 const anna = await person({ user_metadata: { name: 'Anna' } })
-const { backendKey } = app.identity.directory.entrance
+const { backendKey } = app.identity.directory.clientConfig
 
 /** Leaves the client's session only these seconds to live. */
 function hasten ({ storage }: Client, seconds: number): void {
@@ -14,7 +14,7 @@ function hasten ({ storage }: Client, seconds: number): void {
   storage.set('session', JSON.stringify({ ...kept, expires_at: Math.floor(Date.now() / 1000) + seconds }))
 }
 
-t.test('whoever knows the password gets a session and themselves, and nothing that is not theirs to see', async (t) => {
+t.test('a right password gives a session and the user, without internal fields', async (t) => {
   const { auth, exchanges } = open()
   const { data, error } = await auth.signInWithPassword({ email: anna.email, password: PASSWORD })
   t.equal(error, null)
@@ -58,7 +58,7 @@ t.test('whoever knows the password gets a session and themselves, and nothing th
 })
 
 t.test(
-  'a wrong password, an unknown address and an account without a password are one and the same to a client',
+  'a wrong password, an unknown address and an account without a password get the same answer',
   async (t) => {
     const without = await person({ password: undefined })
     const gone = await person()
@@ -88,7 +88,7 @@ t.test(
 )
 
 t.test(
-  'an address is the same however it is written, and an unconfirmed or banned account says so to whoever knows its password',
+  'an address is the same in any spelling, and after a right password an unconfirmed or banned account says so',
   async (t) => {
     for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
       t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
@@ -107,7 +107,7 @@ t.test(
   }
 )
 
-t.test('getUser tells who is signed in, by the client\'s own token or by one that it is given', async (t) => {
+t.test('getUser returns the person who is signed in, by the client’s own token or by a given one', async (t) => {
   const client = await signedIn(anna)
   const { data: { user } } = await client.auth.getUser()
   t.match(user, { id: anna.id, email: anna.email })
@@ -133,7 +133,7 @@ t.test('setSession carries a session over to another client', async (t) => {
   })
 })
 
-t.test('setSession with a token that has run out refreshes it', async (t) => {
+t.test('setSession with an expired token refreshes it', async (t) => {
   const { access, refresh } = await tokensOf(await signedIn(anna))
   const [header, claims, signature] = access.split('.')
   const past = Buffer.from(
@@ -169,7 +169,7 @@ t.test('refreshSession goes on with the same session under new tokens', async (t
   )
 })
 
-t.test('a session that is about to run out is refreshed by itself, once for all who ask', async (t) => {
+t.test('a session that is about to expire is refreshed by itself, once for all callers', async (t) => {
   const client = await signedIn(anna)
   const before = await tokensOf(client)
   hasten(client, 60)
@@ -193,7 +193,7 @@ t.test('a session that is about to run out is refreshed by itself, once for all 
   t.equal(requests(client).filter((request) => request.startsWith('POST /token')).length, 2)
 })
 
-t.test('getClaims verifies by the published keys alone, and asks for those once', async (t) => {
+t.test('getClaims verifies with the published keys alone, and fetches them once', async (t) => {
   const client = await signedIn(anna)
   const { data, error } = await client.auth.getClaims()
   t.equal(error, null)
@@ -212,11 +212,11 @@ t.test('getClaims verifies by the published keys alone, and asks for those once'
   t.equal(client.exchanges.length, 1)
 })
 
-t.test('after the signing key was replaced getClaims asks for the keys once more', async (t) => {
+t.test('after the signing key was replaced getClaims fetches the keys once more', async (t) => {
   const client = await signedIn(anna)
   t.equal((await client.auth.getClaims()).error, null)
   const { kid } = await app.identity.signer.signingKeys.rotate(true)
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   t.equal((await client.auth.refreshSession()).error, null)
   client.exchanges.length = 0
   t.match((await client.auth.getClaims()).data, { header: { kid }, claims: { sub: anna.id } })

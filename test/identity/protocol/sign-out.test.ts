@@ -20,7 +20,7 @@ async function devices () {
   return [await signedIn(anna), await signedIn(anna), await signedIn(anna), await signedIn(await person())] as const
 }
 
-t.test('signing out locally ends this session alone, and its tokens at once', async (t) => {
+t.test('signing out locally ends only this session, and its tokens at once', async (t) => {
   const [here, there, , somebody] = await devices()
   const { access, refresh } = await tokensOf(here)
   t.equal(await letIn(access), 200)
@@ -36,7 +36,7 @@ t.test('signing out locally ends this session alone, and its tokens at once', as
   t.same([await isIn(there), await isIn(somebody)], [true, true])
 })
 
-t.test('signing out the others leaves this session alone', async (t) => {
+t.test('signing out the others keeps only this session', async (t) => {
   const [here, there, elsewhere, somebody] = await devices()
   const tokens = await Promise.all([there, elsewhere].map(tokensOf))
   t.same(await here.auth.signOut({ scope: 'others' }), { error: null })
@@ -45,7 +45,7 @@ t.test('signing out the others leaves this session alone', async (t) => {
   t.equal((await here.auth.refreshSession()).error, null)
 })
 
-t.test('signing out everywhere is what happens when nothing is said', async (t) => {
+t.test('signing out without a scope ends all sessions', async (t) => {
   const [here, there, elsewhere, somebody] = await devices()
   const tokens = await Promise.all([here, there, elsewhere].map(tokensOf))
   t.same(await here.auth.signOut(), { error: null })
@@ -54,7 +54,7 @@ t.test('signing out everywhere is what happens when nothing is said', async (t) 
   t.same(await Promise.all([here, there, elsewhere, somebody].map(isIn)), [false, false, false, true])
 })
 
-t.test('a client whose session was ended elsewhere learns so at its next question, and forgets it', async (t) => {
+t.test('a client whose session was ended elsewhere learns it at its next request, and forgets it', async (t) => {
   const [here, there] = await devices()
   await here.auth.signOut({ scope: 'others' })
   t.not((await there.auth.getSession()).data.session, null, 'it does not know yet')
@@ -65,7 +65,7 @@ t.test('a client whose session was ended elsewhere learns so at its next questio
   t.equal(there.storage.size, 0)
 })
 
-t.test('signing out of a session that has ended is no error to the client', async (t) => {
+t.test('signing out of a session that has ended is no error for the client', async (t) => {
   const [here, there] = await devices()
   await here.auth.signOut({ scope: 'others' })
   t.same(await there.auth.signOut(), { error: null })
@@ -74,7 +74,7 @@ t.test('signing out of a session that has ended is no error to the client', asyn
   t.equal(await isIn(here), true)
 })
 
-t.test('listeners are told what happens, in the order in which it happens', async (t) => {
+t.test('listeners get the events in the order in which they happen', async (t) => {
   const anna = await person()
   const { auth, events } = open()
   await auth.getSession()

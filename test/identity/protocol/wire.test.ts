@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { addIdentity } from '#src/identity/people/users.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { bearer } from '#test/identity/twins.ts'
 import { exchange, target } from '#test/raw.ts'
 import { PASSWORD, provider, tokensOf } from './client.ts'
@@ -15,7 +15,7 @@ async function accessOf (changes?: object): Promise<string> {
   return (await tokensOf(await signedIn(await person(changes)))).access
 }
 
-t.test('the minimum that a client takes for a session is there: both tokens, the seconds and the user', async (t) => {
+t.test('a session answer has what every client needs: both tokens, the seconds and the user', async (t) => {
   const { email } = await person()
   const answer = await app.inject({
     method: 'POST',
@@ -35,7 +35,7 @@ t.test('the minimum that a client takes for a session is there: both tokens, the
   t.equal(answer.headers['cache-control'], 'no-store')
 })
 
-t.test('a user has text where there is nothing to say, no nulls, and nothing of the password', async (t) => {
+t.test('a user has empty text for missing values, no nulls, and nothing of the password', async (t) => {
   const user = (await app.inject({ url: '/auth/v1/user', headers: bearer(await accessOf()) })).json<AuthUser>()
   t.strictSame(Object.keys(user).sort(), [
     'app_metadata',
@@ -62,7 +62,7 @@ t.test('a user has text where there is nothing to say, no nulls, and nothing of 
   })
 })
 
-t.test('a logout comes with the type of a body, and without one', async (t) => {
+t.test('a logout works with and without the content type of a body', async (t) => {
   const logout = await app.inject({
     method: 'POST',
     url: '/auth/v1/logout?scope=local',
@@ -86,7 +86,7 @@ t.test('a logout comes with the type of a body, and without one', async (t) => {
   t.equal(withBody.statusCode, 204)
 })
 
-t.test('an identity is taken away by a request with the type of a body, without body and length', async (t) => {
+t.test('an identity is unlinked by a request with the content type of a body, without body and length', async (t) => {
   const access = await accessOf()
   const { id } = (await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>()
   const google = await addIdentity(app.db, id, { provider: 'google', provider_id: id, identity_data: {} })
@@ -98,7 +98,7 @@ t.test('an identity is taken away by a request with the type of a body, without 
   t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(access) })).json<AuthUser>().identities.length, 1)
 })
 
-t.test('pages are asked for with empty parameters, with some and with none', async (t) => {
+t.test('pages can be asked for with empty parameters, with some and with none', async (t) => {
   for (let n = 0; n < 5; n++) await person({ password: undefined })
   const list = async (query: string) =>
     await app.inject({ url: `/auth/v1/admin/users${query}`, headers: bearer(service) })
@@ -122,7 +122,7 @@ t.test('pages are asked for with empty parameters, with some and with none', asy
 })
 
 t.test(
-  'the keys that verify tokens are public and may be kept ten minutes; nothing private is among them',
+  'the keys that verify tokens are public and cacheable for ten minutes, and have no private member',
   async (t) => {
     const answer = await app.inject('/auth/v1/.well-known/jwks.json')
     t.equal(answer.headers['cache-control'], 'public, max-age=600')
@@ -143,7 +143,7 @@ t.test(
   }
 )
 
-t.test('what the provider offers is said before anybody signs in', async (t) => {
+t.test('the settings of the provider are public', async (t) => {
   t.match((await app.inject('/auth/v1/settings')).json(), {
     external: { email: true, phone: false },
     disable_signup: true,
@@ -152,7 +152,7 @@ t.test('what the provider offers is said before anybody signs in', async (t) => 
   t.match((await app.inject('/auth/v1/health')).json(), { name: String, version: /^\d/, description: String })
 })
 
-t.test('metadata that no token or database could hold are refused, of oneself and by administrators', async (t) => {
+t.test('metadata too large for a token, or not storable, are refused from every caller', async (t) => {
   const { id, email } = await person()
   const access = (await tokensOf(await signedIn({ id, email }))).access
   const put = async (path: string, by: string, field: string, json: string) => await app.inject({
@@ -211,7 +211,7 @@ t.test('metadata that no token or database could hold are refused, of oneself an
   )
 })
 
-t.test('a front end of another origin may send the client\'s headers and read what it reads', async (t) => {
+t.test('a front end of another origin may send the client’s headers and read the answer’s', async (t) => {
   const wanted = 'apikey,authorization,content-type,x-client-info,x-supabase-api-version'
   const asked = [
     ['POST', '/token?grant_type=password'],

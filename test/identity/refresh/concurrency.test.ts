@@ -13,7 +13,7 @@ function tokens (outcomes: Outcome[]): Set<string> {
   return new Set(outcomes.map((outcome) => 'code' in outcome ? outcome.code : outcome.refresh))
 }
 
-t.test('ConcurrentReuse: of twenty refreshes at once one gives the child, and the others the same', async (t) => {
+t.test('ConcurrentReuse: of twenty refreshes at once one makes the next token, which all get', async (t) => {
   const { app } = await build(t)
   const anna = await holder(app)
   const outcomes = await atOnce([app], anna.first, 20)
@@ -27,7 +27,7 @@ t.test('ConcurrentReuse: of twenty refreshes at once one gives the child, and th
   t.equal(await turns(app, anna), 2)
 })
 
-t.test('ConcurrentReuse: two servers on one database give one child, too', async (t) => {
+t.test('ConcurrentReuse: two servers on one database make one next token, too', async (t) => {
   const [one, two] = await twins(t)
   const anna = await holder(one.app)
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
@@ -42,7 +42,7 @@ t.test('ConcurrentReuse: two servers on one database give one child, too', async
   t.not((await refreshed(two.app, child!)).refresh, child)
 })
 
-t.test('ConcurrentReuse: the present token and its parent at once end nobody\'s session', async (t) => {
+t.test('ConcurrentReuse: the current token and the one before it at once end no session', async (t) => {
   const { app } = await build(t)
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
@@ -55,7 +55,7 @@ t.test('ConcurrentReuse: the present token and its parent at once end nobody\'s 
 })
 
 t.test(
-  'ConcurrentReuse: a refresh that had to wait for others sees what they have done, and turns nothing back',
+  'ConcurrentReuse: a refresh that had to wait for others sees their result',
   async (t) => {
     const { app } = await build(t)
     const anna = await holder(app)
@@ -82,7 +82,7 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
   for (const { app } of [one, two]) t.same(await standing(app, access), [200, 200])
   await age(one.app, anna, 10)
   t.same(await refresh(one.app, older[0]!), { status: 400, code: 'refresh_token_already_used' })
-  await two.app.identity.settled()
+  await two.app.identity.waitForListeners()
   t.same(await standing(two.app, access), [401, 403])
   t.same(await refresh(two.app, present), { status: 400, code: 'refresh_token_not_found' })
 })

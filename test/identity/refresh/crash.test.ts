@@ -7,7 +7,7 @@ import { serverProcess } from '#test/server-process.ts'
 import { holder, refresh, standing, turns } from './holder.ts'
 
 t.test(
-  "a server killed between turning a token and answering costs nobody their session: the client's own retry gets the present token from the next one",
+  'after a server was killed between a refresh and its answer, the client’s retry gets the current token',
   async (t) => {
     const shared = {
       MASTER_KEY: randomBytes(32).toString('base64'),
@@ -34,7 +34,7 @@ t.test(
     })
     await isHeld
 
-    const client = openClient(t, app.identity.directory.entrance)
+    const client = openClient(t, app.identity.directory.clientConfig)
     const answer = client.auth.refreshSession({ refresh_token: anna.first })
     await isTurned
     t.equal(await turns(app, anna), 1, 'turned, for good')

@@ -37,7 +37,7 @@ t.test('SessionTimebox: after ninety days a session has ended, however often it 
 })
 
 t.test(
-  'InactivityTimeout: after fourteen days without a refresh a session has ended, and is shown no more',
+  'InactivityTimeout: after fourteen days without a refresh a session has ended, and is not listed any more',
   async (t) => {
     const anna = await holder(app, 'anna')
     await age(app, anna, 14 * DAY - 60)
@@ -58,7 +58,7 @@ t.test('InactivityTimeout: a session that was never refreshed counts from its be
   t.same(await refresh(app, anna.first), EXPIRED)
 })
 
-t.test('RefreshWithExpiredSession: an expired session stays so, whichever of its tokens comes', async (t) => {
+t.test('RefreshWithExpiredSession: an expired session stays expired for each of its tokens', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 3)
   await app.sql`update sessions set not_after = now() where id = ${anna.sessionId}`
@@ -66,7 +66,7 @@ t.test('RefreshWithExpiredSession: an expired session stays so, whichever of its
   t.equal(await turns(app, anna), 2)
 })
 
-t.test('a banned person refreshes nothing, and goes on where they were when the ban ends', async (t) => {
+t.test('a banned person cannot refresh, and their session goes on when the ban ends', async (t) => {
   const anna = await holder(app)
   const [older, present] = await chain(app, anna.first, 2)
   await app.sql`update users set banned_until = now() + interval '1 hour' where id = ${anna.userId}`
@@ -76,7 +76,7 @@ t.test('a banned person refreshes nothing, and goes on where they were when the 
   t.not((await refreshed(app, present!)).refresh, present)
 })
 
-t.test('a person who was deleted refreshes nothing', async (t) => {
+t.test('a deleted person cannot refresh', async (t) => {
   for (const soft of [false, true]) {
     const anna = await holder(app)
     await app.db.transaction(async (tx) => { await deleteUser(tx, anna.userId, soft) })
@@ -84,7 +84,7 @@ t.test('a person who was deleted refreshes nothing', async (t) => {
   }
 })
 
-t.test('who signed out refreshes nothing, with any of their tokens', async (t) => {
+t.test('after a sign-out none of the session’s tokens can be refreshed', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 3)
   const out = await app.inject({
@@ -96,7 +96,7 @@ t.test('who signed out refreshes nothing, with any of their tokens', async (t) =
   for (const token of tokens) t.same(await refresh(app, token), NOT_FOUND)
 })
 
-t.test('a token that another installation made is none here, even for a session of the same id', async (t) => {
+t.test('a token of another installation is refused, even for a session of the same id', async (t) => {
   const there = await build(t, { MASTER_KEY: randomBytes(32).toString('base64') })
   const anna = await holder(there.app)
   t.same(await refresh(app, anna.first), NOT_FOUND)
@@ -106,7 +106,7 @@ t.test('a token that another installation made is none here, even for a session 
   t.equal(await turns(app, piero), 0)
 })
 
-t.test('a token of no session, or of a turn to come, is none', async (t) => {
+t.test('a token of a missing session, or with a counter to come, is refused', async (t) => {
   const { refreshSecret } = app.identity.signer
   t.same(await refresh(app, encodeRefreshToken(refreshSecret, { sessionId: randomUUID(), counter: 0 })), NOT_FOUND)
   const anna = await holder(app)
@@ -137,6 +137,6 @@ t.test('RateLimitTokenRefresh: refreshes count against the general limit, which 
   t.equal((await ask('192.0.2.9')).statusCode, 200)
 })
 
-t.test('the server key has no sessions to refresh or to show', async (t) => {
+t.test('the server key has no sessions to refresh or to list', async (t) => {
   t.same((await call('GET', '/api/sessions')).json(), [])
 })

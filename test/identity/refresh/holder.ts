@@ -61,7 +61,7 @@ export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Ho
     update sessions set created_at = created_at - ${seconds} * interval '1 second', updated_at = updated_at - ${seconds} * interval '1 second',
       refreshed_at = refreshed_at - ${seconds} * interval '1 second', not_after = not_after - ${seconds} * interval '1 second'
     where id = ${sessionId}`
-  await identity.settled()
+  await identity.waitForListeners()
 }
 
 /** How often a session has been refreshed; undefined when it has ended. */

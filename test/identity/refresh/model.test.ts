@@ -97,7 +97,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
   }
 }
 
-t.test('whatever comes in whatever order, refreshes follow the rules', async (t) => {
+t.test('refreshes follow the rules in every sequence of events', async (t) => {
   const tally = new Map<string, number>()
   await t.resolves(
     fc.assert(
@@ -108,7 +108,7 @@ t.test('whatever comes in whatever order, refreshes follow the rules', async (t)
   t.comment(JSON.stringify(Object.fromEntries(tally)))
 })
 
-t.test('the sequences that matter most follow them', async (t) => {
+t.test('refreshes follow the rules in the most important sequences', async (t) => {
   const turn = (behind = 0): Step => ({ do: 'refresh', behind })
   const wait = (seconds: number): Step => ({ do: 'wait', seconds })
   for (const list of [

@@ -29,7 +29,7 @@ t.test('NormalUse: each token gives the next, and every access token on the way 
   t.same(await standing(app, anna.access), [200, 200])
 })
 
-t.test('NormalUse: the session keeps where it was refreshed from, and when', async (t) => {
+t.test('NormalUse: the session records the device and the time of its last refresh', async (t) => {
   const anna = await holder(app)
   const before = Date.now()
   await app.inject({
@@ -47,7 +47,7 @@ t.test('NormalUse: the session keeps where it was refreshed from, and when', asy
   }
 })
 
-t.test('NormalUse: no token is in the database, in whatever form', async (t) => {
+t.test('NormalUse: no token is in the database, in any form', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 3)
   const rows = await app.sql<{ row: string }[]>`
@@ -61,7 +61,7 @@ t.test('NormalUse: no token is in the database, in whatever form', async (t) => 
   }
 })
 
-t.test('FailToSaveReuse: who lost the answer gets the present token again, whenever they ask', async (t) => {
+t.test('FailToSaveReuse: a client that lost the answer gets the current token again, at any time', async (t) => {
   const anna = await holder(app)
   const { refresh: present } = await refreshed(app, anna.first)
   for (const seconds of [0, 5, 6, 3600, 86_400 * 3]) {
@@ -84,7 +84,7 @@ t.test('FailToSaveReuse: asking again does not keep a session alive', async (t) 
   for (const token of [anna.first, present]) t.same(await refresh(app, token), { status: 400, code: 'session_expired' })
 })
 
-t.test('within the interval older tokens give the present one, and do no harm', async (t) => {
+t.test('within the interval older tokens give the current one and change nothing', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 4)
   await age(app, anna, INTERVAL - 5)
@@ -121,7 +121,7 @@ t.test('MaliciousReuse: the interval counts from the last refresh, not from the 
   t.same(await refresh(app, tokens[0]!), USED)
 })
 
-t.test('MaliciousReuse: whoever comes first, thief or owner, the other one\'s next refresh ends it', async (t) => {
+t.test('MaliciousReuse: after thief or owner has refreshed, the other one’s next refresh ends the session', async (t) => {
   const anna = await holder(app)
   const stolen = anna.first
   const thief = await chain(app, stolen, 3)

@@ -28,7 +28,7 @@ t.test('making a key', async (t) => {
   const { app, token, logs } = await build(t)
   const anna = await token({ name: 'anna' })
 
-  t.test('answers it once, with its id and how long it is good', async (t) => {
+  t.test('the answer shows the key once, with its id and its end', async (t) => {
     const answer = await as(app, anna, 'GET', MINT)
     t.equal(answer.statusCode, 200)
     t.equal(answer.headers['cache-control'], 'no-store')
@@ -45,7 +45,7 @@ t.test('making a key', async (t) => {
     t.equal(await isLetIn(app, withKey(apiKey)), 200, 'beside the first')
   })
 
-  t.test('takes a person who has signed in', async (t) => {
+  t.test('only a person who has signed in makes a key', async (t) => {
     const { apiKey } = await mint(app, anna)
     const refused: [status: number, codice: string, headers: Record<string, string>][] = [
       [401, 'NON_AUTENTICATO', {}],
@@ -60,7 +60,7 @@ t.test('making a key', async (t) => {
     }
   })
 
-  t.test('keeps its hash alone: neither the database nor the log has it', async (t) => {
+  t.test('only the key’s hash is in the database, and the log has neither', async (t) => {
     const { apiKey, id } = await mint(app, anna, '?name=portatile')
     t.equal(await isLetIn(app, withKey(apiKey)), 200)
     await app.inject(`/nulla?api_key=${apiKey}`)
@@ -77,7 +77,7 @@ t.test('making a key', async (t) => {
     t.same({ ...entry }, { actor: `user:${claimsOf(anna).claims.sub}`, action: 'chiave_creata', object: `key:${id}` })
   })
 
-  t.test('takes a name, days and scopes, and nothing else', async (t) => {
+  t.test('a key may have a name, days and scopes, and no other field', async (t) => {
     const { id, created_at, expires_at } = await mint(
       app,
       anna,
@@ -105,7 +105,7 @@ t.test('making a key', async (t) => {
     }
   })
 
-  t.test('of somebody else\'s making opens nothing', async (t) => {
+  t.test('a key of another installation is refused', async (t) => {
     const { apiKey } = await mint(app, anna)
     const [prefix, id, secret, mac] = apiKey.split('_') as [string, string, string, string]
     const turned = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1)
@@ -129,7 +129,7 @@ t.test('making a key', async (t) => {
   })
 })
 
-t.test('a list of keys', async (t) => {
+t.test('the list of keys', async (t) => {
   const { app, token } = await build(t)
   const [anna, piero, admin] = await Promise.all([
     token({ name: 'anna' }),
@@ -139,7 +139,7 @@ t.test('a list of keys', async (t) => {
   const mine = [await mint(app, anna, '?name=prima'), await mint(app, anna, '?name=seconda&scopes=lettura')]
   const his = await mint(app, piero, '?name=sua')
 
-  t.test('holds one\'s own, the latest first, without what would let anybody in', async (t) => {
+  t.test('a person sees their own keys, the latest first, without the secret', async (t) => {
     const keys = await list(app, bearer(anna))
     t.same(keys.map(({ id }) => id), mine.map(({ id }) => id).reverse())
     for (const key of keys) {
@@ -164,7 +164,7 @@ t.test('a list of keys', async (t) => {
     t.match(keys[1], { scopes: ['lettura', 'scrittura', 'invio', 'amministrazione'] })
   })
 
-  t.test('holds everybody\'s for administrators who ask for it', async (t) => {
+  t.test('administrators see the keys of all persons when they ask for them', async (t) => {
     t.same((await list(app, bearer(admin), '?tutte=true')).map(({ id }) => id), [his.id, mine[1]!.id, mine[0]!.id])
     t.same(await list(app, bearer(admin)), [])
     for (const headers of [bearer(anna), withKey(API_KEY), withKey(mine[0]!.apiKey)]) {
@@ -175,7 +175,7 @@ t.test('a list of keys', async (t) => {
     t.same(await list(app, withKey(API_KEY)), [], 'the server has none')
   })
 
-  t.test('tells when a key was last used', async (t) => {
+  t.test('the list says when a key was last used', async (t) => {
     t.equal(await isLetIn(app, withKey(his.apiKey)), 200)
     for (let used: string | null = null; used === null;) {
       used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
@@ -191,7 +191,7 @@ t.test('revoking a key', async (t) => {
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
     await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
 
-  t.test('ends it before it is answered, on every server, and no other', async (t) => {
+  t.test('a revoked key is refused on every server before the request is answered, and no other key is', async (t) => {
     for (let round = 0; round < 10; round++) {
       const [gone, stays] = [await mint(app, anna), await mint(app, anna)]
       t.same([...await both(gone.apiKey), ...await both(stays.apiKey)], [200, 200, 200, 200])
@@ -205,7 +205,7 @@ t.test('revoking a key', async (t) => {
     t.match({ ...entry }, { actor: `user:${claimsOf(anna).claims.sub}`, object: /^key:[0-9a-f]{16}$/ })
   })
 
-  t.test('of somebody else is answered like one that is not there, except to administrators', async (t) => {
+  t.test('another person’s key is answered like a missing one, except to administrators', async (t) => {
     const { id, apiKey } = await mint(app, anna)
     const answers = [
       await revoke(bearer(piero), id),
@@ -225,14 +225,14 @@ t.test('revoking a key', async (t) => {
     t.ok((await list(app, bearer(anna))).find((key) => key.id === id)?.revoked_at, 'it stays in the list')
   })
 
-  t.test('that is none, or has no credentials, comes to nothing', async (t) => {
+  t.test('a missing key is a 404, and a request without credentials a 401', async (t) => {
     for (const id of ['x', 'ABCDEF0123456789', '0'.repeat(17), "0' or true --"]) {
       t.equal((await revoke(bearer(anna), encodeURIComponent(id))).statusCode, 400, id)
     }
     t.equal((await revoke({}, '0000000000000000')).statusCode, 401)
   })
 
-  t.test('a key revokes itself whatever it is good for, and others only if it may write', async (t) => {
+  t.test('a key of any scope revokes itself, and others only with the scope for writing', async (t) => {
     const [reader, writer, victim] = [
       await mint(app, anna, '?scopes=lettura'),
       await mint(app, anna, '?scopes=lettura,scrittura'),
@@ -245,19 +245,19 @@ t.test('revoking a key', async (t) => {
   })
 })
 
-t.test('a key that has expired opens nothing, remembered or not', async (t) => {
+t.test('an expired key is refused, cached or not', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
   const anna = await token({ name: 'anna' })
   const { id, apiKey } = await mint(app, anna)
   t.equal(await isLetIn(app, withKey(apiKey)), 200)
   await app.sql`update api_keys set expires_at = now() where id = ${id}`
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   t.same([await isLetIn(app, withKey(apiKey)), await isLetIn(other, withKey(apiKey))], [401, 401])
 
   const soon = await mint(app, anna)
   const end = Date.now() + 300
   await app.sql`update api_keys set expires_at = ${new Date(end).toISOString()}::timestamptz where id = ${soon.id}`
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   const late: number[] = []
   for (let status = 200; status === 200;) {
     const asked = Date.now()
@@ -267,7 +267,7 @@ t.test('a key that has expired opens nothing, remembered or not', async (t) => {
   t.same(late, [], 'it was good until its end, and no longer')
 })
 
-t.test('a key is good for what it was made for', async (t) => {
+t.test('a key is good only for its scopes', async (t) => {
   const { app, token } = await build(t, {}, extraRoutes((app) => {
     app.post(
       '/prova/invio',
@@ -319,7 +319,7 @@ t.test('a key is good for what it was made for', async (t) => {
   )
 })
 
-t.test('a key carries its person\'s rights, as they are at the moment', async (t) => {
+t.test('a key has the rights that its person has at the moment', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
   const service = await token({ service: true })
   await signIn(app, 'ada', 'admin')

@@ -11,7 +11,7 @@ t.test('operators', async (t) => {
   const create = async (body: object) => await as(app, admin, 'POST', '/api/operators', { ...PIERO, ...body })
   const people = async () => Number((await app.sql`select count(*) from users`)[0]?.count)
 
-  t.test('a new one is answered as the provider writes a user, and can sign in at once', async (t) => {
+  t.test('a new operator is answered as the provider writes a user, and can sign in at once', async (t) => {
     const { statusCode, body, json, headers } = await create({})
     t.equal(statusCode, 200)
     t.equal(headers['cache-control'], 'no-store')
@@ -34,18 +34,18 @@ t.test('operators', async (t) => {
       ]
     })
     t.notMatch(body, /password|argon2/)
-    const entrance = await app.inject({
+    const clientConfig = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
       payload: { email: PIERO.email, password: PIERO.password }
     })
-    t.equal(entrance.statusCode, 200)
-    const { access_token: his } = entrance.json()
+    t.equal(clientConfig.statusCode, 200)
+    const { access_token: his } = clientConfig.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
     t.equal((await as(app, his, 'GET', '/api/users')).statusCode, 403, 'he is no administrator')
   })
 
-  t.test('a new one is written down by ids alone, and the log knows nothing of them', async (t) => {
+  t.test('the audit log names a new operator by ids alone, and the log has no personal data', async (t) => {
     const [entry] = await app.sql`select actor, action, object, details from audit_log order by id limit 1`
     const [{ id }] = await app.sql`select id from users where email = 'piero@example.org'` as [{ id: string }]
     t.same(
@@ -64,7 +64,7 @@ t.test('operators', async (t) => {
     t.match(password_hash, /^\$argon2id\$v=19\$/)
   })
 
-  t.test('an address that is taken, in any case of its letters, is a 409', async (t) => {
+  t.test('a taken address, in upper or lower case, is a 409', async (t) => {
     const before = await people()
     for (const email of ['piero@example.org', 'PIERO@Example.ORG', 'anna@example.org']) {
       const { statusCode, json } = await create({ email })
@@ -78,12 +78,12 @@ t.test('operators', async (t) => {
     t.equal(await people(), before)
   })
 
-  t.test('of two that are created at once with one address, one is', async (t) => {
+  t.test('of two operators created at once with one address, one is created', async (t) => {
     const answers = await Promise.all(['bis@example.org', 'Bis@example.org'].map((email) => create({ email })))
     t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 409])
   })
 
-  t.test('what is wrong is a 400 that names the field, and nobody is created', async (t) => {
+  t.test('a wrong field is a 400 that names it, and no account is created', async (t) => {
     const before = await people()
     const wrong: [field: string, body: object][] = [
       ['password', { password: 'password' }],
@@ -120,7 +120,7 @@ t.test('operators', async (t) => {
     t.equal(await people(), before)
   })
 
-  t.test('are for administrators', async (t) => {
+  t.test('only administrators create and list operators', async (t) => {
     const operator = await token()
     for (const [method, url] of [
       ['POST', '/api/operators'],
@@ -140,7 +140,7 @@ t.test('operators', async (t) => {
   })
 })
 
-t.test('the lists', async (t) => {
+t.test('the lists of operators and users', async (t) => {
   const { app, token } = await build(t)
   const admin = await token({ name: 'anna', role: 'admin' })
   const account = async (name: string, app_metadata: Record<string, unknown>, user_metadata = {}) =>
@@ -160,7 +160,7 @@ t.test('the lists', async (t) => {
   )
 
   t.test(
-    'that of operators holds administrators and operators, newest first, as the provider writes them',
+    'the list of operators has administrators and operators, newest first, as the provider writes them',
     async (t) => {
       const { statusCode, json } = await as(app, admin, 'GET', '/api/operators')
       t.equal(statusCode, 200)
@@ -181,7 +181,7 @@ t.test('the lists', async (t) => {
     }
   )
 
-  t.test('that of users holds everybody, with four fields', async (t) => {
+  t.test('the list of users has all users, with four fields', async (t) => {
     const { statusCode, json } = await as(app, admin, 'GET', '/api/users')
     t.equal(statusCode, 200)
     t.same(
@@ -194,7 +194,7 @@ t.test('the lists', async (t) => {
   })
 })
 
-t.test('where a client of the provider begins is public, and its key opens nothing', async (t) => {
+t.test('the client’s configuration is public, and its key gives access to nothing', async (t) => {
   const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example/' })
   const { statusCode, json } = await app.inject('/api/config')
   t.equal(statusCode, 200)

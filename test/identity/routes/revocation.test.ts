@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { listenToChanges } from '#src/identity/changes.ts'
+import { listenToChanges } from '#src/identity/change-listener.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
@@ -121,7 +121,7 @@ const CASES: readonly Case[] = [
   ]
 ]
 
-t.test('after the answer to whatever takes rights away, no request that begins succeeds, on any server', async (t) => {
+t.test('after the answer to a change that takes rights away, no new request has them, on any server', async (t) => {
   const [{ app, token }, { app: other }] = await twins(t)
   const apps = [app, other] as const
   const service = await token({ service: true })
@@ -184,7 +184,7 @@ t.test('the very next request on the other server is refused, every time', async
   }
 })
 
-t.test('what changes is heard by every process', async (t) => {
+t.test('a change is heard by every process', async (t) => {
   const { url } = await testDatabase(t)
   const connections = Array.from({ length: 4 }, () => connect(url, 2))
   t.teardown(() => Promise.all(connections.map(({ close }) => close())))
@@ -212,21 +212,21 @@ t.test('what changes is heard by every process', async (t) => {
   const others = listenToChanges(other, log, (change, id) => { heard.push(`${change}:${id}`) }, () => {}, PATIENCE_MS)
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
-  await t.test('one that is alone waits for itself', async () => {
-    await changes.settled()
-    await changes.settled()
+  await t.test('a process that is alone waits only for itself', async () => {
+    await changes.waitForListeners()
+    await changes.waitForListeners()
   })
 
-  await t.test('with others it waits until they have heard everything that came before', async (t) => {
+  await t.test('a process waits until the others have heard every earlier change', async (t) => {
     await others.ready()
     for (let n = 0; n < 20; n++) {
       await notify(asking, `user:${n}`)
-      await changes.settled()
+      await changes.waitForListeners()
       t.equal(heard.at(-1), `user:${n}`)
     }
   })
 
-  await t.test('one that takes its time is waited for', async (t) => {
+  await t.test('a process waits for another one that is slow', async (t) => {
     const asked = Promise.withResolvers<string>()
     const answered = Promise.withResolvers<void>()
     await slow.listen(CHANNEL, (payload) => {
@@ -235,7 +235,7 @@ t.test('what changes is heard by every process', async (t) => {
       if (what === 'ack') answered.resolve()
     })
     let isSettled = false
-    const settled = changes.settled().then(() => { isSettled = true })
+    const settled = changes.waitForListeners().then(() => { isSettled = true })
     const id = await asked.promise
     await answered.promise
     // Whoever asks has heard the other's answer when they hear this.
@@ -246,9 +246,9 @@ t.test('what changes is heard by every process', async (t) => {
     await settled
   })
 
-  await t.test('one that does not answer is not waited for long', async () => {
+  await t.test('a process does not wait long for another one that does not answer', async () => {
     await mute.listen(CHANNEL, () => {})
-    await listenToChanges(slow, log, () => {}, () => {}, 100).settled()
+    await listenToChanges(slow, log, () => {}, () => {}, 100).waitForListeners()
   })
 
   t.same(complaints, [])

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { addIdentity, createUser, recountProviders } from '#src/identity/people/users.ts'
+import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
+import { createUser } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
 
@@ -20,7 +21,7 @@ async function person (app: FastifyInstance, name: string, providers: string[] =
         identity_data: { email, email_verified: true }
       })
     }
-    await recountProviders(tx, user.id)
+    await updateProviders(tx, user.id)
     return user
   })
   const { access_token: token } = await signIn(app, name, 'operator')
@@ -44,7 +45,7 @@ t.test('the sessions of a person', async (t) => {
   const list = async (headers: Record<string, string>) =>
     (await app.inject({ url: '/api/sessions', headers })).json() as Record<string, unknown>[]
 
-  t.test('are theirs alone, with where they are from, and which one asks', async (t) => {
+  t.test('a person sees only their own sessions, with their devices, and which one is current', async (t) => {
     const sessions = await list(bearer(here.access_token))
     t.equal(sessions.length, 2)
     for (const session of sessions) {
@@ -62,7 +63,7 @@ t.test('the sessions of a person', async (t) => {
     t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).claims.session_id])
   })
 
-  t.test('are shown as they were last refreshed, from where, and not any more when they have ended', async (t) => {
+  t.test('a session is listed with its last refresh, and not after its end', async (t) => {
     const { refresh_token } = await signIn(app, 'carla', 'operator')
     const headers = { 'user-agent': `Prova/${'x'.repeat(400)}` }
     const refreshed = (
@@ -82,12 +83,12 @@ t.test('the sessions of a person', async (t) => {
     t.same((await list(bearer(other))).map(({ current }) => current), [true])
   })
 
-  t.test('with an API key none of them is the one that asks', async (t) => {
+  t.test('with an API key no session is the current one', async (t) => {
     const { apiKey } = (await as(app, here.access_token, 'GET', '/api/cli/auth/key')).json()
     t.same((await list({ 'x-api-key': apiKey })).map(({ current }) => current), [false, false])
   })
 
-  t.test('whoever is nobody has none', async (t) => {
+  t.test('a caller who is no person has no sessions', async (t) => {
     t.same(await list(serverKey), [])
     t.equal((await app.inject('/api/sessions')).statusCode, 401)
   })
@@ -98,7 +99,7 @@ t.test('revoking all sessions', async (t) => {
   const apps = [app, other]
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
 
-  t.test('ends them on every device and every server, before it is answered, and nobody else\'s', async (t) => {
+  t.test('all sessions of the person, and no others, have ended on every server before the answer', async (t) => {
     const devices = [
       await signIn(app, 'anna', 'operator'),
       await signIn(app, 'anna', 'operator'),
@@ -134,7 +135,7 @@ t.test('revoking all sessions', async (t) => {
     t.same({ ...entry }, { actor: who, object: who, details: { revoked: 3 } })
   })
 
-  t.test('on one server bites at the very next request on the other, every time', async (t) => {
+  t.test('a revocation on one server counts at the very next request on the other, every time', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { access_token } = await signIn(app, 'ada', 'operator')
       t.same(await both(bearer(access_token)), [200, 200])
@@ -146,7 +147,7 @@ t.test('revoking all sessions', async (t) => {
     }
   })
 
-  t.test('works with a key too, takes no body but an empty one, and finds nothing where there is nobody', async (t) => {
+  t.test('an API key revokes, too; the body must be empty; a caller who is no person revokes nothing', async (t) => {
     const { access_token } = await signIn(app, 'carla', 'operator')
     const { apiKey } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
@@ -164,7 +165,7 @@ t.test('revoking all sessions', async (t) => {
 t.test('unlinking a provider', async (t) => {
   const [{ app }, { app: other }] = await twins(t)
 
-  t.test('takes that way of signing in away, and the account tells of it no more', async (t) => {
+  t.test('the identity is removed, and the account does not name the provider any more', async (t) => {
     const { id, token, linked, unlink } = await person(app, 'anna', ['google', 'github'])
     const answer = await unlink('google')
     t.equal(answer.statusCode, 200)
@@ -177,20 +178,20 @@ t.test('unlinking a provider', async (t) => {
     t.same({ ...entry }, { actor: `user:${id}`, object: `user:${id}`, details: { provider: 'google' } })
   })
 
-  t.test('of the e-mail address takes the password with it', async (t) => {
+  t.test('unlinking the e-mail identity removes the password', async (t) => {
     const { email, token, linked, unlink } = await person(app, 'bruno', ['google'])
     t.equal((await unlink('email')).statusCode, 200)
     t.same(await linked(), ['google'])
-    const entrance = await app.inject({
+    const clientConfig = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
       payload: { email, password: 'una-frase-lunga-e-mia' }
     })
-    t.match([entrance.statusCode, entrance.json()], [400, { error_code: 'invalid_credentials' }])
+    t.match([clientConfig.statusCode, clientConfig.json()], [400, { error_code: 'invalid_credentials' }])
     t.equal(await isLetIn(app, bearer(token)), 200, 'whoever is in stays in')
   })
 
-  t.test('that is not linked is a 404, and the last one a 409', async (t) => {
+  t.test('a provider that is not linked is a 404, and the last one a 409', async (t) => {
     const { linked, unlink } = await person(app, 'carla', ['google'])
     const unknown = await unlink('github')
     t.match(
@@ -204,7 +205,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email'])
   })
 
-  t.test('that would leave an address which is another account\'s is a 409', async (t) => {
+  t.test('an unlinking that would leave another account’s address is a 409', async (t) => {
     const { id, linked, unlink } = await person(app, 'dario', ['google'])
     await person(app, 'dora')
     await app.sql`update identities set identity_data = '{"email":"dora@example.org","email_verified":true}' where user_id = ${id} and provider = 'google'`
@@ -212,7 +213,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email', 'google'])
   })
 
-  t.test('of two at the same moment one leaves the other, so that a way in remains', async (t) => {
+  t.test('of two unlinkings at the same moment one fails, so that an identity remains', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { linked, unlink } = await person(app, `gara-${round}`, ['google'])
       const answers = await Promise.all([unlink('google'), unlink('email', other)])
@@ -221,7 +222,7 @@ t.test('unlinking a provider', async (t) => {
     }
   })
 
-  t.test('twice at the same moment is done once; the other time it is not linked', async (t) => {
+  t.test('the same unlinking twice at the same moment succeeds once, and is a 404 the other time', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { linked, unlink } = await person(app, `doppio-${round}`, ['google', 'github'])
       const answers = await Promise.all([unlink('google'), unlink('google', other)])
@@ -230,7 +231,7 @@ t.test('unlinking a provider', async (t) => {
     }
   })
 
-  t.test('takes a person, and the name of a provider', async (t) => {
+  t.test('only a person unlinks, and must name a provider', async (t) => {
     const { token, unlink } = await person(app, 'elsa', ['google'])
     const asked = await app.inject({
       method: 'POST',

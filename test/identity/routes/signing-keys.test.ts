@@ -28,8 +28,8 @@ async function pairs (t: Test) {
   return { sql, clock, another, keys: another() }
 }
 
-t.test('the key pairs', async (t) => {
-  t.test('the first one is made when it is needed, is published and signs', async (t) => {
+t.test('the signing keys', async (t) => {
+  t.test('the first pair is made when it is needed, is published and signs', async (t) => {
     const { keys, sql } = await pairs(t)
     const { kid, privatePem } = await keys.current()
     t.match(await keys.jwks(), [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', key_ops: ['verify'], kid }])
@@ -41,7 +41,7 @@ t.test('the key pairs', async (t) => {
     t.notOk((row!.private_key as Buffer).includes('PRIVATE'))
   })
 
-  t.test('processes that need the first one at the same moment make one', async (t) => {
+  t.test('processes that need the first pair at the same moment make one', async (t) => {
     const { another, sql } = await pairs(t)
     const kids = await Promise.all(Array.from({ length: 6 }, async () => (await another().current()).kid))
     t.equal(new Set(kids).size, 1)
@@ -49,7 +49,7 @@ t.test('the key pairs', async (t) => {
   })
 
   t.test(
-    'a new one is published for a quarter of an hour before it signs, and the old one is good for as long as its tokens',
+    'a new pair is published for a quarter of an hour before it signs, and the old one is good as long as its tokens',
     async (t) => {
       const { keys, another, clock } = await pairs(t)
       const kids = async () => (await keys.jwks()).map(({ kid }) => kid).sort()
@@ -81,7 +81,7 @@ t.test('the key pairs', async (t) => {
     }
   )
 
-  t.test('rotated twice in a row, each is still published before it signs', async (t) => {
+  t.test('after two rotations in a row each new pair is still published before it signs', async (t) => {
     const { keys, clock } = await pairs(t)
     const { kid: first } = await keys.current()
     const { kid: second } = await keys.rotate()
@@ -95,7 +95,7 @@ t.test('the key pairs', async (t) => {
     t.ok(await keys.find(first))
   })
 
-  t.test('dropped at once, the old ones are good for nothing, and the new one signs', async (t) => {
+  t.test('after an immediate rotation the old pairs are refused, and the new one signs', async (t) => {
     const { keys, another } = await pairs(t)
     const { kid: old } = await keys.current()
     const { kid: announced } = await keys.rotate()
@@ -109,7 +109,7 @@ t.test('the key pairs', async (t) => {
     t.equal((await another(-MINUTE).current()).kid, kid, 'for a process whose clock is behind, too')
   })
 
-  t.test('dropped while they are being read, they are good for nothing all the same', async (t) => {
+  t.test('pairs that are dropped while they are being read are refused', async (t) => {
     const { keys, clock } = await pairs(t)
     for (let round = 0; round < 10; round++) {
       const { kid: old } = await keys.current()
@@ -128,7 +128,7 @@ t.test('the key pairs', async (t) => {
     }
   })
 
-  t.test('what is known is not believed any more once it is forgotten', async (t) => {
+  t.test('forgotten keys are read again', async (t) => {
     const { keys } = await pairs(t)
     const { kid } = await keys.current()
     t.ok(keys.isLive(kid))
@@ -138,7 +138,7 @@ t.test('the key pairs', async (t) => {
     t.ok(keys.isLive(kid))
   })
 
-  t.test('one that is 90 days old is replaced, by one process of several', async (t) => {
+  t.test('a pair that is 90 days old is replaced, by one process of several', async (t) => {
     const { keys, another, clock } = await pairs(t)
     const { kid: old } = await keys.current()
     clock.now += 90 * DAY - 1
@@ -173,7 +173,7 @@ t.test('rotation by an administrator', async (t) => {
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
   const admin = await token({ name: 'anna', role: 'admin' })
 
-  t.test('is for administrators', async (t) => {
+  t.test('only administrators rotate', async (t) => {
     t.equal((await app.inject({ method: 'POST', url: ROTATE })).statusCode, 401)
     t.equal((await app.inject({ method: 'POST', url: ROTATE, headers: { 'x-api-key': API_KEY } })).statusCode, 403)
     t.equal((await as(app, await token(), 'POST', ROTATE, {})).statusCode, 403)
@@ -183,7 +183,7 @@ t.test('rotation by an administrator', async (t) => {
     t.same(await published(app), [kidOf(admin)])
   })
 
-  t.test('announces the next key, which comes into use later; nobody is put out', async (t) => {
+  t.test('a rotation publishes the next pair, which signs later, and signs out no person', async (t) => {
     const { access_token: old } = await signIn(app, 'piero', 'operator')
     t.same(await both(bearer(old)), [200, 200])
     const answer = await as(app, admin, 'POST', ROTATE, { immediate: false })
@@ -213,7 +213,7 @@ t.test('rotation by an administrator', async (t) => {
     )
   })
 
-  t.test('at once, refuses every token of before on every server, and sessions go on', async (t) => {
+  t.test('an immediate rotation refuses every earlier token on every server, and sessions go on', async (t) => {
     const sessions = [await signIn(app, 'piero', 'operator'), await signIn(second.app, 'ada', 'operator')]
     const minted = (await as(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
     // Remembered by both.
@@ -250,7 +250,7 @@ t.test('rotation by an administrator', async (t) => {
     )
   })
 
-  t.test('at once, is known everywhere when it is answered, every time', async (t) => {
+  t.test('an immediate rotation is known to every server when it is answered, every time', async (t) => {
     const service = await token({ service: true })
     for (let round = 0; round < 10; round++) {
       const { access_token } = await signIn(app, 'piero', 'operator')
@@ -260,13 +260,13 @@ t.test('rotation by an administrator', async (t) => {
     }
   })
 
-  t.test('without a body is the gentle one', async (t) => {
+  t.test('a rotation without a body is not immediate', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     t.ok(Date.parse((await as(app, access_token, 'POST', ROTATE)).json().signs_from) > Date.now())
     t.same(await both(bearer(access_token)), [200, 200])
   })
 
-  t.test('that cannot be written down is not done', async (t) => {
+  t.test('a rotation that cannot be written to the audit log is not done', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     const before = (await published(app)).sort()
     await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
@@ -279,7 +279,7 @@ t.test('rotation by an administrator', async (t) => {
 })
 
 t.test(
-  'every night a pair that is old is replaced, which is written down, and one that is not old is not',
+  'every night a pair that is old is replaced, with an entry in the audit log, and a newer one is not',
   async (t) => {
     const { app, token } = await build(t)
     const [job] = [...getTasks().values()].filter(({ name }) => name === 'signing-keys').slice(-1)

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { forgetEndedSessions } from '#src/identity/sign-in/sessions.ts'
+import { deleteEndedSessions } from '#src/identity/sign-in/sessions.ts'
 import { build, signIn } from '#test/helper.ts'
 
 t.test(
-  'sessions that ended a month ago are forgotten; those that go on, and those that have just ended, are kept',
+  'sessions that ended a month ago are deleted, and live or recently ended ones are kept',
   async (t) => {
     const { app } = await build(t)
     const names = ['viva', 'appena finita', 'finita da un mese', 'inattiva da un mese e mezzo'].map((name) =>
@@ -18,7 +18,7 @@ t.test(
     await age('appena-finita', '-1 minute', 1)
     await age('finita-da-un-mese', '-30 days', 31)
     await age('inattiva-da-un-mese-e-mezzo', '10 days', 45)
-    await forgetEndedSessions(app.db)
+    await deleteEndedSessions(app.db)
     const left = await app.sql<{ user_id: string }[]>`select user_id from sessions`
     t.same(left.map(({ user_id }) => names.find((name) => ids.get(name) === user_id)).sort(), ['appena-finita', 'viva'])
   }

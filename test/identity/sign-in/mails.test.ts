@@ -49,7 +49,7 @@ function read (html: string): Read {
 }
 
 t.test(
-  'each mail says in Italian what it is about, for how long it is good, and what to do when nobody asked for it',
+  'each mail says in Italian why it was sent, how long it is good, and what to do if it was not asked for',
   async (t) => {
     for (const kind of kinds) {
       const [subject, about] = KINDS[kind]
@@ -71,7 +71,7 @@ t.test(
   }
 )
 
-t.test('the HTML says the same as the text, shows the link that it leads to, and fetches nothing', async (t) => {
+t.test('the HTML has the same content as the text, shows the address of its link, and loads nothing', async (t) => {
   for (const kind of kinds) {
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
     const html = read(mail.html)
@@ -86,17 +86,17 @@ t.test('the HTML says the same as the text, shows the link that it leads to, and
   }
 })
 
-t.test('without an address none is named; a code alone needs no link', async (t) => {
+t.test('a mail without an address names none, and a mail with a code alone needs no link', async (t) => {
   t.notMatch(composeMail('signup', { link: LINK, code: CODE }).text, /Account/)
   t.notMatch(composeMail('reauthentication', { code: CODE }).text, /collegamento/)
 })
 
-t.test('a link that is missing or leads anywhere but to a web page is refused', async (t) => {
+t.test('a link that is missing, or not http(s), is refused', async (t) => {
   const links = [undefined, '', 'javascript:alert(1)', 'data:text/html,x', '/auth/v1/verify', 'file:///etc/passwd']
   for (const link of links) t.throws(() => composeMail('recovery', { link, code: CODE }), TypeError)
 })
 
-t.test('nothing that is filled in becomes part of the page, or a line of the text', async (t) => {
+t.test('no value that is filled in becomes markup, or a line of the text', async (t) => {
   const hostile = fc
     .array(
       fc.oneof(
@@ -135,7 +135,7 @@ t.test('nothing that is filled in becomes part of the page, or a line of the tex
   }), { numRuns: 300 })
 })
 
-t.test('what arrives is what was composed', async (t) => {
+t.test('a mail arrives as it was composed', async (t) => {
   const smtp = await startSmtp(t)
   const { worker, enqueue } = await bareWorker(t, smtp)
   for (const kind of kinds) {

@@ -36,7 +36,7 @@ const hash = (parameters: string) =>
 const bcryptOf = (head: string) => `${head}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW`
 
 t.test(
-  'a password is hashed with argon2id at the OWASP minimum, with another salt each time, and verified by that hash alone',
+  'a password is hashed with argon2id at the OWASP minimum, with a new salt each time, and verified by that hash alone',
   async (t) => {
     const [one, two] = await Promise.all([passwords.hash('però, che notte'), passwords.hash('però, che notte')])
     t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
@@ -50,14 +50,14 @@ t.test(
   }
 )
 
-t.test('the same characters match however they were composed; others that look alike do not', async (t) => {
+t.test('the same characters match in every Unicode form, and similar characters do not match', async (t) => {
   const composed = await passwords.hash('caff\u00e8 ①')
   t.equal(await passwords.verify(composed, 'caffe\u0300 ①'), true)
   t.equal(await passwords.verify(await passwords.hash('caffe\u0300 ①'), 'caff\u00e8 ①'), true)
   t.equal(await passwords.verify(composed, 'caff\u00e8 1'), false)
 })
 
-t.test('argon2 hashes of other programs are read, whatever their variant, version and parameters', async (t) => {
+t.test('argon2 hashes of other programs are read, with any variant, version and parameters', async (t) => {
   for (const known of ARGON2) {
     t.equal(isKnownHash(known), true, known)
     t.equal(await passwords.verify(known, 'password'), true, known)
@@ -65,7 +65,7 @@ t.test('argon2 hashes of other programs are read, whatever their variant, versio
   }
 })
 
-t.test('bcrypt hashes are read under their three good names', async (t) => {
+t.test('bcrypt hashes are read under their three good prefixes', async (t) => {
   for (const [password, known] of BCRYPT) {
     t.equal(await passwords.verify(known, password), true, known)
     t.equal(await passwords.verify(known, `${password}*`), false, known)
@@ -76,7 +76,7 @@ t.test('bcrypt hashes are read under their three good names', async (t) => {
   }
 })
 
-t.test('a password longer than bcrypt reads never matches a bcrypt hash, at 72 bytes it does', async (t) => {
+t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one of 72 bytes does', async (t) => {
   const full = `${'è'.repeat(35)}xy`
   const known = await bcrypt.hash(full, 4)
   t.equal(await bcrypt.verify(`${full}z`, known), true, 'bcrypt itself does not see the end')
@@ -84,7 +84,7 @@ t.test('a password longer than bcrypt reads never matches a bcrypt hash, at 72 b
   t.equal(await passwords.verify(known, `${full}z`), false)
 })
 
-t.test('whoever has no password, or no readable hash, costs as much work as whoever has one', async (t) => {
+t.test('verifying without a hash, or with an unreadable one, costs as much work as with a good one', async (t) => {
   const known = await passwords.hash('la password giusta')
   const work = { known: 0, nobody: 0, unreadable: 0 }
   const measured = async (who: keyof typeof work, text: string | null) => {
@@ -103,7 +103,7 @@ t.test('whoever has no password, or no readable hash, costs as much work as whoe
   }
 })
 
-t.test('no text makes verifying throw, and no wrong password match', async (t) => {
+t.test('verifying never throws for any text, and no wrong password matches', async (t) => {
   const samples = [CHEAP, BCRYPT[0]![1]]
   const spoilt = fc
     .tuple(fc.constantFrom(...samples), fc.nat(), fc.nat({ max: 2 }), fc.string({ maxLength: 3 }))
@@ -122,7 +122,7 @@ t.test('no text makes verifying throw, and no wrong password match', async (t) =
   )
 })
 
-t.test('a hash from elsewhere is taken only when verifying it is bearable', async (t) => {
+t.test('a hash from elsewhere is accepted only when verifying it is not too costly', async (t) => {
   const taken = [
     'm=65536,t=10,p=16', 'm=8,t=1,p=1', 'm=19456,t=2,p=1', 't=2,m=19456,p=1'
   ].map(hash).concat(['$2a$04', '$2b$10', '$2y$12'].map(bcryptOf))
@@ -157,7 +157,7 @@ t.test('a hash from elsewhere is taken only when verifying it is bearable', asyn
   }
 })
 
-t.test('every hash weaker than ours is to be replaced, stronger ones are not', async (t) => {
+t.test('every hash weaker than ours is to be replaced, and stronger ones are not', async (t) => {
   for (const same of ['m=19456,t=2,p=1', 'm=65536,t=3,p=4', 'm=19456,t=3,p=1'].map(hash)) {
     t.equal(needsRehash(same), false, same)
   }
@@ -173,7 +173,7 @@ t.test('every hash weaker than ours is to be replaced, stronger ones are not', a
 })
 
 t.test(
-  'tasks run at most so many at once and in their order; who comes when the queue is full is refused, and the place is free again after',
+  'tasks run in order and at most so many at once; a task beyond the queue is refused, and later ones run again',
   async (t) => {
     const inTurn = takeTurns(2, 3)
     const started: number[] = []
@@ -207,7 +207,7 @@ t.test(
   }
 )
 
-t.test('hashing and verifying share the turns, whoever asks', async (t) => {
+t.test('hashing and verifying share the limit', async (t) => {
   const busy = createPasswords({ atOnce: 1, waiting: 2 })
   const answers = await Promise.allSettled([
     busy.hash('una password'),
@@ -231,7 +231,7 @@ t.test('a password has 8 to 128 characters, counted as a person counts them', as
   t.same(passwordProblems(''), ['length'])
 })
 
-t.test('blanks and letters of any script are welcome, control characters and half characters are not', async (t) => {
+t.test('spaces and letters of every script are allowed, control characters and lone surrogates are not', async (t) => {
   for (const good of ['tre parole corte', 'пароль-длинный', '密码密码密码密码', 'però così è già']) {
     t.same(passwordProblems(good), [], good)
   }
@@ -245,7 +245,7 @@ t.test('blanks and letters of any script are welcome, control characters and hal
   ]) { t.same(passwordProblems(bad), ['characters'], JSON.stringify(bad)) }
 })
 
-t.test('a well-known password is refused in whatever case', async (t) => {
+t.test('a well-known password is refused in upper and lower case', async (t) => {
   t.ok(COMMON_PASSWORDS.size > 500)
   for (const known of COMMON_PASSWORDS) {
     t.ok([...known].length >= 8 && known === known.normalize('NFC').toLowerCase(), known)
@@ -255,7 +255,7 @@ t.test('a well-known password is refused in whatever case', async (t) => {
   t.same(passwordProblems('password di casa'), [])
 })
 
-t.test('the account\'s address and its first part are no passwords', async (t) => {
+t.test('the account’s address and its first part are refused as passwords', async (t) => {
   const email = ' Anna.Caffè@Esempio.IT'
   for (const own of ['anna.caffè@esempio.it', 'ANNA.CAFFE\u0300', 'anna.caffè']) {
     t.same(passwordProblems(own, email), ['pwned'], own)

@@ -107,7 +107,7 @@ t.test('limits of attempts to sign in', async (t) => {
   const wrong = (n: number) => Array.from({ length: n }, () => 'invalid_credentials')
 
   t.test(
-    'the eleventh of a minute, for one account from one address, is refused with the time to wait, be the account known or not',
+    'the eleventh try in a minute, for one account from one address, is refused, with or without such an account',
     async (t) => {
       const server = await build(t)
       for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
@@ -121,7 +121,7 @@ t.test('limits of attempts to sign in', async (t) => {
   )
 
   t.test(
-    'while it is limited here the right password is refused, too; from elsewhere it lets its owner in',
+    'while an address is limited the right password is refused there, and accepted from elsewhere',
     async (t) => {
       const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
       const email = await account(server, 'anna@example.org')
@@ -131,14 +131,14 @@ t.test('limits of attempts to sign in', async (t) => {
     }
   )
 
-  t.test('attempts from many addresses lock nobody out', async (t) => {
+  t.test('tries from many addresses do not lock an account', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
     const email = await account(server, 'anna@example.org')
     await codes(server, Array.from({ length: 4 }, (_, n) => ({ email, from: `198.51.100.${n}` })))
     t.same(await codes(server, [{ email, password: PASSWORD, from: '192.0.2.2' }]), ['in'])
   })
 
-  t.test('one address may not try one account after the other for ever', async (t) => {
+  t.test('one address may try only a limited number of accounts', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
     t.same(
       await codes(
@@ -149,7 +149,7 @@ t.test('limits of attempts to sign in', async (t) => {
     )
   })
 
-  t.test('however an address is written it is one account', async (t) => {
+  t.test('an address counts as one account in every spelling', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '5' })
     const email = await account(server, 'José@example.org')
     const spellings = [
@@ -169,7 +169,7 @@ t.test('limits of attempts to sign in', async (t) => {
     )
   })
 
-  t.test('an address that a caller claims to be forwarded for is nothing to go by', async (t) => {
+  t.test('a forwarded address that a caller claims is ignored', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '2' })
     const claims = [
       'x-forwarded-for',
@@ -186,7 +186,7 @@ t.test('limits of attempts to sign in', async (t) => {
     t.same(await codes(server, attempts), [...wrong(2), ...attempts.slice(2).map(() => 'over_request_rate_limit')])
   })
 
-  t.test('behind a proxy that is trusted it is the address that the proxy says', async (t) => {
+  t.test('behind a trusted proxy the address from the proxy counts', async (t) => {
     const server = await build(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1', TRUST_PROXY: '192.0.2.1' })
     const from = (address: string) => ({ email: 'nessuno@example.org', headers: { 'x-forwarded-for': address } })
     t.same(

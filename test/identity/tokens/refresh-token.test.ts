@@ -5,7 +5,7 @@ import t from 'tap'
 import {
   decodeRefreshToken,
   encodeRefreshToken,
-  judgeRefresh,
+  classifyRefresh,
   REUSE_INTERVAL_MS
 } from '#src/identity/tokens/refresh-token.ts'
 
@@ -32,7 +32,7 @@ function withChecksum (bytes: Buffer): string {
 const session = Buffer.from('0d9b7b1e2f5c4a559c7e8a3f0c1d2e3f', 'hex')
 const body = (counter: number[], version = 0) => Buffer.concat([Buffer.of(version), session, Buffer.of(...counter)])
 
-t.test('a token comes back as it went in', async (t) => {
+t.test('a decoded token has the values that were encoded', async (t) => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), tokens, (secret, token) => {
@@ -45,7 +45,7 @@ t.test('a token comes back as it went in', async (t) => {
   )
 })
 
-t.test('the layout is the one on record: tokens that were given out stay good', async (t) => {
+t.test('the layout has not changed: tokens that were issued earlier stay good', async (t) => {
   const token = { sessionId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f', counter: 300 }
   t.equal(encodeRefreshToken(secret, token), signed(body([0xac, 0x02])))
   t.equal(encodeRefreshToken(secret, token), 'AA2bex4vXEpVnH6KPwwdLj-sArHkUwNWnUNOiUHpQ9EaANBcQ6-q')
@@ -55,7 +55,7 @@ t.test('the layout is the one on record: tokens that were given out stay good', 
   )
 })
 
-t.test('any one character changed, left out or put in makes it no token', async (t) => {
+t.test('a token with any one character changed, left out or added is refused', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(tokens, fc.nat(), (token, at) => {
     const text = encodeRefreshToken(secret, token)
     for (let place = 0; place < text.length; place++) {
@@ -84,7 +84,7 @@ t.test('any one character changed, left out or put in makes it no token', async 
   }), { numRuns: 15 }))
 })
 
-t.test('any one bit changed makes it no token, even with the checksum made good again', async (t) => {
+t.test('a token with any one bit changed is refused, even with a corrected checksum', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(tokens, (token) => {
     const bytes = Buffer.from(encodeRefreshToken(secret, token), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -98,7 +98,7 @@ t.test('any one bit changed makes it no token, even with the checksum made good 
   }), { numRuns: 30 }))
 })
 
-t.test('a token of another installation, or carried over to another session or counter, is refused', async (t) => {
+t.test('a token of another installation, or moved to another session or counter, is refused', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(tokens, tokens, (token, other) => {
     fc.pre(token.sessionId !== other.sessionId)
     const bytes = Buffer.from(encodeRefreshToken(secret, token), 'base64url')
@@ -123,7 +123,7 @@ t.test('each session has a key of its own', async (t) => {
 })
 
 t.test(
-  'even signed, a token has one spelling: shortest counter, within bounds, nothing more and nothing less',
+  'even a signed token has only one form: the shortest counter, within bounds, and no further bytes',
   async (t) => {
     for (const [counter, value] of [
       [[5], 5],
@@ -154,7 +154,7 @@ t.test(
   }
 )
 
-t.test('bits that belong to no byte are zero', async (t) => {
+t.test('unused bits of the last character must be zero', async (t) => {
   // 38 bytes: the last character carries four bits of a byte and two of nothing.
   const text = encodeRefreshToken(secret, { sessionId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f', counter: 1 })
   const last = ALPHABET.indexOf(text.at(-1)!)
@@ -165,7 +165,7 @@ t.test('bits that belong to no byte are zero', async (t) => {
   }
 })
 
-t.test('no text makes decoding throw, and what is accepted is what would be encoded', async (t) => {
+t.test('decoding never throws for any text, and every accepted text is what would be encoded', async (t) => {
   const garbled = tokens.chain((token) => fc.tuple(fc.nat(), fc.string({ maxLength: 2 })).map(([at, put]) => {
     const text = encodeRefreshToken(secret, token)
     return text.slice(0, at % text.length) + put + text.slice(at % text.length + put.length)
@@ -190,7 +190,7 @@ t.test('no text makes decoding throw, and what is accepted is what would be enco
   t.equal(decodeRefreshToken(secret, 'A'.repeat(10_000_000)), undefined)
 })
 
-t.test('what cannot be in a token is not encoded', async (t) => {
+t.test('a value that a token cannot hold is not encoded', async (t) => {
   for (const counter of [-1, 0.5, MAX + 1, NaN, Infinity]) {
     t.throws(
       () => encodeRefreshToken(secret, { sessionId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f', counter }),
@@ -209,11 +209,11 @@ t.test('what cannot be in a token is not encoded', async (t) => {
 })
 
 t.test(
-  'the current token rotates, the last one is repeated always, older ones within ten seconds, none before its time',
+  'the current token rotates, the last one is always repeated, older ones within ten seconds, later ones never',
   async (t) => {
     t.equal(REUSE_INTERVAL_MS, 10_000)
     const nowMs = 1_700_000_000_000
-    const table: readonly [number, number, number, ReturnType<typeof judgeRefresh>][] = [
+    const table: readonly [number, number, number, ReturnType<typeof classifyRefresh>][] = [
       [5, 5, 0, 'rotate'],
       [5, 5, 10_000, 'rotate'],
       [5, 5, 9e9, 'rotate'],
@@ -235,7 +235,7 @@ t.test(
     ]
     for (const [tokenCounter, sessionCounter, ago, verdict] of table) {
       t.equal(
-        judgeRefresh({ tokenCounter, sessionCounter, lastRefreshMs: nowMs - ago, nowMs }),
+        classifyRefresh({ tokenCounter, sessionCounter, lastRefreshMs: nowMs - ago, nowMs }),
         verdict,
         `${tokenCounter} of ${sessionCounter} after ${ago} ms`
       )

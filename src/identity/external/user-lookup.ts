@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { ProviderNonRaggiungibile } from '../errors.ts'
-import type { ProviderClient } from './client.ts'
-import { isBarred, readUser } from './users.ts'
+import type { IdpClient } from './client.ts'
+import { isBannedOrDeleted, readUser } from './users.ts'
 
-/** The provider's people, asked for with the service key. Those who are banned or deleted are nobody. */
-export interface People {
+/** Asks the provider for its users, with the service key. Banned and deleted users are not found. */
+export interface UserLookup {
   /** As of at most a minute ago. @throws ProviderNonRaggiungibile */
   recent (userId: string): Promise<AuthUser | undefined>
   /** As of now. @throws ProviderNonRaggiungibile */
@@ -13,25 +13,26 @@ export interface People {
 }
 
 const RECENT_MS = 60_000
-const AT_MOST = 2000
+const MAX_ENTRIES = 2000
 
-export interface PeopleOptions {
-  client: Pick<ProviderClient, 'asService'>
+export interface UserLookupOptions {
+  client: Pick<IdpClient, 'asService'>
   serviceKey: string
   /** A clock that never goes back, ms. */
   clock?: () => number
 }
 
-export function createPeople ({ client, serviceKey, clock = () => performance.now() }: PeopleOptions): People {
-  /** Questions, so that many callers at once ask one; failed ones are forgotten. */
-  const asked = new LRUCache<string, { at: number, answer: Promise<AuthUser | undefined> }>({ max: AT_MOST })
+export function userLookup ({ client, serviceKey, clock = () => performance.now() }: UserLookupOptions): UserLookup {
+  /** The questions of the last minute, so that many callers at once ask one. Failed questions are dropped. */
+  const asked = new LRUCache<string, { at: number, answer: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
     async recent (userId) {
       const known = asked.get(userId)
-      return unlessBarred(await (known !== undefined && clock() - known.at < RECENT_MS ? known.answer : ask(userId)))
+      const isRecent = known !== undefined && clock() - known.at < RECENT_MS
+      return unlessBannedOrDeleted(await (isRecent ? known.answer : ask(userId)))
     },
-    now: async (userId) => unlessBarred(await ask(userId))
+    now: async (userId) => unlessBannedOrDeleted(await ask(userId))
   }
 
   function ask (userId: string): Promise<AuthUser | undefined> {
@@ -50,7 +51,7 @@ export function createPeople ({ client, serviceKey, clock = () => performance.no
   }
 }
 
-/** Looked at every time: a ban ends by itself. */
-function unlessBarred (user: AuthUser | undefined): AuthUser | undefined {
-  return user === undefined || isBarred(user) ? undefined : user
+/** Checked at every call: a ban ends by itself. */
+function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefined {
+  return user === undefined || isBannedOrDeleted(user) ? undefined : user
 }

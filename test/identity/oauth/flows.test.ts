@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
-import { forgetOldFlows } from '#src/identity/sign-in/flow-states.ts'
+import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
 import { testDatabase } from '#test/database.ts'
@@ -11,7 +11,7 @@ import { acts, fragment, LANDING, setting, SIGNUP } from './setting.ts'
 const WAY = `/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}`
 const ANNA = { sub: 'anna-1', email: 'anna@example.org', email_verified: true, name: 'Anna Bianchi' }
 
-t.test('what a client asks amiss is told at once', async (t) => {
+t.test('a malformed authorization request is refused at once', async (t) => {
   const { app, base, token } = await setting(t)
   const authorization = `Bearer ${await token()}`
   const verifier = 'a'.repeat(43)
@@ -58,7 +58,7 @@ t.test('what a client asks amiss is told at once', async (t) => {
   t.equal(await app.db.$count(flow_states), 2)
 })
 
-t.test('with sign-up off only who has an account comes in', async (t) => {
+t.test('with sign-up off only people with an account sign in', async (t) => {
   const { app, provider, visit } = await setting(t)
   provider.person = ANNA
   const refused = fragment((await visit(WAY)).url)
@@ -83,7 +83,7 @@ t.test('with sign-up off only who has an account comes in', async (t) => {
   )
 })
 
-t.test('nothing that the provider says of somebody gives them rights', async (t) => {
+t.test('no claim of a provider gives a right', async (t) => {
   const { app, provider, visit } = await setting(t, SIGNUP)
   const greedy = { role: 'admin', roles: ['admin'], is_admin: true, app_metadata: { role: 'admin', roles: ['admin'] } }
   provider.person = { ...ANNA, ...greedy }
@@ -97,13 +97,13 @@ t.test('nothing that the provider says of somebody gives them rights', async (t)
   }
 })
 
-t.test('who was in an unconfirmed account is out when the answer is there', async (t) => {
+t.test('the sessions in an unconfirmed account have ended when the owner’s callback is answered', async (t) => {
   let waits = 0
   const prepare = extraRoutes(({ identity }) => {
-    const { settled } = identity
-    identity.settled = async () => {
+    const { waitForListeners } = identity
+    identity.waitForListeners = async () => {
       waits++
-      await settled()
+      await waitForListeners()
     }
   })
   const { app, provider, visit } = await setting(t, {}, { prepare })
@@ -128,7 +128,7 @@ t.test('who was in an unconfirmed account is out when the answer is there', asyn
   ])
 })
 
-t.test('linking ends where the login that began it has ended, and at what is somebody else’s', async (t) => {
+t.test('linking fails after the end of the session that started it, and for another account’s identity', async (t) => {
   const { app, base, provider, browser } = await setting(t, SIGNUP)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
   const headers = { authorization: `Bearer ${token}` }
@@ -179,7 +179,7 @@ t.test('without PKCE, linking answers with a session as signing in does', async 
   )
 })
 
-t.test('a provider may come back with a form, and want the secret in the body', async (t) => {
+t.test('a provider may use form_post, and client_secret_post', async (t) => {
   const redirect = { name: 'google', response_mode: 'form_post', token_endpoint_auth_method: 'client_secret_post' }
   const { base, provider, browser } = await setting(t, SIGNUP, {
     providers: [redirect], openid: { clientDefaults: { token_endpoint_auth_method: 'client_secret_post' } }
@@ -192,7 +192,7 @@ t.test('a provider may come back with a form, and want the secret in the body', 
   t.equal(visitor.visited.at(-2), `${base}/auth/v1/callback`, 'without code and state in the address')
 })
 
-t.test('a provider’s refresh token is handed on, and no token, code or address is ever logged', async (t) => {
+t.test('the provider’s refresh token is handed on, and no token, code or address is logged', async (t) => {
   const { app, base, provider, browser, logs } = await setting(t, { ...SIGNUP, LOG_LEVEL: 'trace' }, {
     providers: [{ name: 'google', scopes: 'openid email profile offline_access' }]
   })
@@ -220,7 +220,7 @@ t.test('a provider’s refresh token is handed on, and no token, code or address
   t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor written down')
 })
 
-t.test('what cannot be written down is not done', async (t) => {
+t.test('when the audit log cannot be written, no account is created or linked', async (t) => {
   const { app, provider, visit, logs } = await setting(t, SIGNUP)
   provider.person = ANNA
   await app.sql`alter table audit_log rename to audit_log_altrove`
@@ -232,7 +232,7 @@ t.test('what cannot be written down is not done', async (t) => {
   t.ok(fragment((await visit(WAY)).url).has('access_token'))
 })
 
-t.test('ways that nobody ends are forgotten, and those of mails live as long as their links', async (t) => {
+t.test('unfinished flows are deleted, and flows of mails are kept as long as their links', async (t) => {
   const { db } = await testDatabase(t)
   const now = Date.now()
   const before = (minutes: number) => new Date(now - minutes * 60_000)
@@ -246,7 +246,7 @@ t.test('ways that nobody ends are forgotten, and those of mails live as long as 
     { ...flow, provider: 'mail', created_at: before(47 * 60) },
     { ...flow, provider: 'old mail', created_at: before(49 * 60) }
   ])
-  await forgetOldFlows(db)
+  await deleteOldFlows(db)
   t.strictSame((await db.select().from(flow_states)).map(({ provider }) => provider).sort(), [
     'begun',
     'granted',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { safeRedirect } from '#src/identity/sign-in/flow-states.ts'
-import { FRONT_END, setting, SIGNUP } from './setting.ts'
+import { allowedRedirect } from '#src/identity/sign-in/redirects.ts'
+import { FRONT_END, setting, SIGNUP } from '#test/identity/oauth/setting.ts'
 
 const CONFIG = { PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'] }
 
@@ -47,10 +47,10 @@ const TRAPS = [
   'https://locanda.example/auth\\v1\\verify'
 ]
 
-t.test('whatever is not one of our front ends leads home', async (t) => {
-  for (const trap of TRAPS) t.equal(safeRedirect(CONFIG, trap), FRONT_END, trap)
-  for (const nothing of [undefined, '']) t.equal(safeRedirect(CONFIG, nothing), FRONT_END)
-  t.equal(safeRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
+t.test('an address outside our front ends is replaced by the front end’s own', async (t) => {
+  for (const trap of TRAPS) t.equal(allowedRedirect(CONFIG, trap), FRONT_END, trap)
+  for (const nothing of [undefined, '']) t.equal(allowedRedirect(CONFIG, nothing), FRONT_END)
+  t.equal(allowedRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
 
   const { base, browser, provider } = await setting(t, SIGNUP)
   provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
@@ -63,7 +63,7 @@ t.test('whatever is not one of our front ends leads home', async (t) => {
   }
 })
 
-t.test('one of our front ends is led to as it was asked for', (t) => {
+t.test('an address of a front end is kept as it was asked for', (t) => {
   const asked = {
     'https://app.example': 'https://app.example/',
     'https://app.example/arrivo?a=1&b=%20#x': 'https://app.example/arrivo?a=1&b=%20#x',
@@ -75,7 +75,7 @@ t.test('one of our front ends is led to as it was asked for', (t) => {
     'https://locanda.example/ad/': 'https://locanda.example/ad/',
     'https://locanda.example/authors': 'https://locanda.example/authors'
   }
-  for (const [address, led] of Object.entries(asked)) t.equal(safeRedirect(CONFIG, address), led)
+  for (const [address, led] of Object.entries(asked)) t.equal(allowedRedirect(CONFIG, address), led)
   t.end()
 })
 
@@ -108,7 +108,7 @@ t.test('no spelling leads to an origin that is not ours', (t) => {
     'v1'
   )
   fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
-    const led = safeRedirect(CONFIG, address)
+    const led = allowedRedirect(CONFIG, address)
     // Read anew, as a browser reads the header.
     return origins.includes(new URL(led).origin) && /^https?:\/\/[^@\\\s]*$/.test(led.split(/[?#]/)[0]!)
   }), { numRuns: 3000 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { providerClient } from '#src/identity/external/client.ts'
-import { createPeople } from '#src/identity/external/people.ts'
+import { idpClient } from '#src/identity/external/client.ts'
+import { userLookup } from '#src/identity/external/user-lookup.ts'
 import { fakeProvider, json } from './fake.ts'
 
 const ID = '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'
@@ -8,14 +8,14 @@ const OTHER = '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11'
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE' }
 const user = (more = {}) => json(200, { id: ID, created_at: '2026-11-21T09:30:00Z', ...more })
 
-t.test('people of an external provider', async (t) => {
+t.test('the look-up of users at an external provider', async (t) => {
   const { requests, ...fake } = await fakeProvider(t, user())
   const clock = { ms: 0 }
-  const client = providerClient({ settings: { base: fake.url, anonKey: 'anonima' }, log: { warn () {} } })
-  const create = () => createPeople({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
+  const client = idpClient({ settings: { base: fake.url, anonKey: 'anonima' }, log: { warn () {} } })
+  const create = () => userLookup({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
   t.beforeEach(() => { requests.length = 0 })
 
-  t.test('are believed for a minute, and asked for anew at once where it matters', async (t) => {
+  t.test('an answer is cached for a minute, and administration asks again at once', async (t) => {
     const people = create()
     fake.answer(user({ app_metadata: { role: 'admin' } }))
     t.match(await people.recent(ID), { app_metadata: { role: 'admin' } })
@@ -31,7 +31,7 @@ t.test('people of an external provider', async (t) => {
     t.equal(requests.length, 3)
   })
 
-  t.test('who is unknown, banned or deleted is nobody; a ban is over when it is over', async (t) => {
+  t.test('an unknown, banned or deleted user is not found, and a ban ends by itself', async (t) => {
     const people = create()
     for (const behaviour of [
       json(404, { error_code: 'user_not_found' }),
@@ -55,7 +55,7 @@ t.test('people of an external provider', async (t) => {
     t.equal(requests.length, 1)
   })
 
-  t.test('no answer, or one of somebody else, is neither believed nor remembered', async (t) => {
+  t.test('no answer, or an answer about another user, is an error and is not cached', async (t) => {
     const people = create()
     for (const behaviour of [json(500, {}), json(200, {}), json(200, null), json(200, { id: OTHER }), json(401, {})]) {
       fake.answer(behaviour)

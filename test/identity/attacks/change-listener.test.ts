@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { listenToChanges, type Changes } from '#src/identity/changes.ts'
+import { listenToChanges, type ChangeListener } from '#src/identity/change-listener.ts'
 import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
@@ -13,7 +13,7 @@ const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
 const PATIENCE_MS = 60_000
 
-t.test('a process whose first attempts to listen failed answers once for itself, and for nobody else', async (t) => {
+t.test('a process whose first attempts to listen failed acknowledges a change once, and only for itself', async (t) => {
   const [{ url, sql: asking }, { sql: outside }] = await Promise.all([testDatabase(t), testDatabase(t)])
   const name = new URL(url).pathname.slice(1)
   const { sql: late, close } = connect(url, 1)
@@ -31,7 +31,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   await outside.unsafe(`alter database ${name} allow_connections false`)
   const heard: string[] = []
   const echo = Promise.withResolvers<void>()
-  const changes: Changes = listenToChanges(
+  const changes: ChangeListener = listenToChanges(
     late,
     log,
     (_change, id) => {
@@ -45,7 +45,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   await outside.unsafe(`alter database ${name} allow_connections true`)
   while (!await changes.ready()) await turn()
   let isSettled = false
-  const settled = changes.settled().then(() => { isSettled = true })
+  const settled = changes.waitForListeners().then(() => { isSettled = true })
   const id = await slow.promise
   await asking`select pg_notify(${CHANNEL}, 'user:echo')`
   await echo.promise
@@ -57,7 +57,7 @@ t.test('a process whose first attempts to listen failed answers once for itself,
   t.same(heard, ['echo'], 'a change is heard once')
 })
 
-t.test('whoever waits for others waits no longer than they may, whatever the database does', async (t) => {
+t.test('a process waits for the others no longer than its limit, also when the database hangs', async (t) => {
   const { sql, url } = await testDatabase(t)
   const { sql: busy, close } = connect(url, 1)
   t.teardown(close)
@@ -81,13 +81,13 @@ t.test('whoever waits for others waits no longer than they may, whatever the dat
     await gate.promise
   })
   // The only connection is taken: the question itself has to wait.
-  await changes.settled()
+  await changes.waitForListeners()
   gate.resolve()
   await held
   await sql`select 1`
 })
 
-t.test('a server that was cut off knows what it has missed as soon as it listens again', async (t) => {
+t.test('a server that was cut off drops its caches as soon as it listens again', async (t) => {
   const [{ app }, { app: other }] = await twins(t)
   const listeners = async () =>
     (
@@ -112,7 +112,7 @@ t.test('a server that was cut off knows what it has missed as soon as it listens
   for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
   while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
   // Both have answered, so both listen.
-  await app.identity.settled()
+  await app.identity.waitForListeners()
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 401)
   const { access_token: second } = await signIn(app, 'bruno', 'operator')
   t.equal(await isLetIn(other, bearer(second)), 200)
@@ -120,7 +120,7 @@ t.test('a server that was cut off knows what it has missed as soon as it listens
   t.equal(await isLetIn(other, bearer(second)), 401, 'and hears again')
 })
 
-t.test('a signing key is not believed for longer than a minute without another look', async (t) => {
+t.test('a signing key is accepted for at most a minute without reading it again', async (t) => {
   const { db, sql } = await testDatabase(t)
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { contact, Unreachable } from '#src/identity/oauth/contact.ts'
+import { fetchFromProvider, ProviderUnreachable } from '#src/identity/oauth/fetch.ts'
 import { githubClient } from '#src/identity/oauth/github.ts'
 import { openidClient } from '#src/identity/oauth/openid.ts'
-import { remembered } from '#src/identity/oauth/remembered.ts'
+import { cached } from '#src/identity/oauth/cached.ts'
 import { freePort, listen } from './listen.ts'
 import { CLIENT } from './openid-provider.ts'
 
@@ -23,7 +23,7 @@ async function server (t: Test, handler: RequestListener): Promise<string> {
   return (await listen(t, handler)).url
 }
 
-t.test('an answer is read whole, and bounded after decompression', async (t) => {
+t.test('an answer is read whole, and its size is bounded after decompression', async (t) => {
   const url = await server(t, (request, response) => {
     if (request.url === '/small') {
       return response.writeHead(200, { 'content-encoding': 'gzip', 'x-a': 'b' }).end(gzipSync('{"a":1}'))
@@ -35,18 +35,18 @@ t.test('an answer is read whole, and bounded after decompression', async (t) => 
     if (request.url === '/away') return response.writeHead(302, { location: 'https://evil.example/' }).end()
     response.writeHead(404).end('no')
   })
-  const small = await contact(`${url}/small`, GET)
+  const small = await fetchFromProvider(`${url}/small`, GET)
   t.strictSame(
     [await small.json(), small.headers.get('x-a'), small.headers.get('content-encoding')],
     [{ a: 1 }, 'b', null]
   )
-  t.equal(await reason(contact(`${url}/bomb`, GET)), 'too large')
-  t.equal((await contact(`${url}/empty`, GET)).status, 204)
-  t.equal((await contact(`${url}/away`, GET)).status, 302, 'a redirect is an answer, and not followed')
-  t.equal((await contact(`${url}/`, GET)).status, 404)
+  t.equal(await reason(fetchFromProvider(`${url}/bomb`, GET)), 'too large')
+  t.equal((await fetchFromProvider(`${url}/empty`, GET)).status, 204)
+  t.equal((await fetchFromProvider(`${url}/away`, GET)).status, 302, 'a redirect is an answer, and not followed')
+  t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
 })
 
-t.test('nobody is asked where nobody may be asked', async (t) => {
+t.test('no request is sent to an address that is not https or loopback', async (t) => {
   for (const address of [
     'http://example.org/',
     'ftp://127.0.0.1/',
@@ -54,13 +54,13 @@ t.test('nobody is asked where nobody may be asked', async (t) => {
     'file:///etc/passwd',
     'x'
   ]) {
-    t.equal(await reason(contact(address, GET)), 'address')
-    await t.rejects(contact(address, GET), Unreachable)
+    t.equal(await reason(fetchFromProvider(address, GET)), 'address')
+    await t.rejects(fetchFromProvider(address, GET), ProviderUnreachable)
   }
-  t.equal(await reason(contact(`http://127.0.0.1:${await freePort()}/`, GET)), 'ECONNREFUSED')
+  t.equal(await reason(fetchFromProvider(`http://127.0.0.1:${await freePort()}/`, GET)), 'ECONNREFUSED')
 })
 
-t.test('a provider that does not answer is given up, wherever it stops', async (t) => {
+t.test('a provider that stops answering, at any point, is given up after the time limit', async (t) => {
   const silent = await server(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'
@@ -74,7 +74,7 @@ t.test('a provider that does not answer is given up, wherever it stops', async (
     userinfo_endpoint: `${silent}/u`
   }
   const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
-  t.equal(await reason(github.complete(WAY, { state: WAY.state, code: 'abc' })), 'TimeoutError')
+  t.equal(await reason(github.exchangeCode(WAY, { state: WAY.state, code: 'abc' })), 'TimeoutError')
   // Headers, and then a drop now and then.
   const slow = await server(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -89,11 +89,11 @@ t.test('a provider that does not answer is given up, wherever it stops', async (
   )
 })
 
-t.test('metadata are fetched once for all who wait, kept, and kept on when they cannot be had anew', async (t) => {
+t.test('metadata are fetched once for all callers, cached, and used on when a later fetch fails', async (t) => {
   let loads = 0
   let fails = false
   let clock = 0
-  const get = remembered(async () => {
+  const get = cached(async () => {
     loads++
     await Promise.resolve()
     if (fails) throw new Error('no')

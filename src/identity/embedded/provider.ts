@@ -1,32 +1,36 @@
 import type { FastifyInstance } from 'fastify'
+import { listenToChanges, type ChangeListener } from '../change-listener.ts'
 import { apiKeyFormat } from '../keys/api-keys.ts'
-import { createAuthenticator } from './authenticator.ts'
-import { listenToChanges } from '../changes.ts'
-import { embeddedDirectory } from './directory.ts'
-import type { Identity, IdentityParts } from '../identity.ts'
+import type { IdentityProvider, ProviderOptions } from '../provider.ts'
+import type { TokenSigner } from '../sign-in/session-answer.ts'
+import { deleteEndedSessions } from '../sign-in/sessions.ts'
 import { issuerOf, machineSecret } from '../tokens/machine-tokens.ts'
-import { forgetEndedSessions, type TokenSigner } from '../sign-in/sessions.ts'
 import { createSigningKeys } from '../tokens/signing-keys.ts'
-import { createStandings } from './standings.ts'
+import { embeddedAuthenticator } from './authenticator.ts'
+import { embeddedDirectory } from './directory.ts'
+import { embeddedStandings } from './standings.ts'
 
 /** The identity provider of this server itself. */
-export function embeddedIdentity (app: FastifyInstance, { config, keys, passwords }: IdentityParts): Identity {
+export function embeddedProvider (
+  app: FastifyInstance,
+  { config, keys, passwords }: ProviderOptions
+): IdentityProvider {
   const { db, log, jwt } = app
   const issuer = issuerOf(config)
   const signingKeys = createSigningKeys(db, keys)
-  const standings = createStandings(db, () => changes)
-  const changes = listenToChanges(
+  const standings = embeddedStandings(db, () => changes)
+  const changes: ChangeListener = listenToChanges(
     app.sql,
     log,
-    (change, id) => (change === 'signing' ? signingKeys.forget() : standings.changed(change, id)),
+    (change, id) => (change === 'signing' ? signingKeys.forget() : standings.onChange(change, id)),
     () => {
-      standings.forget()
+      standings.clear()
       signingKeys.forget()
     }
   )
   const apiKeys = apiKeyFormat(keys)
   const signer: TokenSigner = { issuer, signingKeys, refreshSecret: keys.derive('refresh-token') }
-  const authenticator = createAuthenticator({
+  const authenticator = embeddedAuthenticator({
     jwt,
     issuer,
     machineSecret: machineSecret(keys),
@@ -47,6 +51,6 @@ export function embeddedIdentity (app: FastifyInstance, { config, keys, password
       )
     }
   })
-  app.addJob({ name: 'ended-sessions', cron: '23 3 * * *', run: () => forgetEndedSessions(db) })
-  return { authenticator, directory, apiKeys, passwords, signer, settled: changes.settled }
+  app.addJob({ name: 'ended-sessions', cron: '23 3 * * *', run: () => deleteEndedSessions(db) })
+  return { authenticator, directory, apiKeys, passwords, signer, waitForListeners: changes.waitForListeners }
 }

@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HOME, PASSWORD, site, wrong } from './mailbox.ts'
 
-t.test('strangers learn nothing', async (t) => {
+t.test('answers that do not tell whether an address has an account', async (t) => {
   const place = await site(t)
   const { app, person, letter, client } = place
   const known = 'ada@ospiti.example'
   const unknown = 'eva@ospiti.example'
   await person(known)
 
-  t.test('an address that nobody has is answered like one that somebody has', async (t) => {
+  t.test('an address without an account is answered like one with an account', async (t) => {
     const asked: [string, (email: string) => object][] = [
       ['recover', (email) => ({ email })],
       ['recover?redirect_to=https://app.example/x', (email) => ({ email })],
@@ -35,7 +35,7 @@ t.test('strangers learn nothing', async (t) => {
     await letter()
   })
 
-  t.test('what goes wrong with an address does so before anybody is looked for', async (t) => {
+  t.test('faults of a request are answered before an account is looked up', async (t) => {
     for (const path of ['recover', 'otp', 'signup', 'resend']) {
       for (const email of [
         '',
@@ -59,7 +59,7 @@ t.test('strangers learn nothing', async (t) => {
     }
   })
 
-  t.test('whatever they send, it is no failure', async () => {
+  t.test('no request causes a 5xx', async () => {
     const anything = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc.jsonValue({ maxDepth: 2 }),
@@ -101,7 +101,7 @@ t.test('strangers learn nothing', async (t) => {
     )
   })
 
-  t.test('neither logs nor the audit log hold codes, links, addresses or what people say of themselves', async (t) => {
+  t.test('neither logs nor the audit log have codes, links, addresses or metadata', async (t) => {
     await client().auth.signUp({
       email: 'canarino@ospiti.example',
       password: 'CANARY-una-frase-lunga',
@@ -138,7 +138,7 @@ t.test('strangers learn nothing', async (t) => {
   })
 })
 
-t.test('where a link leads', async (t) => {
+t.test('the address that a link leads to', async (t) => {
   const place = await site(t)
   const { app, administrator, person, follow } = place
   const { auth: { admin } } = await administrator()
@@ -161,7 +161,7 @@ t.test('where a link leads', async (t) => {
     ''
   ]
 
-  t.test('is here or to a front end of ours, whatever is asked for when it is made', async (t) => {
+  t.test('a link is made only for this server or one of the front ends', async (t) => {
     for (const redirectTo of elsewhere) {
       const { data } = await admin.generateLink({
         type: 'recovery',
@@ -179,7 +179,7 @@ t.test('where a link leads', async (t) => {
     t.equal(data.properties!.redirect_to, `${HOME}/a?b=c#d`)
   })
 
-  t.test('nor when it is followed, be it good or not', async (t) => {
+  t.test('a link that is opened, good or not, leads only to this server or one of the front ends', async (t) => {
     for (const redirect_to of elsewhere) {
       const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
       for (const token of ['nessuno', data.properties!.hashed_token]) {
@@ -190,7 +190,7 @@ t.test('where a link leads', async (t) => {
     }
   })
 
-  t.test('and the address it leads to keeps what it had, and cannot be made to say more', async (t) => {
+  t.test('the address keeps its own query, and a link cannot add to it', async (t) => {
     const { data } = await admin.generateLink({
       type: 'recovery',
       email: 'ada@ospiti.example',
@@ -215,7 +215,7 @@ t.test('where a link leads', async (t) => {
     t.notOk(header.headers['set-cookie'])
   })
 
-  t.test('a look at it (HEAD) does not use it up, and neither does the wrong type', async (t) => {
+  t.test('a HEAD or a wrong type does not use a link up', async (t) => {
     const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
     const token = data.properties!.hashed_token
     t.equal(
@@ -232,7 +232,7 @@ t.test('where a link leads', async (t) => {
     t.ok((await follow(data.properties!.action_link)).fragment.has('access_token'))
   })
 
-  t.test('is no page to be kept, or to be told of to others', async (t) => {
+  t.test('the answer to a link is not cached, and sends no referrer', async (t) => {
     const { headers } = await app.inject({ url: '/auth/v1/verify', query: { token: 'x', type: 'recovery' } })
     t.match(headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
   })

@@ -1,0 +1,88 @@
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
+import { AuthError } from '../errors.ts'
+import { ProviderUnreachable } from './fetch.ts'
+
+/** Why a sign-in through a provider has failed, as the front end reads it in the redirect. */
+export class OAuthError extends Error {
+  /** The error code of OAuth 2 (RFC 6749, section 4.1.2.1). */
+  readonly error: string
+  /** The error code of Supabase Auth; a provider's own refusal has none. */
+  readonly code: string | undefined
+  /** For the log, when it is the provider's fault. Never text from the provider. */
+  readonly reason: string | undefined
+  constructor (error: string, code: string | undefined, description: string, reason?: string) {
+    super(description)
+    this.name = 'OAuthError'
+    this.error = error
+    this.code = code
+    this.reason = reason
+  }
+}
+
+/** The OAuth codes by status, as in Supabase Auth; those of `DENIALS` are always `access_denied`. */
+const BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthorized_client',
+  403: 'access_denied',
+  503: 'temporarily_unavailable'
+}
+const DENIALS = ['signup_disabled', 'user_banned']
+
+/** Any error in the form of a redirect. */
+export function toOAuthError (err: unknown): OAuthError {
+  if (err instanceof OAuthError) return err
+  const { code, statusCode, message } = err instanceof AuthError ? err : new AuthError('unexpected_failure')
+  return new OAuthError(
+    DENIALS.includes(code) ? 'access_denied' : (BY_STATUS[statusCode] ?? 'server_error'),
+    code,
+    message
+  )
+}
+
+/**
+ * The address is not verified. The account that has it is not looked up: the answer must not tell whether it exists.
+ */
+export function unverifiedEmail (provider: string): OAuthError {
+  const description = `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`
+  return new OAuthError('access_denied', 'provider_email_needs_verification', description)
+}
+
+export function missingEmail (): OAuthError {
+  return new OAuthError('server_error', 'unexpected_failure', 'Error getting user email from external provider')
+}
+
+/**
+ * An error of the provider, or of the library that reads its answers. Their texts may have personal data: only codes
+ * are kept.
+ */
+export function providerError (err: unknown): OAuthError {
+  if (err instanceof OAuthError) return err
+  const unreachable = findUnreachable(err)
+  if (unreachable) {
+    return new OAuthError(
+      'temporarily_unavailable',
+      'unexpected_failure',
+      'The external provider cannot be reached',
+      unreachable.reason
+    )
+  }
+  // The provider's own refusal is passed on: in most cases the person has cancelled.
+  if (err instanceof AuthorizationResponseError) {
+    return new OAuthError(err.error, undefined, err.error_description ?? '', 'refused')
+  }
+  if (err instanceof ResponseBodyError) return unusableAnswer(`error ${/^[a-z_]{1,40}$/.exec(err.error)?.[0] ?? '?'}`)
+  const { name, code }: { name: string, code?: unknown } = err instanceof Error ? err : new Error()
+  return unusableAnswer(String(code ?? name))
+}
+
+/** The provider's answer cannot be used for a sign-in. */
+export function unusableAnswer (reason: string): OAuthError {
+  return new OAuthError('server_error', 'unexpected_failure', 'Unable to exchange external code', reason)
+}
+
+function findUnreachable (err: unknown): ProviderUnreachable | undefined {
+  for (let inner = err; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof ProviderUnreachable) return inner
+  }
+  return undefined
+}

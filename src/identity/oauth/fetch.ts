@@ -1,0 +1,42 @@
+import type { CustomFetch } from 'openid-client'
+import { isSafeAddress } from '#src/lib/addresses.ts'
+import { readBody, reasonOf } from '../http.ts'
+
+/** For one answer of a provider, until its last byte. */
+export const PROVIDER_TIMEOUT_SECONDS = 10
+const LARGEST_BYTES = 256 * 1024
+const NO_BODY = [204, 205, 304]
+
+/** The provider could not be reached, or failed itself. `reason` may be logged. */
+export class ProviderUnreachable extends Error {
+  readonly reason: string
+  constructor (reason: string) {
+    super('the provider could not be reached')
+    this.name = 'ProviderUnreachable'
+    this.reason = reason
+  }
+}
+
+/**
+ * Sends a request to a provider: only https, or http on loopback; redirects are not followed, because they would take
+ * the credentials along; the size of the answer is bounded.
+ * @throws ProviderUnreachable
+ */
+export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }) => {
+  if (!isSafeAddress(url)) throw new ProviderUnreachable('address')
+  try {
+    const response = await fetch(url, {
+      ...options,
+      redirect: 'manual',
+      signal: signal ?? AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1000)
+    })
+    const body = await readBody(response, LARGEST_BYTES)
+    if (response.status >= 500) throw new ProviderUnreachable(`status ${response.status}`)
+    const headers = new Headers(response.headers)
+    // `fetch` has decompressed the body.
+    for (const name of ['content-encoding', 'content-length']) headers.delete(name)
+    return new Response(NO_BODY.includes(response.status) ? null : body, { status: response.status, headers })
+  } catch (err) {
+    throw err instanceof ProviderUnreachable ? err : new ProviderUnreachable(reasonOf(err))
+  }
+}

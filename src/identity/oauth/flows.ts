@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { randomNonce, randomPKCECodeVerifier } from 'openid-client'
+import type { Config } from '#src/config/config.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import { AuthError } from '../errors.ts'
+import type { IdentityOptions } from '../options.ts'
+import type { UserRow } from '../people/find-users.ts'
+import {
+  createFlow,
+  isFlowExpired,
+  issueAuthCode,
+  readChallenge,
+  takeFlow,
+  type ChallengeParameters,
+  type FlowState
+} from '../sign-in/flow-states.ts'
+import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSession } from '../sign-in/redirects.ts'
+import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
+import { findOrCreateAccount, linkIdentity } from './accounts.ts'
+import type { AuthorizationExtras, CallbackParameters, OAuthClient } from './client.ts'
+import { OAuthError, toOAuthError } from './errors.ts'
+import { sealFlowSecrets, unsealFlowSecrets, type FlowSecrets } from './flow-secrets.ts'
+import { githubClient } from './github.ts'
+import { openidClient } from './openid.ts'
+import type { Profile } from './profile.ts'
+import { sealProviderTokens, type ProviderTokens } from './provider-tokens.ts'
+
+/** What a client asks for when it sends a person to a provider. */
+export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtras {
+  provider?: string
+  redirect_to?: string
+}
+
+/** Sign-ins through other providers: a flow starts with an address there and ends with an address of the front end. */
+export interface OAuthFlows {
+  /**
+   * The address at the provider that the browser opens. `linking`: the person who adds an identity to their account.
+   * @throws AuthError validation_failed; OAuthError when the provider cannot be reached
+   */
+  start (asked: AuthorizeRequest, linking?: { userId: string, sessionId: string }): Promise<string>
+  /** The address that the browser opens after the provider's callback, with a session, a code or an error. */
+  finish (request: FastifyRequest, callback: CallbackParameters): Promise<string>
+  /** The address with the error of a flow that could not start. */
+  errorRedirect (asked: AuthorizeRequest, error: OAuthError): string
+}
+
+/** What a callback is handled with. */
+interface CallbackContext {
+  request: FastifyRequest
+  flow: FlowState
+  secrets: FlowSecrets
+  profile: Profile
+  tokens: ProviderTokens
+}
+
+/** The result of a flow: a session, or a code that the client exchanges for one. */
+interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolean }
+
+export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOptions): OAuthFlows {
+  const { db, log, identity: { signer, waitForListeners } } = app
+  const clients = oauthClients(config)
+
+  return {
+    async start (asked, linking) {
+      const { provider = '', redirect_to, scopes, parameters } = asked
+      const client = clients.get(provider)
+      if (!client) {
+        throw new AuthError('validation_failed', {
+          message: `Unsupported provider: Provider ${provider} could not be found`
+        })
+      }
+      const challenge = readChallenge(asked)
+      const id = randomUUID()
+      const secrets: FlowSecrets = {
+        verifier: randomPKCECodeVerifier(),
+        nonce: randomNonce(),
+        ...(linking && { session_id: linking.sessionId })
+      }
+      const url = await loggingFaults(provider, () =>
+        client.authorizationUrl({ state: id, ...secrets }, { scopes, parameters })
+      )
+      await createFlow(db, {
+        id,
+        provider,
+        ...challenge,
+        redirect_to: allowedRedirect(config, redirect_to),
+        linking_user_id: linking?.userId ?? null,
+        provider_secrets: sealFlowSecrets(keys, id, secrets),
+        authentication_method: 'oauth'
+      })
+      return url.href
+    },
+
+    async finish (request, callback) {
+      const home = allowedRedirect(config, undefined)
+      if (!callback.state) {
+        return redirectWithError(home, callbackError('bad_oauth_callback', 'OAuth state parameter missing'))
+      }
+      const flow = await takeFlow(db, callback.state)
+      if (!flow) return redirectWithError(home, callbackError('bad_oauth_state', 'OAuth callback with invalid state'))
+      try {
+        return await finishFlow(request, flow, callback)
+      } catch (err) {
+        if (!(err instanceof AuthError || err instanceof OAuthError)) request.log.error({ err }, 'request failed')
+        return redirectWithError(flow.redirect_to, toOAuthError(err))
+      }
+    },
+
+    errorRedirect: ({ redirect_to }, error) => redirectWithError(allowedRedirect(config, redirect_to), error)
+  }
+
+  async function finishFlow (request: FastifyRequest, flow: FlowState, callback: CallbackParameters): Promise<string> {
+    if (isFlowExpired(flow.created_at)) throw new AuthError('flow_state_expired')
+    const client = clients.get(flow.provider)
+    if (!client) throw new AuthError('provider_disabled')
+    if (!callback.error && !callback.code) {
+      throw callbackError('bad_oauth_callback', 'OAuth callback with missing authorization code')
+    }
+    const secrets = unsealFlowSecrets(keys, flow.id, flow.provider_secrets!)
+    const { profile, tokens } = await loggingFaults(flow.provider, () =>
+      client.exchangeCode({ state: flow.id, ...secrets }, callback)
+    )
+    const { signedIn, code, accessRevoked } = await db.transaction(
+      async (tx) => await signInOrLink(tx, { request, flow, secrets, profile, tokens })
+    )
+    if (accessRevoked) await waitForListeners()
+    if (code !== undefined) return redirectWithCode(flow.redirect_to, code)
+    const session = await sessionAnswer(signer, signedIn!.user, signedIn!.session)
+    return redirectWithSession(flow.redirect_to, session, { ...tokens, sb: '' })
+  }
+
+  async function signInOrLink (
+    tx: Transaction,
+    { request, flow, secrets, profile, tokens }: CallbackContext
+  ): Promise<FlowResult> {
+    const { provider, linking_user_id: linkingUser } = flow
+    const identity = { provider, profile }
+    const { user, how, accessRevoked } = linkingUser === null
+      ? await findOrCreateAccount(tx, identity, config.SIGNUP_ENABLED)
+      : {
+          user: await linkIdentity(tx, identity, linkingUser, secrets.session_id),
+          how: 'linked',
+          accessRevoked: false
+        }
+    const signedIn =
+      flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
+    const code = signedIn === undefined ? await issueCode(tx, flow, user, tokens) : undefined
+
+    const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
+    if (how === 'created') {
+      await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
+    }
+    if (how === 'linked') {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'identita_collegata',
+        details: { provider, automatic: linkingUser === null }
+      })
+    }
+    if (accessRevoked) {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'sessioni_revocate',
+        details: { reason: 'address_proven', provider }
+      })
+    }
+    // With a code the session begins, and is written to the audit log, when the client exchanges it.
+    if (signedIn) {
+      await app.audit.append(tx, {
+        ...entry,
+        action: 'accesso',
+        object: `session:${signedIn.session.id}`,
+        details: { method: 'oauth', provider }
+      })
+    }
+    return { signedIn, code, accessRevoked }
+  }
+
+  /** Keeps the flow for the client, which exchanges the code. */
+  async function issueCode (
+    tx: Transaction,
+    flow: FlowState,
+    { id }: UserRow,
+    tokens: ProviderTokens
+  ): Promise<string> {
+    await createFlow(tx, { ...flow, provider_secrets: null })
+    return await issueAuthCode(tx, flow.id, id, sealProviderTokens(keys, flow.id, tokens))
+  }
+
+  /** Logs the faults of a provider: the operator of this server can act on them, the person cannot. */
+  async function loggingFaults<T> (provider: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (err) {
+      if (err instanceof OAuthError && err.reason !== undefined) {
+        log.warn({ provider, reason: err.reason }, 'a sign-in through a provider failed')
+      }
+      throw err
+    }
+  }
+}
+
+/** The clients of the providers in the settings, by name. They ask a provider only when a person signs in there. */
+function oauthClients ({ OAUTH_PROVIDERS, PUBLIC_URL }: Config): ReadonlyMap<string, OAuthClient> {
+  // As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3).
+  const redirectUri = new URL(`${PUBLIC_URL}/auth/v1/callback`).href
+  return new Map(
+    OAUTH_PROVIDERS.map((provider) => [
+      provider.name,
+      'issuer' in provider ? openidClient(provider, redirectUri) : githubClient(provider, redirectUri)
+    ])
+  )
+}
+
+function callbackError (code: 'bad_oauth_callback' | 'bad_oauth_state', message: string): OAuthError {
+  return toOAuthError(new AuthError(code, { message }))
+}

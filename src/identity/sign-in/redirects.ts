@@ -1,0 +1,69 @@
+import type { Config } from '#src/config/config.ts'
+import type { AuthSession } from '#schemas/auth/session.ts'
+
+/* The addresses that a browser is sent to, as the clients of Supabase Auth read them. */
+
+/**
+ * The address that a browser may be sent to: one of this service, or of a front end in the settings. Any other address
+ * is replaced by the front end's. The result is the address as it was parsed, not as it was written: browsers may parse
+ * the text in another way.
+ */
+export function allowedRedirect (
+  { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
+  asked: string | undefined
+): string {
+  const home = CORS_ORIGINS[0] ?? PUBLIC_URL
+  if (!asked || !URL.canParse(asked)) return home
+  const { protocol, origin, pathname, username, password, href } = new URL(asked)
+  // A `blob:` URL has the origin of the page inside it; a user name in front of the host deceives a reader.
+  if (!['http:', 'https:'].includes(protocol) || username !== '' || password !== '') return home
+  if (CORS_ORIGINS.includes(origin)) return href
+  const own = new URL(PUBLIC_URL)
+  // The provider's own endpoints redirect to other sites, and a browser would take the fragment along.
+  return origin === own.origin && !/\/auth\/v1(\/|$)/i.test(pathname) ? href : home
+}
+
+/** With a code that the client exchanges. @param redirectTo from `allowedRedirect`, as in the other functions */
+export function redirectWithCode (redirectTo: string, code: string): string {
+  const url = new URL(redirectTo)
+  url.searchParams.set('code', code)
+  return url.href
+}
+
+/** With a session in the fragment, which browsers send to no server, and further fields after it. */
+export function redirectWithSession (
+  redirectTo: string,
+  { access_token, token_type, expires_in, expires_at, refresh_token }: AuthSession,
+  further: Record<string, string>
+): string {
+  return withFragment(redirectTo, {
+    access_token,
+    token_type,
+    expires_in: String(expires_in),
+    expires_at: String(expires_at),
+    refresh_token,
+    ...further
+  })
+}
+
+/** With a message for the person in the fragment. */
+export function redirectWithMessage (redirectTo: string, message: string): string {
+  return withFragment(redirectTo, { message })
+}
+
+/** With an error in the query, and again in the fragment, where older clients read it. */
+export function redirectWithError (
+  redirectTo: string,
+  { error, code, message }: { error: string, code: string | undefined, message: string }
+): string {
+  const fields = { error, ...(code === undefined ? {} : { error_code: code }), error_description: message }
+  const url = new URL(redirectTo)
+  for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value)
+  return withFragment(url.href, fields)
+}
+
+function withFragment (address: string, fields: Record<string, string>): string {
+  const url = new URL(address)
+  url.hash = new URLSearchParams(fields).toString()
+  return url.href
+}
