@@ -51,7 +51,8 @@ export async function accept (
   }
   const stay = { ...soggiorno, ...prenotazione }
   const { errors, records } = await judge(context, ospiti, stay)
-  if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  const leaders = new Map(groups(ospiti).flatMap((group) => group.map((index) => [index, group[0]!])))
-  return { records, lines: records.map(encode), leaders: ospiti.map((_, index) => leaders.get(index) ?? index), stay }
+  if (records === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]!.messaggio, errors })
+  // The groups name every guest, in order.
+  const leaders = groups(ospiti).flatMap((group) => group.map(() => group[0]!))
+  return { records, lines: records.map(encode), leaders, stay }
 }
