@@ -90,8 +90,6 @@ export type EsitoSchedina = Static<typeof EsitoSchedina>
 
 /** A submission that failed: 422. */
 export const InvioFailure = errorWith({
-  success: Type.Boolean(),
-  dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() }),
   ricevuta: Type.Optional(Type.String()),
   errors: Type.Optional(Type.Array(Ref(Segnalazione))),
   schedine: Type.Optional(Type.Array(Ref(EsitoSchedina)))
@@ -105,6 +103,10 @@ export const InvioFailure = errorWith({
     codice: 'SCHEDINE_RIFIUTATE',
     requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
   }]
+}, {
+  success: Type.Boolean(),
+  error: Type.String(),
+  dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 })
 
 /** A guest that was sent before, or may have been: 409. */
@@ -136,7 +138,7 @@ export const CheckAnswer = Closed(
   }
 )
 export const CheckFailure = errorWith(
-  { connected: Type.Boolean() },
+  {},
   {
     $id: 'ConnessioneFallita',
     examples: [
@@ -148,7 +150,8 @@ export const CheckFailure = errorWith(
         requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
       }
     ]
-  }
+  },
+  { connected: Type.Boolean() }
 )
 
 export const ReceiptQuery = Closed({ data: Day })

@@ -77,12 +77,15 @@ export const IdParams = Closed({ id: Id })
 export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type FieldError = Static<typeof FieldError>
 
-/** The body of an error: the fields that every error has, and its own. */
-export function errorWith<T extends TProperties> (properties: T, options: ObjectOptions) {
-  return Closed(
-    { error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String(), ...properties },
-    options
-  )
+const errorFields = { error: Type.String(), status: Type.Integer(), codice: Type.String(), requestId: Type.String() }
+
+/** The body of an error: the fields that every error has, and its own; `first` are those that stand before `error`. */
+export function errorWith<T extends TProperties, F extends TProperties = {}> (
+  properties: T,
+  options: ObjectOptions,
+  first?: F
+) {
+  return Closed({ ...first!, ...errorFields, ...properties }, options)
 }
 
 /** The body of an error without a shape of its own. */

@@ -42,8 +42,7 @@ export async function move (
   return moved.length > 0
 }
 
-/** Gives rows of a submission a new outcome; with `da`, only those that have that one now. */
-export async function moveRows (tx: Transaction, id: number, esito: RowOutcome, da?: RowOutcome): Promise<void> {
-  await tx.update(invii_schedine).set({ esito })
-    .where(and(eq(invii_schedine.invio_id, id), da === undefined ? undefined : eq(invii_schedine.esito, da)))
+/** Gives the rows of a submission that have the outcome `da` the outcome `esito`. */
+export async function moveRows (tx: Transaction, id: number, esito: RowOutcome, da: RowOutcome): Promise<void> {
+  await tx.update(invii_schedine).set({ esito }).where(and(eq(invii_schedine.invio_id, id), eq(invii_schedine.esito, da)))
 }

@@ -30,10 +30,9 @@ async function check (service: PoliceService | null): Promise<Static<typeof Chec
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
-  const { esito, ErroreDes } = await authenticate(service).catch((err: unknown) => {
-    if (err instanceof AlloggiatiCredentialsError) throw new ConnessioneFallita('CREDENZIALI_RIFIUTATE', err.message)
-    const reason = err instanceof Error ? err.message : 'Servizio non raggiungibile'
-    throw new ConnessioneFallita('SERVIZIO_NON_RAGGIUNGIBILE', reason)
+  const { esito, ErroreDes } = await authenticate(service).catch((err: Error) => {
+    const refused = err instanceof AlloggiatiCredentialsError
+    throw new ConnessioneFallita(refused ? 'CREDENZIALI_RIFIUTATE' : 'SERVIZIO_NON_RAGGIUNGIBILE', err.message)
   })
   if (!esito) {
     service.token.invalidate()

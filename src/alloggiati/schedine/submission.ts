@@ -91,10 +91,10 @@ function failure (
   if (stato !== 'rifiutato' && stato !== 'parziale') {
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }
-  const first = schedine.find(({ esito }) => esito === 'rifiutata')
+  const first = schedine.find(({ esito }) => esito === 'rifiutata')!
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
-    codice_errore: first?.codice_errore ?? '',
-    messaggio_soap: [first?.messaggio_soap, first?.dettaglio].filter(Boolean).join(': '),
+    codice_errore: first.codice_errore ?? '',
+    messaggio_soap: [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': '),
     schedine: schedine.map((row) => toldOf(row, accepted)),
     ...reference
   })

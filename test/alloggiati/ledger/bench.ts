@@ -41,6 +41,7 @@ export async function ledgerBench (t: Test) {
 
   return {
     police,
+    db,
     sql,
     logs,
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
@@ -58,8 +59,8 @@ export async function ledgerBench (t: Test) {
         ...changes
       }
     },
-    reserve: (ospiti: readonly object[], more: More = {}) =>
-      reserve({ db, keys, clock, audit }, submissionOf(ospiti, more)),
+    reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
+      reserve({ db, keys, clock, audit, ...changes }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */
     expire: async (one?: Reserved) => {
       await sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${one?.id ?? null} or ${one === undefined}`

@@ -5,7 +5,7 @@ import { maskLine } from '#src/alloggiati/ledger/mask.ts'
 import { records } from '#test/alloggiati/codec/arbitraries.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, rowsReply } from '#test/alloggiati/stand-in.ts'
+import { guestNo, held, rowsReply } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
@@ -119,6 +119,20 @@ t.test('the detail tells the whole story: rows, attempt, steps in their order, a
     ricevuta_giorno: null
   })
   t.equal(found.versione, 3)
+})
+
+t.test('an attempt has no outcome while its Send is under way; a submission that was not sent has none', async (t) => {
+  const { police, server } = await ledgerServer(t)
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const sending = sent(server, [guestNo(1)])
+  await reply.arrived
+  t.match(await detail(server, 1), { stato: 'in_invio', tentativi: [{ esito: null, osservazioni: [] }] })
+  reply.release(answer(rowsReply('Send', [true])))
+  await sending
+  police.on.Test = answer(rowsReply('Test', [false]))
+  const refused = await sent(server, [guestNo(2)])
+  t.match(await detail(server, refused), { stato: 'rifiutato', tentativi: [], ricevuta_giorno: null })
 })
 
 t.test('a hash of the chain is shown as the database holds it', async (t) => {

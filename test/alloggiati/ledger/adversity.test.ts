@@ -1,0 +1,173 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type postgres from 'postgres'
+import t from 'tap'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
+import { carryOut } from '#src/alloggiati/ledger/worker.ts'
+import { single } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { detail, ledgerServer, unknown } from './administrator.ts'
+import { ledgerBench } from './bench.ts'
+
+/* What the ledger does when the database fails, when its time runs out, or when another process is faster. */
+
+/** The database refuses every claim until the returned function is called. */
+async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
+  await sql.unsafe(`
+    create function refuse_claim () returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$;
+    create trigger refuse_claim before update on invii for each row when (new.stato = 'preso')
+      execute function refuse_claim ()`)
+  return () => sql.unsafe('drop trigger refuse_claim on invii')
+}
+
+t.test('a listener is told every step of a submission, in order', async (t) => {
+  const { worker, reserve } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const heard: unknown[] = []
+  const listen = (message: unknown) => { heard.push(message) }
+  subscribe('locanda:ledger', listen)
+  t.teardown(() => unsubscribe('locanda:ledger', listen))
+  await carryOut(await worker(), id, true)
+  const steps = ['claimed', 'logged-in', 'rehearsed', 'connected', 'dispatched', 'replied', 'recorded']
+  t.same(heard, steps.map((step) => ({ step, id })))
+})
+
+t.test('a request whose claim fails is answered as unknown with its reference, and the sweep sends it later', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const { app, call, logs } = server
+  const allow = await refuseClaims(app.sql)
+  const failed = (await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).json()
+  t.match(failed, { status: 422, codice: 'ESITO_SCONOSCIUTO', ricevuta: /^AW-/ })
+  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === failed.ricevuta), 'an alarm names it')
+  t.same(police.calls, [])
+  await allow()
+  await app.sql`update invii set lease_fino_al = now() - interval '1 second'`
+  await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  await until(() => police.acquired().length === 1)
+})
+
+t.test('a sweep whose claim fails raises an alarm and leaves the submission ready', async (t) => {
+  const { sql, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  await refuseClaims(sql)
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['pronto/in_corso'])
+  t.ok(logs.some((line) => line.level === 50 && line.invio === id))
+})
+
+t.test('a decision to send again stands although its claim fails', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
+  const id = await unknown(police, server)
+  await refuseClaims(server.app.sql)
+  const decided = await decide(id, 'reinvia')
+  t.equal(decided.statusCode, 200)
+  t.match(await detail(server, id), { stato: 'pronto', decisioni: [{ decisione: 'reinvia' }] })
+  t.ok(server.logs.some((line) => line.level === 50 && line.invio === id))
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('a submission that fails before the dispatch is not sent, and the waiting caller is told so', async (t) => {
+  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  await sql`alter table invii_schedine disable trigger user`
+  await sql`update invii_schedine set riga = '\\x00'`
+  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: undefined, errore: 'errore interno' })
+  t.same(await states(), ['non_inviato/non_inviata'])
+  t.same(police.calls, [])
+})
+
+t.test('sending that is suspended between rehearsal and Send stops the Send', async (t) => {
+  const { police, db, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
+  const done = carryOut(await worker(), id, true)
+  await rehearsal.arrived
+  await suspendSending(db, 'prova', 'prova')
+  rehearsal.release(answer(rowsReply('Test', [true])))
+  t.equal((await done).stato, 'non_inviato')
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['non_inviato/non_inviata'])
+  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'and stays so')
+})
+
+t.test('a worker whose claim was lost during the rehearsal does not send', async (t) => {
+  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
+  const done = carryOut(await worker(), id, true)
+  await rehearsal.arrived
+  await sql`update invii set stato = 'pronto', proprietario = null`
+  rehearsal.release(answer(good({ operation: 'Test', rows: [''] })))
+  t.equal((await done).stato, 'pronto')
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['pronto/in_corso'])
+})
+
+t.test('a caller who has waited 45 seconds for the account is told that it is busy, and the guest is free', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const [first, second] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const flight = carryOut(await worker(), first.id, true)
+  await reply.arrived
+  const now = performance.now.bind(performance)
+  t.teardown(() => { performance.now = now })
+  // Each look at the clock finds it 23 seconds on: the second one after the start is too late.
+  let looks = 0
+  performance.now = () => now() + 23_000 * looks++
+  const waited = await carryOut(await worker(), second.id, true)
+  performance.now = now
+  t.match(waited, { stato: 'non_inviato', causa: 'SERVIZIO_OCCUPATO' })
+  reply.release(answer(rowsReply('Send', [true])))
+  await flight
+  t.same(await states(), ['acquisito/acquisita', 'non_inviato/non_inviata'])
+})
+
+t.test('of two sweeps at once one records an attempt whose process died, with one alarm', async (t) => {
+  const { police, db, sql, worker, reserve, expire, states, logs } = await ledgerBench(t)
+  const { id, ricevuta } = await reserve([single()])
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const dead = carryOut(await worker(), id, true)
+  await reply.arrived
+  await expire()
+  const workers = [await worker(), await worker()]
+  const waiting = () =>
+    sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const sweeps = await db.transaction(async (tx) => {
+    await tx.execute('select from invii for update')
+    const both = Promise.all(workers.map(sweep))
+    await until(async () => (await waiting()).length === 2)
+    return { both }
+  })
+  await sweeps.both
+  t.same(await states(), ['sconosciuto/sconosciuta'])
+  t.equal(logs.filter((line) => line.level === 50 && line.ricevuta === ricevuta).length, 1)
+  reply.release((socket) => socket.destroy())
+  await dead
+})
+
+t.test('a guest who is freed while a second request for the guest is refused is entered after all', async (t) => {
+  const { db, sql, reserve, states } = await ledgerBench(t)
+  await reserve([single()])
+  const transaction: typeof db.transaction = (work) => db.transaction(work).catch(async (err: unknown) => {
+    await sql`update invii set stato = 'non_inviato' where stato = 'pronto'`
+    await sql`update invii_schedine set esito = 'non_inviata'`
+    throw err
+  })
+  const racing = Object.assign(Object.create(db) as typeof db, { transaction })
+  await t.resolves(reserve([single()], {}, { db: racing }))
+  t.same(await states(), ['non_inviato/non_inviata', 'pronto/in_corso'])
+})
+
+t.test('a submission that the audit log cannot record is not written down', async (t) => {
+  const { sql, reserve } = await ledgerBench(t)
+  const audit = { append: async () => { throw new Error('no audit') } }
+  await t.rejects(reserve([single()], {}, { audit }), { message: 'no audit' })
+  t.same(await sql`select from invii`, [])
+})
