@@ -1,4 +1,4 @@
-/** What a text became: `refused` holds the characters that have no equivalent, each once ('' when there are none). */
+/** What a text became: `refused` is the characters without an equivalent, each once ('' for none). */
 export interface Folded {
   /** The folded text. Refused characters stand in it as they were, so that it cannot be sent by mistake. */
   text: string
