@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { Test } from 'tap'
 import { isPostmasterOf } from '#src/plugins/database/embedded/postmaster.ts'
-import { environ, programsOf } from './programs.ts'
+import { commandOf, programsOf } from './programs.ts'
 
 /** Who runs the server in a test: the user of the run, or one that it can become. */
 export interface Who { name: string, uid?: number, gid?: number }
@@ -43,11 +43,17 @@ export interface Server {
 }
 
 /** Starts a server process on `dataDir`; killed when the test ends. */
-export function serve (t: Test, who: Who, dataDir: string, { script = '', tcp = false, env = {} } = {}): Server {
+export function serve (
+  t: Test,
+  who: Who,
+  dataDir: string,
+  { script, tcp = false, env = {} }: { script?: string, tcp?: boolean, env?: Record<string, string> } = {}
+): Server {
   const { uid, gid } = who
   const programs = programsOf(who)
-  const child = spawn(programs.node, [script || programs.script, dataDir, ...(tcp ? ['tcp'] : [])], {
-    uid, gid, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'inherit'], env: { ...environ, ...env }
+  const [command, args] = commandOf(who, script === undefined ? programs : { ...programs, script })
+  const child = spawn(command, [...args, dataDir, ...(tcp ? ['tcp'] : [])], {
+    uid, gid, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env }
   })
   const exit = once(child, 'exit')
   const logs: string[] = []

@@ -16,11 +16,16 @@ export interface Programs {
   script: string
 }
 
-/** Of a process that runs as another user: tap's own modules, which `NODE_OPTIONS` loads, may be closed to that user. */
-export const environ: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: undefined }
-
 const installed: Programs = { node: process.execPath, script: join(PROJECT, SCRIPT) }
 let copied: Programs | undefined
+
+/**
+ * The command that runs a script as that user. tap makes every process that it sees started load tap's own modules, by
+ * `NODE_OPTIONS`; another user may be unable to read them.
+ */
+export function commandOf (who: Who, { node, script }: Programs): [string, string[]] {
+  return who.uid === undefined ? [node, [script]] : ['env', ['-u', 'NODE_OPTIONS', node, script]]
+}
 
 /**
  * The programs where that user can run them: as installed, or in a copy when they lie in a folder that is closed to
@@ -56,8 +61,9 @@ export function copyProject (project: string, { links }: { links: boolean }): st
   return join(project, SCRIPT)
 }
 
-function runs ({ uid, gid }: Who, { node, script }: Programs): boolean {
-  const { status } = spawnSync(node, [script], { uid, gid, cwd: '/', env: environ })
+function runs (who: Who, programs: Programs): boolean {
+  const [command, args] = commandOf(who, programs)
+  const { status } = spawnSync(command, args, { uid: who.uid, gid: who.gid, cwd: '/' })
   return status === 0
 }
 
