@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { addIdentity, createUser, recountProviders } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const ROUNDS = 10
 const serverKey = { 'x-api-key': API_KEY }
@@ -58,8 +60,8 @@ t.test('the sessions of a person', async (t) => {
       t.same(Object.keys(session).sort(), ['created_at', 'current', 'id', 'ip', 'updated_at', 'user_agent'])
     }
     const current = (found: typeof sessions) => found.filter(({ current }) => current === true).map(({ id }) => id)
-    t.same(current(sessions), [claimsOf(here.access_token).claims.session_id])
-    t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).claims.session_id])
+    t.same(current(sessions), [claimsOf(here.access_token).session_id])
+    t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).session_id])
   })
 
   t.test('are shown as they were last refreshed, from where, and not any more when they have ended', async (t) => {
@@ -94,7 +96,7 @@ t.test('the sessions of a person', async (t) => {
 })
 
 t.test('revoking all sessions', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const apps = [app, other]
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
 
@@ -162,7 +164,7 @@ t.test('revoking all sessions', async (t) => {
 })
 
 t.test('unlinking a provider', async (t) => {
-  const [{ app }, { app: other }] = await twins(t)
+  const [{ app }, { app: other }] = await twoServers(t)
 
   t.test('takes that way of signing in away, and the account tells of it no more', async (t) => {
     const { id, token, linked, unlink } = await person(app, 'anna', ['google', 'github'])

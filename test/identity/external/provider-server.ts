@@ -24,7 +24,7 @@ export interface Provider {
   start (): Promise<void>
 }
 
-export async function provider (t: Test): Promise<Provider> {
+export async function startProvider (t: Test): Promise<Provider> {
   const { url: DATABASE_URL } = await testDatabase(t)
   const master = randomBytes(32)
   const port = await freePort()
@@ -72,13 +72,6 @@ export async function provider (t: Test): Promise<Provider> {
     },
     start
   }
-}
-
-export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-
-/** What a token says. */
-export function claimsOf (token: string): Record<string, unknown> & { sub: string, session_id: string } {
-  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 }
 
 /** Its issuer has to be known before it runs. */
