@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { SESSION_COOKIE } from '#src/administration/cookies.ts'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 
 export const MARK = 'service_admin_access=granted'
 

@@ -4,7 +4,9 @@ import { SESSION_COOKIE } from '#src/administration/cookies.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
 import { exchange, listen, target } from '#test/raw.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 import { MARK, granted, opens } from './browser.ts'
 
 const GRANT = '/api/admin/grant-cookie'
@@ -14,7 +16,7 @@ t.test('the cookies', async (t) => {
   const master = randomBytes(32)
   const { app, token, logs } = await build(t, { MASTER_KEY: master.toString('base64') })
   const admin = await token({ name: 'anna', role: 'admin' })
-  const person = claimsOf(admin).claims
+  const person = claimsOf(admin)
   const { answer, value, cookie } = await granted(app, admin)
 
   t.test('both are for /ad/, over secure connections, of this site and out of reach of scripts', async (t) => {
@@ -169,7 +171,7 @@ t.test('the cookies', async (t) => {
 })
 
 t.test('the session behind the cookies', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
 
   t.test('ends after 15 minutes without use; use keeps it, never beyond its end', async (t) => {
     const { cookie, answer } = await granted(app, await token({ name: 'anna', role: 'admin' }))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { issueToken } from '#src/identity/sign-in/one-time-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
-import { as, bearer, isLetIn } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { held, PASSWORD } from './held.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 7)

@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY } from '#test/helper.ts'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { held } from './held.ts'
 
 const EMAIL = 'canarino.rossi@example.org'

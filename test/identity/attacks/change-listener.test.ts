@@ -7,7 +7,8 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
@@ -88,7 +89,7 @@ t.test('a process waits for the others no longer than its limit, also when the d
 })
 
 t.test('a server that was cut off drops its caches as soon as it listens again', async (t) => {
-  const [{ app }, { app: other }] = await twins(t)
+  const [{ app }, { app: other }] = await twoServers(t)
   const listeners = async () =>
     (
       await app.sql<{ pid: number }[]>`

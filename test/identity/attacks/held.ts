@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 
 export const PASSWORD = 'una-frase-lunga-e-mia'
 

@@ -1,13 +1,14 @@
 import t from 'tap'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const MINT = '/api/cli/auth/key'
 
 interface Minted { apiKey: string, id: string }
 
 t.test('only the GET that shows a key makes one', async (t) => {
-  const [{ app }] = await twins(t)
+  const [{ app }] = await twoServers(t)
   const { access_token } = await signIn(app, 'anna', 'operator')
   for (const method of ['HEAD', 'OPTIONS', 'POST', 'PUT'] as const) {
     const { statusCode } = await app.inject({ method, url: MINT, headers: bearer(access_token) })
@@ -17,7 +18,7 @@ t.test('only the GET that shows a key makes one', async (t) => {
 })
 
 t.test('a revoked key administers nothing from then on, also on a server that has not heard of it', async (t) => {
-  const [{ app }, { app: other }] = await twins(t)
+  const [{ app }, { app: other }] = await twoServers(t)
   const { access_token } = await signIn(app, 'anna', 'admin')
   const { apiKey, id } = (await as(app, access_token, 'GET', MINT)).json<Minted>()
   const administers = async () =>
@@ -34,7 +35,7 @@ t.test('a revoked key administers nothing from then on, also on a server that ha
 })
 
 t.test('the key of another person is answered like a missing one, to every caller', async (t) => {
-  const [{ app }] = await twins(t)
+  const [{ app }] = await twoServers(t)
   const { access_token: owner } = await signIn(app, 'anna', 'operator')
   const { access_token: stranger } = await signIn(app, 'bruno', 'operator')
   const { id } = (await as(app, owner, 'GET', MINT)).json<Minted>()

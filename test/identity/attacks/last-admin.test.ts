@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { signIn } from '#test/helper.ts'
-import { as } from '#test/identity/twins.ts'
+import { as } from '#test/identity/requests.ts'
 import { held } from './held.ts'
 
 const put = (app: FastifyInstance, token: string, id: string, body: object) =>

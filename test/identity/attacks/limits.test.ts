@@ -1,5 +1,5 @@
 import t from 'tap'
-import { as } from '#test/identity/twins.ts'
+import { as } from '#test/identity/requests.ts'
 import { held, PASSWORD, type Held } from './held.ts'
 
 const HOUR = { RATE_LIMIT_WINDOW: '3600' }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { build, signIn } from '#test/helper.ts'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { gateTo } from './gate.ts'
 
 t.test('an outage of the database', async (t) => {

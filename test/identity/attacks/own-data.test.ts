@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 /** Names under which rights are kept here or elsewhere. */
 const RIGHTS: Readonly<Record<string, unknown>> = {
@@ -45,7 +47,7 @@ async function rights (app: FastifyInstance, token: string) {
 }
 
 t.test('no field that a person writes about themselves gives a right', async (t) => {
-  const [{ app }] = await twins(t)
+  const [{ app }] = await twoServers(t)
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)
     const put = (body: object) => as(app, access_token, 'PUT', '/auth/v1/user', body)
@@ -71,7 +73,7 @@ t.test('no field that a person writes about themselves gives a right', async (t)
     t.same(await rights(app, access_token), before)
     const { access_token: next } = await signIn(app, role, role)
     t.same(await rights(app, next), before, 'nor the next time')
-    t.match(claimsOf(next).claims, {
+    t.match(claimsOf(next), {
       role: 'authenticated',
       aud: 'authenticated',
       sub: user.id,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import t from 'tap'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
-import { as, bearer } from '#test/identity/twins.ts'
+import { as, bearer } from '#test/identity/requests.ts'
 import { held, PASSWORD } from './held.ts'
 
 type Change = (tx: postgres.TransactionSql, id: string) => Promise<unknown>

@@ -4,14 +4,16 @@ import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
-import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
 const Is = Closed({ is: Type.Boolean() })
 
 t.test('administrators of an external provider', async (t) => {
-  const idp = await provider(t)
+  const idp = await startProvider(t)
   const server = async (environ: Record<string, string | undefined> = {}) =>
     await build(
       t,

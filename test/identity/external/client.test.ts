@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { idpClient } from '#src/identity/external/client.ts'
-import { fakeProvider, json } from './fake.ts'
+import { fakeProvider, json } from './fake-provider.ts'
 
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
 const ID = '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'

@@ -4,15 +4,17 @@ import { identities } from '#drizzle/tables/identity.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { compactText, hmac } from '#test/identity/guards/forge.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
-import { fakeProvider, json } from './fake.ts'
-import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
+import { fakeProvider, json } from './fake-provider.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { PATIENT, startProvider } from './provider-server.ts'
 
 const PIERO = { email: 'Piero@Example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 
 interface Listed { id: string, email: string, app_metadata: object, user_metadata: object }
 
 t.test('the directory of an external provider', async (t) => {
-  const idp = await provider(t)
+  const idp = await startProvider(t)
   const first = await build(t, idp.environ, undefined, PATIENT)
   const admin = await idp.twin.token({ name: 'ada', role: 'admin' })
   const as = async (token: string, method: 'GET' | 'POST', url: string, payload?: object, { app }: TestApp = first) => (

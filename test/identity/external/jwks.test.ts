@@ -8,14 +8,14 @@ import {
   FAILURES,
   json,
   jwk,
+  keyProvider,
   otherEc,
   padded,
   pem,
-  provider,
   rsa,
   set,
   type Behaviour
-} from './jwks-provider.ts'
+} from './key-sets.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -25,7 +25,7 @@ const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
 t.test(
   'keys are found by their id, with the algorithm of their kind, and verify what their owner signed',
   async (t) => {
-    const { key, seen } = await provider(t, {
+    const { key, seen } = await keyProvider(t, {
       keys: [
         jwk(ec.publicKey, { kid: 'a', alg: 'ES256', use: 'sig', key_ops: ['verify'] }),
         jwk(rsa.publicKey, { kid: 'b', alg: 'RS256' }),
@@ -75,7 +75,7 @@ t.test('only keys that verify signatures are used, and of a private key only the
     jwk(ec.publicKey, { kid: 7 }),
     jwk(ec.publicKey, { kid: '' })
   ]
-  const { key, seen, clock } = await provider(t, { keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })] })
+  const { key, seen, clock } = await keyProvider(t, { keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })] })
   t.equal(createPublicKey((await key('buona'))!.pem).type, 'public')
   t.notMatch((await key('buona'))!.pem, /PRIVATE/)
   clock.ms += 30 * SECOND
@@ -85,7 +85,7 @@ t.test('only keys that verify signatures are used, and of a private key only the
 
 t.test('of two keys with one id the first counts, and of a set the first fifty keys', async (t) => {
   const many = set(...Array.from({ length: 51 }, (_, n) => `k${n}`)).keys
-  const { pem: pemOf, seen } = await provider(t, {
+  const { pem: pemOf, seen } = await keyProvider(t, {
     keys: [...many.slice(0, 49), jwk(otherEc.publicKey, { kid: 'k0' }), ...many.slice(49)]
   })
   t.equal(await pemOf('k0'), pem(ec.publicKey))
@@ -97,7 +97,7 @@ t.test('of two keys with one id the first counts, and of a set the first fifty k
 t.test(
   'fifty unknown ids cost one fetch, together or one after the other, and the known key stays accepted',
   async (t) => {
-    const { key, pem: pemOf, seen } = await provider(t, set('a'))
+    const { key, pem: pemOf, seen } = await keyProvider(t, set('a'))
     t.same(await Promise.all(Array.from({ length: 50 }, (_, n) => key(`inventato ${n}`))), Array(50).fill(undefined))
     t.equal(seen.fetches, 1)
     for (let n = 50; n < 100; n++) t.equal(await key(`inventato ${n}`), undefined)
@@ -108,7 +108,7 @@ t.test(
 )
 
 t.test('fifty unknown ids cost one fetch also when the provider fails, and all are answered 503', async (t) => {
-  const { key, seen, clock, warnings, answer } = await provider(t, failing)
+  const { key, seen, clock, warnings, answer } = await keyProvider(t, failing)
   await Promise.all(Array.from({ length: 50 }, (_, n) => t.rejects(key(`k${n}`), UNREACHABLE)))
   clock.ms += 29_999
   await t.rejects(key('a'), UNREACHABLE)
@@ -121,7 +121,7 @@ t.test('fifty unknown ids cost one fetch also when the provider fails, and all a
 })
 
 t.test('there is at most one fetch in thirty seconds', async (t) => {
-  const { key, seen, clock } = await provider(t, set('a'))
+  const { key, seen, clock } = await keyProvider(t, set('a'))
   for (let second = 0; second < 300; second++) {
     t.equal(await key(`inventato ${second}`), undefined)
     clock.ms += SECOND
@@ -131,7 +131,7 @@ t.test('there is at most one fetch in thirty seconds', async (t) => {
 
 t.test('callers at the same moment share one fetch', async (t) => {
   const asked = Promise.withResolvers<ServerResponse>()
-  const { pem: pemOf, seen } = await provider(t, asked.resolve)
+  const { pem: pemOf, seen } = await keyProvider(t, asked.resolve)
   const waiting = Array.from({ length: 20 }, () => pemOf('a'))
   json(set('a'))(await asked.promise)
   t.same(await Promise.all(waiting), Array(20).fill(pem(ec.publicKey)))
@@ -139,7 +139,7 @@ t.test('callers at the same moment share one fetch', async (t) => {
 })
 
 t.test('an id that the provider does not publish is not fetched again for five minutes', async (t) => {
-  const { key, seen, clock } = await provider(t, set('a'))
+  const { key, seen, clock } = await keyProvider(t, set('a'))
   t.equal(await key('ignoto'), undefined)
   clock.ms += 5 * MINUTE - 1
   t.equal(await key('ignoto'), undefined)
@@ -150,7 +150,7 @@ t.test('an id that the provider does not publish is not fetched again for five m
 })
 
 t.test('a thousand unknown ids are cached and no more, and an overlong id is not looked up', async (t) => {
-  const { key, seen, clock } = await provider(t, set('a'))
+  const { key, seen, clock } = await keyProvider(t, set('a'))
   await Promise.all(Array.from({ length: 1001 }, (_, n) => key(`inventato ${n}`)))
   clock.ms += MINUTE
   t.equal(await key('inventato 1000'), undefined)
@@ -162,7 +162,7 @@ t.test('a thousand unknown ids are cached and no more, and an overlong id is not
 })
 
 t.test('a new key is accepted within thirty seconds, even when a caller asked for it too early', async (t) => {
-  const { key, pem: pemOf, seen, clock, answer } = await provider(t, set('vecchia'))
+  const { key, pem: pemOf, seen, clock, answer } = await keyProvider(t, set('vecchia'))
   await key('vecchia')
   answer(set('vecchia', 'nuova'))
   clock.ms += 29_999
@@ -174,7 +174,7 @@ t.test('a new key is accepted within thirty seconds, even when a caller asked fo
 })
 
 t.test('an id that was unknown is accepted as soon as a set has it', async (t) => {
-  const { key, seen, clock, settled, answer } = await provider(t, set('a'))
+  const { key, seen, clock, settled, answer } = await keyProvider(t, set('a'))
   t.equal(await key('nuova'), undefined)
   answer(set('a', 'nuova'))
   clock.ms += 30 * SECOND
@@ -186,7 +186,7 @@ t.test('an id that was unknown is accepted as soon as a set has it', async (t) =
 t.test(
   'after ten minutes the set is fetched in the background, and removed or replaced keys are then refused',
   async (t) => {
-    const { pem: pemOf, key, seen, clock, settled, answer } = await provider(t, set('resta', 'cambia', 'via'))
+    const { pem: pemOf, key, seen, clock, settled, answer } = await keyProvider(t, set('resta', 'cambia', 'via'))
     await key('resta')
     clock.ms += 10 * MINUTE - 1
     t.equal(await pemOf('via'), pem(ec.publicKey))
@@ -209,7 +209,7 @@ t.test(
 )
 
 t.test('a set without keys withdraws all of them', async (t) => {
-  const { key, clock, settled, answer } = await provider(t, set('a'))
+  const { key, clock, settled, answer } = await keyProvider(t, set('a'))
   await key('a')
   answer({ keys: [] })
   clock.ms += 10 * MINUTE
@@ -221,7 +221,7 @@ t.test('a set without keys withdraws all of them', async (t) => {
 t.test(
   'known keys are used for a day while the provider fails, at one fetch in thirty seconds, and then refused',
   async (t) => {
-    const { key, pem: pemOf, seen, clock, settled, answer } = await provider(t, set('a'))
+    const { key, pem: pemOf, seen, clock, settled, answer } = await keyProvider(t, set('a'))
     await key('a')
     answer(failing)
     clock.ms += 10 * MINUTE
@@ -250,7 +250,7 @@ t.test(
 )
 
 t.test('after a day without callers the set is fetched before a key is accepted', async (t) => {
-  const { key, seen, clock, answer } = await provider(t, set('a'))
+  const { key, seen, clock, answer } = await keyProvider(t, set('a'))
   await key('a')
   answer(set('b'))
   clock.ms += 24 * HOUR
@@ -261,7 +261,7 @@ t.test('after a day without callers the set is fetched before a key is accepted'
 
 for (const [name, behaviour, motivo] of FAILURES) {
   t.test(`an answer that is no key set leaves the last set in use: ${name}`, async (t) => {
-    const { key, seen, clock, warnings, settled, answer } = await provider(t, behaviour)
+    const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
     await t.rejects(key('a'), UNREACHABLE)
     t.same(warnings, [{ motivo }])
     t.equal(seen.fetches, 1)
@@ -280,7 +280,7 @@ for (const [name, behaviour, motivo] of FAILURES) {
 }
 
 t.test('an answer of 64 KiB is the largest that is read', async (t) => {
-  const { key } = await provider(t, (response) => response.end(padded(64 * 1024)))
+  const { key } = await keyProvider(t, (response) => response.end(padded(64 * 1024)))
   t.equal((await key('a'))?.kid, 'a')
 })
 
@@ -293,7 +293,7 @@ t.test(
       // The time is up when the request has arrived, on a machine of any speed.
       const limit = new AbortController()
       t.intercept(AbortSignal, 'timeout', { value: () => limit.signal })
-      const { key, warnings } = await provider(t, (response) => {
+      const { key, warnings } = await keyProvider(t, (response) => {
         response.on('close', dropped.resolve)
         hang(response)
         limit.abort(new DOMException('the time is up', 'TimeoutError'))
@@ -307,7 +307,7 @@ t.test(
 
 t.test('the body of an error is not waited for', async (t) => {
   const dropped = Promise.withResolvers<void>()
-  const { key } = await provider(t, (response) => response.on('close', dropped.resolve).writeHead(500).write('{'), {
+  const { key } = await keyProvider(t, (response) => response.on('close', dropped.resolve).writeHead(500).write('{'), {
     timeoutMs: HOUR
   })
   await t.rejects(key('a'), UNREACHABLE)
@@ -315,7 +315,7 @@ t.test('the body of an error is not waited for', async (t) => {
 })
 
 t.test('a provider that is gone is a 503, and it is asked again after thirty seconds', async (t) => {
-  const { key, stop, warnings, clock } = await provider(t, set('a'))
+  const { key, stop, warnings, clock } = await keyProvider(t, set('a'))
   await stop()
   await t.rejects(key('a'), UNREACHABLE)
   clock.ms += 30 * SECOND

@@ -2,7 +2,9 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
 import { compactText, ecdsa } from '#test/identity/guards/forge.ts'
-import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
@@ -10,7 +12,7 @@ const PASSWORD = 'CANARY-una-frase-lunga-e-mia'
 const UNREACHABLE = { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
 
 t.test('an external provider that goes away and comes back', async (t) => {
-  const idp = await provider(t)
+  const idp = await startProvider(t)
   const environ = {
     ...idp.environ,
     IDP_JWT_SECRET: SECRET,

@@ -5,7 +5,9 @@ import { seen_sessions } from '#drizzle/tables/identity.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
-import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 
@@ -19,7 +21,7 @@ interface Listed {
 }
 
 t.test('sessions of an external provider', async (t) => {
-  const idp = await provider(t)
+  const idp = await startProvider(t)
   const first = await build(t, idp.environ, undefined, PATIENT)
   const second = await build(t, { ...idp.environ, DATABASE_URL: first.url }, undefined, PATIENT)
   const { sql } = first.app

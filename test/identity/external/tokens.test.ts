@@ -6,9 +6,11 @@ import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { compactText, ecdsa, hmac, rsa, workshop, type Signer, type Workshop } from '#test/identity/guards/forge.ts'
 import { forgedTokens } from '#test/identity/guards/forged-tokens.ts'
-import { fakeProvider, json } from './fake.ts'
-import { ec, jwk, rsa as rsaPair } from './jwks-provider.ts'
-import { bearer, claimsOf, PATIENT, provider } from './provider.ts'
+import { fakeProvider, json } from './fake-provider.ts'
+import { ec, jwk, rsa as rsaPair } from './key-sets.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { PATIENT, startProvider } from './provider-server.ts'
 
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
@@ -16,7 +18,7 @@ const SECRET = 'un-segreto-condiviso-di-almeno-32-byte'
 const now = Math.floor(Date.now() / 1000)
 
 t.test('tokens of an external provider', async (t) => {
-  const idp = await provider(t)
+  const idp = await startProvider(t)
   const shop = await workshop(idp.twin.app, idp.master)
   const started = async (environ: Record<string, string | undefined> = {}) => {
     const { app } = await build(t, { ...idp.environ, ...environ }, extraRoutes((app) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { idpClient } from '#src/identity/external/client.ts'
 import { userLookup } from '#src/identity/external/user-lookup.ts'
-import { fakeProvider, json } from './fake.ts'
+import { fakeProvider, json } from './fake-provider.ts'
 
 const ID = '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'
 const OTHER = '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11'

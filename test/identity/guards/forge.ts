@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { machineSecret } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { signIn } from '#test/helper.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 
 export interface Parts {
   header?: Record<string, unknown>
@@ -34,8 +35,6 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
   const victim = await signIn(app, 'vittima', 'operator')
   const other = await signIn(app, 'altra', 'admin')
   const secret = machineSecret(createKeys(master))
-  const claimsOf = (token: string) =>
-    JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
   const own = claimsOf(victim.access_token)
 
   return {

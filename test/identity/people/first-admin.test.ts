@@ -4,7 +4,8 @@ import { readConfig, type Config } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/people/first-admin.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { build, signIn } from '#test/helper.ts'
-import { bearer, isLetIn, twins } from '#test/identity/twins.ts'
+import { bearer, isLetIn } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const EMAIL = 'direzione@example.org'
 const PASSWORD = 'una-frase-lunga-e-mia'
@@ -188,7 +189,7 @@ t.test('with an external provider no administrator is made', async (t) => {
 })
 
 t.test('of servers that start together only one makes the administrator, and prints it', async (t) => {
-  const [{ app, dataDir }, { app: other }] = await twins(t)
+  const [{ app, dataDir }, { app: other }] = await twoServers(t)
   const config = readConfig({ DATA_DIR: dataDir })
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))
   const told = made.filter((account) => account !== undefined)

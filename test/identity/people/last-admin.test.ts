@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { signIn } from '#test/helper.ts'
-import { as, twins } from '#test/identity/twins.ts'
+import { as } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const ROUNDS = 10
 
@@ -28,7 +29,7 @@ const admins = async (app: FastifyInstance) =>
   ).map(({ id }) => String(id))
 
 t.test('the last administrator', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
   const { user: { id }, access_token: own } = await signIn(app, 'anna', 'admin')
   await signIn(app, 'piero', 'operator')
@@ -85,7 +86,7 @@ t.test('the last administrator', async (t) => {
 })
 
 t.test('of two administrators who are removed at the same moment, on two servers, one stays', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
   const ways = Object.entries(REMOVALS)
   const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {
@@ -132,7 +133,7 @@ t.test('of two administrators who are removed at the same moment, on two servers
 })
 
 t.test('a demotion is not undone by another change of the same account at the same moment', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
   await signIn(app, 'anna', 'admin')
   for (let round = 0; round < ROUNDS; round++) {

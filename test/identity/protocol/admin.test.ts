@@ -1,7 +1,7 @@
 import t from 'tap'
 import { eq } from 'drizzle-orm'
 import { users } from '#drizzle/tables/identity.ts'
-import { isLetIn } from '#test/identity/twins.ts'
+import { isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
 const server = await provider(t)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { PASSWORD, provider, tokensOf } from './client.ts'
 
 const VERSION = '2024-01-01'

@@ -1,6 +1,6 @@
 import { once, EventEmitter } from 'node:events'
 import t from 'tap'
-import { claimsOf } from '#test/identity/twins.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { PASSWORD, provider, requests, tokensOf, type Client } from './client.ts'
 
 const server = await provider(t)
@@ -24,7 +24,7 @@ t.test('a right password gives a session and the user, without internal fields',
     expires_in: 3600,
     token_type: 'bearer'
   })
-  const { claims } = claimsOf(data.session!.access_token)
+  const claims = claimsOf(data.session!.access_token)
   t.equal(claims.exp, data.session!.expires_at)
   t.match(claims, {
     iss: `${url}/auth/v1`,
@@ -155,7 +155,7 @@ t.test('refreshSession goes on with the same session under new tokens', async (t
   const { data, error } = await client.auth.refreshSession()
   t.equal(error, null)
   t.not(data.session!.refresh_token, before.refresh)
-  t.equal(claimsOf(data.session!.access_token).claims.session_id, claimsOf(before.access).claims.session_id)
+  t.equal(claimsOf(data.session!.access_token).session_id, claimsOf(before.access).session_id)
   t.match(data.user, { id: anna.id })
   const [asked] = client.exchanges
   t.equal(asked?.request, 'POST /token?grant_type=refresh_token')

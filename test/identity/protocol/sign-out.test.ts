@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isLetIn } from '#test/identity/twins.ts'
+import { isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf, type Client } from './client.ts'
 
 const server = await provider(t)

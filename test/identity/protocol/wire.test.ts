@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { addIdentity } from '#src/identity/people/identity-rows.ts'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { exchange, target } from '#test/raw.ts'
 import { PASSWORD, provider, tokensOf } from './client.ts'
 

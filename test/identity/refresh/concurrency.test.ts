@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { FastifyInstance } from 'fastify'
 import { build } from '#test/helper.ts'
-import { twins } from '#test/identity/twins.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 import { age, chain, holder, refresh, refreshed, standing, turns, type Outcome } from './holder.ts'
 
 /** The same refresh many times at once, in turn at each of the servers. */
@@ -28,7 +28,7 @@ t.test('ConcurrentReuse: of twenty refreshes at once one makes the next token, w
 })
 
 t.test('ConcurrentReuse: two servers on one database make one next token, too', async (t) => {
-  const [one, two] = await twins(t)
+  const [one, two] = await twoServers(t)
   const anna = await holder(one.app)
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
@@ -75,7 +75,7 @@ t.test(
 )
 
 t.test('MaliciousReuse: a reuse at one server ends the session at every other', async (t) => {
-  const [one, two] = await twins(t)
+  const [one, two] = await twoServers(t)
   const anna = await holder(one.app)
   const older = await chain(one.app, anna.first, 3)
   const { access, refresh: present } = await refreshed(one.app, older[2]!)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { isLetIn } from '#test/identity/twins.ts'
+import { isLetIn } from '#test/identity/requests.ts'
 import { signIn } from '#test/helper.ts'
 
 /** What a refresh has come to: the tokens, or the error's status and code. */

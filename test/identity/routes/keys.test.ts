@@ -4,7 +4,9 @@ import t from 'tap'
 import type { ApiKey, MintedKey } from '#schemas/api-key.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const MINT = '/api/cli/auth/key'
 const KEYS = '/api/v1/keys'
@@ -74,7 +76,7 @@ t.test('making a key', async (t) => {
     t.ok(logs.length > 3)
     t.notOk(JSON.stringify(logs).includes(secret))
     const [entry] = await app.sql`select actor, action, object from audit_log order by id desc limit 1`
-    t.same({ ...entry }, { actor: `user:${claimsOf(anna).claims.sub}`, action: 'chiave_creata', object: `key:${id}` })
+    t.same({ ...entry }, { actor: `user:${claimsOf(anna).sub}`, action: 'chiave_creata', object: `key:${id}` })
   })
 
   t.test('a key may have a name, days and scopes, and no other field', async (t) => {
@@ -157,7 +159,7 @@ t.test('the list of keys', async (t) => {
     t.match(keys[0], {
       name: 'seconda',
       scopes: ['lettura'],
-      user_id: claimsOf(anna).claims.sub,
+      user_id: claimsOf(anna).sub,
       last_used_at: null,
       revoked_at: null
     })
@@ -185,7 +187,7 @@ t.test('the list of keys', async (t) => {
 })
 
 t.test('revoking a key', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const [anna, piero, admin] = await Promise.all([token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })])
   const both = (apiKey: string) => Promise.all([app, other].map((each) => isLetIn(each, withKey(apiKey))))
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
@@ -202,7 +204,7 @@ t.test('revoking a key', async (t) => {
     }
     const [entry] =
       await app.sql`select actor, object from audit_log where action = 'chiave_revocata' order by id desc limit 1`
-    t.match({ ...entry }, { actor: `user:${claimsOf(anna).claims.sub}`, object: /^key:[0-9a-f]{16}$/ })
+    t.match({ ...entry }, { actor: `user:${claimsOf(anna).sub}`, object: /^key:[0-9a-f]{16}$/ })
   })
 
   t.test('another person’s key is answered like a missing one, except to administrators', async (t) => {
@@ -246,7 +248,7 @@ t.test('revoking a key', async (t) => {
 })
 
 t.test('an expired key is refused, cached or not', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const anna = await token({ name: 'anna' })
   const { id, apiKey } = await mint(app, anna)
   t.equal(await isLetIn(app, withKey(apiKey)), 200)
@@ -320,7 +322,7 @@ t.test('a key is good only for its scopes', async (t) => {
 })
 
 t.test('a key has the rights that its person has at the moment', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
   await signIn(app, 'ada', 'admin')
   const { user, access_token } = await signIn(app, 'anna', 'operator')

@@ -6,7 +6,8 @@ import { listenToChanges } from '#src/identity/change-listener.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
-import { as, bearer, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test: who is waited for must answer. */
@@ -122,7 +123,7 @@ const CASES: readonly Case[] = [
 ]
 
 t.test('after the answer to a change that takes rights away, no new request has them, on any server', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const apps = [app, other] as const
   const service = await token({ service: true })
   await signIn(app, 'ada', 'admin')
@@ -165,7 +166,7 @@ t.test('after the answer to a change that takes rights away, no new request has 
 })
 
 t.test('the very next request on the other server is refused, every time', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const service = await token({ service: true })
   await signIn(app, 'ada', 'admin')
   for (const [n, [name, url, status, change]] of CASES.entries()) {

@@ -3,7 +3,9 @@ import t from 'tap'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const ROUNDS = 10
 const serverKey = { 'x-api-key': API_KEY }
@@ -59,8 +61,8 @@ t.test('the sessions of a person', async (t) => {
       t.same(Object.keys(session).sort(), ['created_at', 'current', 'id', 'ip', 'updated_at', 'user_agent'])
     }
     const current = (found: typeof sessions) => found.filter(({ current }) => current === true).map(({ id }) => id)
-    t.same(current(sessions), [claimsOf(here.access_token).claims.session_id])
-    t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).claims.session_id])
+    t.same(current(sessions), [claimsOf(here.access_token).session_id])
+    t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).session_id])
   })
 
   t.test('a session is listed with its last refresh, and not after its end', async (t) => {
@@ -95,7 +97,7 @@ t.test('the sessions of a person', async (t) => {
 })
 
 t.test('revoking all sessions', async (t) => {
-  const [{ app, token }, { app: other }] = await twins(t)
+  const [{ app, token }, { app: other }] = await twoServers(t)
   const apps = [app, other]
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
 
@@ -163,7 +165,7 @@ t.test('revoking all sessions', async (t) => {
 })
 
 t.test('unlinking a provider', async (t) => {
-  const [{ app }, { app: other }] = await twins(t)
+  const [{ app }, { app: other }] = await twoServers(t)
 
   t.test('the identity is removed, and the account does not name the provider any more', async (t) => {
     const { id, token, linked, unlink } = await person(app, 'anna', ['google', 'github'])

@@ -6,13 +6,15 @@ import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
-import { as, bearer, claimsOf, isLetIn, twins } from '#test/identity/twins.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf, headerOf } from '#test/identity/token-parts.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 
 const ROTATE = '/api/v1/signing-keys/rotate'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-const kidOf = (token: string) => String(claimsOf(token).header.kid)
+const kidOf = (token: string) => String(headerOf(token).kid)
 const published = async (app: FastifyInstance) =>
   (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
 
@@ -167,7 +169,7 @@ t.test('the signing keys', async (t) => {
 })
 
 t.test('rotation by an administrator', async (t) => {
-  const [first, second] = await twins(t)
+  const [first, second] = await twoServers(t)
   const { app, token } = first
   const apps = [app, second.app]
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
@@ -209,7 +211,7 @@ t.test('rotation by an administrator', async (t) => {
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'chiave_di_firma_ruotata'`
     t.same(
       { ...entry },
-      { actor: `user:${claimsOf(admin).claims.sub}`, object: `signing_key:${kid}`, details: { immediate: false } }
+      { actor: `user:${claimsOf(admin).sub}`, object: `signing_key:${kid}`, details: { immediate: false } }
     )
   })
 

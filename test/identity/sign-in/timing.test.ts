@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearer } from '#test/identity/twins.ts'
+import { bearer } from '#test/identity/requests.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'

@@ -5,7 +5,8 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readNote } from '#src/plugins/database/embedded/postmaster.ts'
-import { copyOf, dataDirOf, everybody, gone, isRoot, obstacle, postmasterOf, query, serve } from './servers.ts'
+import { copyOf, dataDirOf, everybody, gone, isRoot, postmasterOf, query, serve } from './cluster-servers.ts'
+import { obstacle } from './programs.ts'
 
 if (!isRoot) t.test('run by root', { skip: 'the tests do not run as root' }, async () => {})
 

@@ -24,7 +24,7 @@ export interface Provider {
   start (): Promise<void>
 }
 
-export async function provider (t: Test): Promise<Provider> {
+export async function startProvider (t: Test): Promise<Provider> {
   const { url: DATABASE_URL } = await testDatabase(t)
   const master = randomBytes(32)
   const port = await freePort()

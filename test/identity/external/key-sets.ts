@@ -1,10 +1,9 @@
 import { generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { createJwks, type JwksOptions } from '#src/identity/external/jwks.ts'
+import { fakeProvider } from './fake-provider.ts'
 
 export const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export const otherEc = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -22,32 +21,24 @@ export const set = (...kids: string[]) => ({
 export type Behaviour = (response: ServerResponse) => void
 
 /**
- * A provider on loopback that counts what it is asked, with a cache in front of it whose clock stands until it is put
- * on.
+ * A provider on loopback that publishes keys and counts the requests, with a cache in front of it whose clock stands
+ * until the test moves it.
  */
-export async function provider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
-  const answering = (value: object | Behaviour): Behaviour =>
-    typeof value === 'function' ? (value as Behaviour) : json(value)
-  let behaviour = answering(first)
+export async function keyProvider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
   const seen = { fetches: 0, paths: new Set<string>() }
-  const server = createServer((request, response) => {
-    seen.fetches++
-    seen.paths.add(request.url ?? '')
-    behaviour(response)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const stop = async () => {
-    if (!server.listening) return
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
+  const answering = (value: object | Behaviour): RequestListener => {
+    const behaviour = typeof value === 'function' ? (value as Behaviour) : json(value)
+    return ({ url = '' }, response) => {
+      seen.fetches++
+      seen.paths.add(url)
+      behaviour(response)
+    }
   }
-  t.teardown(stop)
+  const provider = await fakeProvider(t, answering(first))
   const warnings: { motivo: string }[] = []
   const clock = { ms: 1 }
   const jwks = createJwks({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/v1/.well-known/jwks.json`,
+    url: `${provider.url}/auth/v1/.well-known/jwks.json`,
     now: () => clock.ms,
     log: { warn: (fields) => warnings.push(fields) },
     ...options
@@ -56,13 +47,13 @@ export async function provider (t: Test, first: object | Behaviour, options: Par
     seen,
     warnings,
     clock,
-    stop,
+    stop: provider.stop,
     key: jwks.key,
     /** The PEM of the key that is known by this id. */
     pem: async (kid: string) => (await jwks.key(kid))?.pem,
     /** What it does from now on. */
-    answer: (value: object | Behaviour) => { behaviour = answering(value) },
-    /** Waits for the fetch that is under way: whoever asks for what is unknown shares it. */
+    answer: (value: object | Behaviour) => provider.answer(answering(value)),
+    /** Waits for the fetch that is under way: a caller that asks for an unknown key shares it. */
     settled: async () => { await jwks.key(`attesa ${clock.ms}`) }
   }
 }

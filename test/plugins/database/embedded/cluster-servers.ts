@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,12 +6,10 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import type { Test } from 'tap'
 import { isPostmasterOf } from '#src/plugins/database/embedded/postmaster.ts'
-
-const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
+import { commandOf, programsOf } from './programs.ts'
 
 /** Who runs the server in a test: the user of the run, or one that it can become. */
 export interface Who { name: string, uid?: number, gid?: number }
@@ -45,9 +43,16 @@ export interface Server {
 }
 
 /** Starts a server process on `dataDir`; killed when the test ends. */
-export function serve (t: Test, who: Who, dataDir: string, { script = CHILD, tcp = false, env = {} } = {}): Server {
+export function serve (
+  t: Test,
+  who: Who,
+  dataDir: string,
+  { script, tcp = false, env = {} }: { script?: string, tcp?: boolean, env?: Record<string, string> } = {}
+): Server {
   const { uid, gid } = who
-  const child = spawn(process.execPath, [script, dataDir, ...(tcp ? ['tcp'] : [])], {
+  const programs = programsOf(who)
+  const [command, args] = commandOf(who, script === undefined ? programs : { ...programs, script })
+  const child = spawn(command, [...args, dataDir, ...(tcp ? ['tcp'] : [])], {
     uid, gid, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env }
   })
   const exit = once(child, 'exit')
@@ -122,14 +127,4 @@ export async function query (url: string, statement: string): Promise<Record<str
   } finally {
     await sql.end()
   }
-}
-
-/** Why the user cannot run this project, if so: its files may lie where only their owner can go. */
-export function obstacle ({ name, uid, gid }: Who): string | false {
-  const { status } = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(CHILD)})`], {
-    uid,
-    gid,
-    cwd: '/'
-  })
-  return status === 0 ? false : `${name} cannot read this project, which lies in a folder closed to others`
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-/** A provider on loopback that does whatever one likes, and what it was asked. */
+/** A provider on loopback whose answers the test chooses, and the requests that it got. */
 export async function fakeProvider (t: Test, first: RequestListener) {
   let behaviour = first
   const requests: Pick<IncomingMessage, 'method' | 'url' | 'headers'>[] = []

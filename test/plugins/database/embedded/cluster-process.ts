@@ -2,10 +2,12 @@ import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 
 /*
- * A server process as far as the cluster goes: `child.ts DATA_DIR [tcp]`. Speaks one JSON line when the cluster is
- * there, leaves it and ends when a line comes in on stdin.
+ * A server process as far as the cluster goes: `cluster-process.ts DATA_DIR [tcp]`. It writes one JSON line when the
+ * cluster runs; it leaves the cluster and ends when a line comes in on stdin. Without arguments it only loads the
+ * modules, which shows that its user can read them.
  */
-const [dataDir = '', mode] = process.argv.slice(2)
+const [dataDir, mode] = process.argv.slice(2)
+if (dataDir === undefined) process.exit(0)
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const begun = performance.now()
 try {

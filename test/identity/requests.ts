@@ -1,0 +1,19 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** A request with that token; a body is sent as JSON. */
+export async function as (
+  app: FastifyInstance,
+  token: string,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: object
+): Promise<LightMyRequestResponse> {
+  return await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) })
+}
+
+/** The status of `GET /api/v1/paesi`, which every caller with a good credential may read. */
+export async function isLetIn (app: FastifyInstance, headers: Record<string, string>): Promise<number> {
+  return (await app.inject({ url: '/api/v1/paesi', headers })).statusCode
+}
