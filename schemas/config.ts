@@ -51,7 +51,8 @@ export const Environment = Type.Object({
   }),
   OAUTH_PROVIDERS: optional(
     undefined,
-    'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; github non ha issuer'
+    'Provider per l’accesso con OAuth: JSON, un elenco di {name, client_id, client_secret, issuer}; ' +
+      'github non ha issuer'
   ),
 
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),

@@ -19,7 +19,9 @@ export type State = keyof typeof STATES
 export const STATE_NAMES = Object.keys(STATES) as [State, ...State[]]
 
 /** Something may still be acquired: what the submission is about must not disappear. */
-export const UNFINISHED_STATES = ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'] as const satisfies State[]
+export const UNFINISHED_STATES = [
+  'pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare'
+] as const satisfies State[]
 
 /** A worker holds the submission: of one account one at a time, for a receipt only counts. */
 export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]

@@ -2,7 +2,7 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerD
 import { randomUUID } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
-import administration from './administration/plugin.ts'
+import { administration } from './administration/index.ts'
 import { alloggiati } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'

@@ -53,17 +53,11 @@ export function endpointOf (note: Note, { password }: Site): Endpoint {
 /** True when the process is a postmaster of this very folder, not another program that got its number since. */
 export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
   if (!isAlive(pid)) return false
-  switch (platform()) {
-    case 'linux':
-      return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
-    // No way to ask: the port or the socket has to tell.
-    case 'win32':
-      return true
-    default:
-      return (
-        await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-      ).stdout.includes(folder)
-  }
+  if (platform() === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
+  // No way to ask: the port or the socket has to tell.
+  if (platform() === 'win32') return true
+  const ps = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
+  return ps.stdout.includes(folder)
 }
 
 /** True when a process of that number exists. */
