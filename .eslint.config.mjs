@@ -108,7 +108,10 @@ export default [
     rules: {
       'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones: importZones }],
       // The rule above does not see `import('…').Name` where a type is expected.
-      'no-restricted-syntax': ['error', { selector: 'TSImportType', message: 'Import the type at the top of the file.' }]
+      'no-restricted-syntax': ['error', {
+        selector: 'TSImportType',
+        message: 'Import the type at the top of the file.'
+      }]
     }
   },
   {

@@ -64,7 +64,8 @@ for (const [rule, file, imported, message] of forbidden) {
   t.test(`lint refuses a forbidden import: ${rule}`, async (t) => {
     const text = await copy(file)
     t.same(await lint(file, text), [], 'the file alone passes')
-    for (const line of [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]) {
+    const lines = [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]
+    for (const line of lines) {
       t.match(await lint(file, `${text}\n${line}\n`), [message], line)
     }
   })

@@ -4,15 +4,17 @@ import { ESLint } from 'eslint'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+const UNTYPED = { files: ['**/*.ts'], languageOptions: { parserOptions: { projectService: false } } }
+
 /**
- * Lints text under the project's own settings as if it stood in a file, and gives the messages of the rules named. Without
- * type information the file need not exist.
+ * Lints text under the project's own settings as if it stood in a file, and gives the messages of the rules named.
+ * Without type information the file need not exist.
  */
 export function linter (rules: string[], { typed = false } = {}) {
   const eslint = new ESLint({
     cwd: ROOT,
     overrideConfigFile: '.eslint.config.mjs',
-    overrideConfig: typed ? [] : [{ files: ['**/*.ts'], languageOptions: { parserOptions: { projectService: false } } }],
+    overrideConfig: typed ? [] : [UNTYPED],
     ruleFilter: ({ ruleId }) => rules.includes(ruleId)
   })
   return async (filePath: string, text: string): Promise<string[]> => {
