@@ -1,16 +1,130 @@
+import { createNodeResolver, importX } from 'eslint-plugin-import-x'
 import neostandard from 'neostandard'
 
+/*
+ * Who may import what. The floors of `src`, from the lowest to the highest: a file imports from its own floor and from
+ * lower ones. A folder that no floor names fails a test in test/rules.
+ */
+const floors = [
+  ['lib'],
+  ['config'],
+  ['plugins'],
+  ['bookings', 'identity', 'pdf', 'scanning'],
+  ['alloggiati', 'documents', 'letters', 'reports', 'storage', 'system'],
+  ['administration'],
+  // The tool stands beside the server: of the server it does not even import what `notForTheTool` names.
+  ['app.ts', 'loading.ts', 'server.ts', 'cli']
+]
+const notForTheTool = ['plugins', 'app.ts', 'loading.ts', 'server.ts']
+
+/** Higher floors import any file of these. The other folders are areas: others import only their `index.ts`. */
+const common = ['lib', 'config', 'plugins']
+
+/** Inside `src/alloggiati`: what a record is does not depend on what becomes of it. */
+const recordFolders = ['codec', 'rules', 'tables']
+const fateFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
+
+/** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These files belong to a plugin. */
+const tablesOfPlugins = { audit: 'audit', mail: 'mail', 'idempotency.ts': 'idempotency' }
+const otherPlugins = `plugins/!(${Object.keys(tablesOfPlugins).join('|')})`
+
+const areas = floors.flat().filter(name => !common.includes(name) && !name.endsWith('.ts'))
+const tableOwners = {
+  ...Object.fromEntries(areas.map(area => [area, area])),
+  ...Object.fromEntries(Object.entries(tablesOfPlugins).map(([plugin, table]) => [`plugins/${plugin}`, table]))
+}
+
+const inSrc = names => names.map(name => `src/${name}`)
+const importZones = [
+  { target: 'schemas', from: ['src', 'drizzle', 'test'], message: 'schemas imports nothing of the project.' },
+  { target: 'drizzle', from: ['src', 'test'], message: 'drizzle imports schemas only.' },
+  { target: 'src', from: ['test'], message: 'The server and the tool import no tests.' },
+  ...floors.slice(0, -1).map((floor, level) => ({
+    target: inSrc(floor),
+    from: inSrc(floors.slice(level + 1).flat()),
+    message: 'A lower floor does not import a higher one.'
+  })),
+  ...floors.flat().map(name => ({
+    target: `src/${name}`,
+    from: inSrc(areas.filter(area => area !== name)),
+    except: ['index.ts'],
+    message: 'Of another area only its index.ts is imported.'
+  })),
+  { target: 'src/cli', from: inSrc(notForTheTool), message: 'The tool does not import the server.' },
+  ...Object.entries(tableOwners).map(([owner, table]) => ({
+    target: `src/${owner}`,
+    from: ['drizzle'],
+    except: [`tables/${table}.ts`],
+    message: 'A table is imported by its own area alone.'
+  })),
+  {
+    target: inSrc(['*.ts', 'lib/**', 'config/**', otherPlugins, `${otherPlugins}/**`]),
+    from: ['drizzle'],
+    message: 'A table is imported by its own area alone.'
+  },
+  {
+    target: inSrc(recordFolders.map(folder => `alloggiati/${folder}`)),
+    from: inSrc(fateFolders.map(folder => `alloggiati/${folder}`)),
+    message: 'What a record is does not depend on what becomes of it.'
+  }
+]
+
+const onlyTheEntriesReadProcess = 'Only src/server.ts and src/cli/index.ts read the process; pass what you need.'
+
 export default [
-  ...neostandard({ ts: true, ignores: ['data/**', 'node_modules/**', '.tap/**', 'drizzle/migrations/**'] }),
+  ...neostandard({
+    ts: true,
+    ignores: ['data/**', 'node_modules/**', '.tap/**', 'drizzle/migrations/**']
+  }),
   {
     rules: {
       // The contract's names, in JSON and in the database, are snake case; a schema and its type share one name.
       camelcase: 'off',
       '@typescript-eslint/no-redeclare': 'off',
+      // For a promise that nothing waits for.
+      'no-void': ['error', { allowAsStatement: true }],
       complexity: ['error', 15],
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
       'no-console': 'error',
-      '@stylistic/max-len': ['error', { code: 150, ignoreUrls: true, ignoreTemplateLiterals: true, ignoreStrings: true, ignoreRegExpLiterals: true }]
+      '@stylistic/max-len': ['error', { code: 120, ignoreUrls: true, ignoreRegExpLiterals: true }]
+    }
+  },
+  {
+    files: ['{schemas,drizzle,src,test}/**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // tap itself waits for a subtest and reports its failure.
+      '@typescript-eslint/no-floating-promises': ['error', {
+        allowForKnownSafePromises: [{ from: 'package', package: '@tapjs/core', name: 'PromiseWithSubtest' }]
+      }],
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error'
+    }
+  },
+  {
+    files: ['{schemas,drizzle,src}/**/*.ts'],
+    plugins: { 'import-x': importX },
+    settings: { 'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts'] })] },
+    rules: {
+      'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones: importZones }],
+      // The rule above does not see `import('…').Name` where a type is expected.
+      'no-restricted-syntax': ['error', {
+        selector: 'TSImportType',
+        message: 'Import the type at the top of the file.'
+      }]
+    }
+  },
+  {
+    files: ['src/**'],
+    ignores: ['src/server.ts', 'src/cli/index.ts'],
+    rules: {
+      'no-restricted-globals': ['error', {
+        globals: [{ name: 'process', message: onlyTheEntriesReadProcess }],
+        checkGlobalObject: true
+      }],
+      'no-restricted-imports': ['error', {
+        paths: ['node:process', 'process'].map(name => ({ name, message: onlyTheEntriesReadProcess }))
+      }]
     }
   },
   { files: ['test/**'], rules: { 'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }] } }

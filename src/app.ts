@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
-import administration from './administration/plugin.ts'
+import { administration } from './administration/index.ts'
 import { alloggiati } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'

@@ -49,7 +49,8 @@ t.test('connections that are idle, silent or half way through a request do not h
   await openSocket(
     t,
     port,
-    `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${API_KEY}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
   )
   server.signal('SIGTERM')
   // Held up, it would be ended by the deadline of the shutdown instead, with code 1.

@@ -128,8 +128,7 @@ export const invii_esiti = pgTable('invii_esiti', {
   registrato_il: instant().notNull().defaultNow()
 }, (t) => [
   foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
-  uniqueIndex('invii_esiti_definitivo')
-    .on(t.invio_id, t.numero)
+  uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero)
     .where(sql`${t.esito} in (${among(FINAL_ATTEMPT_OUTCOMES)})`)
 ])
 

@@ -86,12 +86,12 @@ export default fp(async function errors (app) {
 }, { name: 'errors' })
 
 /** What the router refuses meets no hook: its log line and the headers of every answer are added here. */
-export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   request.log.info(
     { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
     'request'
   )
-  return renderError(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
+  renderError(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {

@@ -9,7 +9,7 @@ export default fp(async function noBody (app) {
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, {})
-    else parse(request, body, done)
+    else void parse(request, body, done)
   })
   app.addHook('preValidation', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') request.body ??= {}

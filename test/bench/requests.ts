@@ -1,4 +1,4 @@
-import { get } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
@@ -114,15 +114,14 @@ async function growthOf (server: Running, path: string, pauseMs: number): Promis
   return server.peak() - before
 }
 
-function transfer (url: string, pauseMs: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers: KEY }, async (answer) => {
-      let bytes = 0
-      for await (const chunk of answer) {
-        bytes += (chunk as Buffer).length
-        if (pauseMs > 0) await sleep(pauseMs)
-      }
-      resolve(bytes)
-    }).on('error', reject)
+async function transfer (url: string, pauseMs: number): Promise<number> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { headers: KEY }, resolve).on('error', reject)
   })
+  let bytes = 0
+  for await (const chunk of answer) {
+    bytes += (chunk as Buffer).length
+    if (pauseMs > 0) await sleep(pauseMs)
+  }
+  return bytes
 }

@@ -69,7 +69,7 @@ export function createJwks ({
       const known = age() < STALE_MS ? keys.get(kid) : undefined
       if (known) {
         // Not awaited, and it never rejects.
-        if (age() >= FRESH_MS) refresh()
+        if (age() >= FRESH_MS) void refresh()
         return known
       }
       if ((absent.get(kid) ?? -Infinity) > now()) return undefined

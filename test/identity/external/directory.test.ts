@@ -242,9 +242,11 @@ t.test('answers of other versions of the provider', async (t) => {
     async (t) => {
       const bodies: unknown[] = []
       const answering = (status: number, body: unknown) =>
-        fake.answer(async (request, response) => {
-          bodies.push(JSON.parse(Buffer.concat(await request.toArray()).toString()))
-          json(status, body)(request, response)
+        fake.answer((request, response) => {
+          void request.toArray().then((chunks) => {
+            bodies.push(JSON.parse(Buffer.concat(chunks).toString()))
+            json(status, body)(request, response)
+          })
         })
       const refusals: [number, object, object][] = [
         [422, { code: 422, error_code: 'email_exists', msg: 'x' }, { status: 409 }],

@@ -87,7 +87,8 @@ function untrue (u: Unit): boolean {
     case 'parziale': return most < 1
     case 'ricevuto': return most < (whole ? 2 : 1)
     case 'rifiutato': case 'non_inviato': return most > 0
-    default: return false
+    case 'pronto': case 'preso': case 'in_invio': case 'sconosciuto': case 'da_verificare': case 'annullato':
+    case 'depositato_altrove': return false
   }
 }
 

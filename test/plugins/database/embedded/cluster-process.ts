@@ -19,9 +19,8 @@ try {
     connection: cluster.connection,
     ms: Math.round(performance.now() - begun)
   })
-  process.stdin.once('data', async () => {
-    await cluster.stop()
-    process.exit(0)
+  process.stdin.once('data', () => {
+    void cluster.stop().then(() => process.exit(0))
   })
 } catch (err) {
   say({ error: err instanceof Error ? err.message : String(err) })

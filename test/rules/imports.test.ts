@@ -1,0 +1,90 @@
+import { readdir, readFile } from 'node:fs/promises'
+import t from 'tap'
+import { linter, ROOT, withLine } from './lint.ts'
+
+const lint = linter(['import-x/no-restricted-paths', 'no-restricted-syntax'])
+
+const LOWER = /A lower floor does not import a higher one/
+const INDEX = /Of another area only its index\.ts is imported/
+const TABLE = /A table is imported by its own area alone/
+
+const forbidden: [rule: string, file: string, imported: string, message: RegExp][] = [
+  ['lib does not import config', 'src/lib/etag.ts', '#src/config/config.ts', LOWER],
+  ['config does not import plugins', 'src/config/config.ts', '#src/plugins/jobs.ts', LOWER],
+  ['plugins do not import an area', 'src/plugins/jobs.ts', '#src/bookings/index.ts', LOWER],
+  ['bookings do not import an area above them', 'src/bookings/list.ts', '#src/alloggiati/index.ts', LOWER],
+  ['an area does not import the administration', 'src/alloggiati/plugin.ts', '#src/administration/index.ts', LOWER],
+  ['the administration does not import the app', 'src/administration/plugin.ts', '#src/app.ts', LOWER],
+  ['an area imports only the index of an area beside it', 'src/identity/plugin.ts', '../bookings/list.ts', INDEX],
+  ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/list.ts', INDEX],
+  ['the app imports only the index of an area', 'src/app.ts', './bookings/list.ts', INDEX],
+  ['the tool imports only the index of an area', 'src/cli/run.ts', '#src/identity/plugin.ts', INDEX],
+  ['the tool does not import plugins', 'src/cli/run.ts', '#src/plugins/jobs.ts', /The tool does not import the server/],
+  ['the tool does not import the app', 'src/cli/run.ts', '../app.ts', /The tool does not import the server/],
+  ['schemas do not import src', 'schemas/paging.ts', '#src/lib/paging.ts', /schemas imports nothing/],
+  ['schemas do not import drizzle', 'schemas/paging.ts', '#drizzle/tables/mail.ts', /schemas imports nothing/],
+  ['drizzle does not import src', 'drizzle/tables/mail.ts', '#src/lib/time.ts', /drizzle imports schemas only/],
+  ['an area does not import the tables of another', 'src/bookings/list.ts', '#drizzle/tables/identity.ts', TABLE],
+  ['the administration does not either', 'src/administration/plugin.ts', '#drizzle/tables/bookings.ts', TABLE],
+  ['a plugin does not import the table of another', 'src/plugins/mail/queue.ts', '#drizzle/tables/audit.ts', TABLE],
+  ['the other plugins import no table', 'src/plugins/jobs.ts', '#drizzle/tables/mail.ts', TABLE],
+  ['the database plugin imports no table', 'src/plugins/database/connect.ts', '#drizzle/tables/mail.ts', TABLE],
+  ['lib imports no table', 'src/lib/time.ts', '#drizzle/tables/mail.ts', TABLE],
+  ['the app imports no table', 'src/app.ts', '#drizzle/tables/mail.ts', TABLE],
+  ['the codec does not import the ledger', 'src/alloggiati/codec/layout.ts', '../ledger/worker.ts', /What a record is/],
+  ['the rules do not import the ledger', 'src/alloggiati/rules/rules.ts', '../ledger/worker.ts', /What a record is/],
+  ['the tables do not import the ledger', 'src/alloggiati/tables/csv.ts', '../ledger/worker.ts', /What a record is/],
+  ['production does not import tests', 'src/lib/time.ts', '#test/days.ts', /import no tests/],
+  ['an area yet to come imports only an index', 'src/scanning/plugin.ts', '#src/identity/plugin.ts', INDEX],
+  ['an area yet to come stands below others', 'src/pdf/plugin.ts', '#src/alloggiati/index.ts', LOWER],
+  ['an area yet to come has its own tables only', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
+]
+
+const permitted: [rule: string, file: string, imported: string][] = [
+  ['config imports lib', 'src/config/config.ts', '#src/lib/html.ts'],
+  ['plugins import config', 'src/plugins/jobs.ts', '#src/config/config.ts'],
+  ['an area imports plugins', 'src/bookings/list.ts', '#src/plugins/jobs.ts'],
+  ['an area imports the index of an area beside it', 'src/identity/plugin.ts', '../bookings/index.ts'],
+  ['an area imports the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/index.ts'],
+  ['the administration imports the index of every area', 'src/administration/plugin.ts', '#src/alloggiati/index.ts'],
+  ['the app imports the index of an area', 'src/app.ts', './bookings/index.ts'],
+  ['the tool imports lib', 'src/cli/run.ts', '#src/lib/html.ts'],
+  ['the tool imports the index of an area', 'src/cli/run.ts', '#src/identity/index.ts'],
+  ['drizzle imports schemas', 'drizzle/tables/mail.ts', '#schemas/common.ts'],
+  ['an area imports its own tables', 'src/bookings/stay.ts', '#drizzle/tables/bookings.ts'],
+  ['a plugin imports its own table', 'src/plugins/mail/queue.ts', '#drizzle/tables/mail.ts'],
+  ['the rules import the codec', 'src/alloggiati/rules/rules.ts', '../codec/layout.ts'],
+  ['an area yet to come imports what is below it', 'src/letters/plugin.ts', '#src/bookings/index.ts']
+]
+
+/** A copy of the file, or no text where the area does not exist yet. */
+const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8').catch(() => '')
+
+for (const [rule, file, imported, message] of forbidden) {
+  t.test(`lint refuses a forbidden import: ${rule}`, async (t) => {
+    const text = await copy(file)
+    t.same(await lint(file, text), [], 'the file alone passes')
+    const lines = [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]
+    for (const line of lines) {
+      t.match(await lint(file, `${text}\n${line}\n`), [message], line)
+    }
+  })
+}
+
+for (const [rule, file, imported] of permitted) {
+  t.test(`lint lets a permitted import pass: ${rule}`, async (t) => {
+    t.same(await lint(file, `${await copy(file)}\nimport '${imported}'\n`), [])
+  })
+}
+
+t.test('lint refuses a type that is imported in the middle of a file, where no rule sees its path', async (t) => {
+  const text = await withLine('src/lib/time.ts', "export type X = import('#src/config/config.ts').Config")
+  t.match(await lint('src/lib/time.ts', text), [/Import the type at the top/])
+})
+
+t.test('every folder of src stands on a floor', async (t) => {
+  const entries = await readdir(`${ROOT}/src`, { withFileTypes: true })
+  for (const { name } of entries.filter((entry) => entry.isDirectory())) {
+    t.strictNotSame(await lint(`src/${name}/plugin.ts`, "import '#src/app.ts'"), [], `${name} does not import the app`)
+  }
+})

@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { ESLint } from 'eslint'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const UNTYPED = { files: ['**/*.ts'], languageOptions: { parserOptions: { projectService: false } } }
+
+/**
+ * Lints text under the project's own settings as if it stood in a file, and gives the messages of the rules named.
+ * Without type information the file need not exist.
+ */
+export function linter (rules: string[], { typed = false } = {}) {
+  const eslint = new ESLint({
+    cwd: ROOT,
+    overrideConfigFile: '.eslint.config.mjs',
+    overrideConfig: typed ? [] : [UNTYPED],
+    ruleFilter: ({ ruleId }) => rules.includes(ruleId)
+  })
+  return async (filePath: string, text: string): Promise<string[]> => {
+    const [result] = await eslint.lintText(text, { filePath })
+    return (result?.messages ?? []).map(({ message }) => message)
+  }
+}
+
+/** A file of the project with a line more at its end. */
+export async function withLine (path: string, line: string): Promise<string> {
+  return `${await readFile(`${ROOT}/${path}`, 'utf8')}\n${line}\n`
+}
