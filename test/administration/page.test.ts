@@ -29,7 +29,8 @@ t.test('the first page', async (t) => {
     const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
     t.equal(
       headers['content-security-policy'],
-      `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';base-uri 'none';form-action 'none';frame-ancestors 'none'`
+      `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';base-uri 'none';form-action ` +
+        '\'none\';frame-ancestors \'none\''
     )
     t.ok(style.length > 50)
     t.notMatch(body, /<(script|img|iframe|form|object|embed|link|base)|\son\w+=|style="|javascript:/i)

@@ -63,7 +63,8 @@ async function tour (): Promise<void> {
   if (error) throw error
   say(
     'Token',
-    `${data!.header.alg}, verificato con le chiavi pubbliche; scade alle ${new Date(data!.claims.exp * 1000).toLocaleTimeString('it-IT')}`
+    `${data!.header.alg}, verificato con le chiavi pubbliche; scade alle ` +
+      `${new Date(data!.claims.exp * 1000).toLocaleTimeString('it-IT')}`
   )
 
   const bookings = await api('/api/v1/prenotazioni?limit=1', admin.token)

@@ -83,7 +83,9 @@ function isFileUnico (record: RecordSchedina): boolean {
   return Object.hasOwn(record, 'id_appartamento') && record.id_appartamento !== undefined
 }
 
-/** The value as wide as its column, or undefined when its type or length is wrong. The pattern judges the characters. */
+/**
+ * The value as wide as its column, or undefined when its type or length is wrong. The pattern judges the characters.
+ */
 function write ({ kind, length }: Column, value: unknown): string | undefined {
   switch (kind.type) {
     case 'text':

@@ -44,5 +44,8 @@ export async function move (
 
 /** Gives the rows of a submission that have the outcome `da` the outcome `esito`. */
 export async function moveRows (tx: Transaction, id: number, esito: RowOutcome, da: RowOutcome): Promise<void> {
-  await tx.update(invii_schedine).set({ esito }).where(and(eq(invii_schedine.invio_id, id), eq(invii_schedine.esito, da)))
+  await tx
+    .update(invii_schedine)
+    .set({ esito })
+    .where(and(eq(invii_schedine.invio_id, id), eq(invii_schedine.esito, da)))
 }

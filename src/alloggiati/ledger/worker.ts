@@ -124,7 +124,13 @@ async function excludeRefused (
     // First of all: a row that is freed while another worker has it in flight could be sent twice.
     const inDoubt = await mayBeAcquired(tx, id)
     const a = inDoubt ? 'da_verificare' : 'rifiutato'
-    const change = { da: 'preso', a, chi: name, perche: 'la prova ha respinto le schedine', claim: claim.token } as const
+    const change = {
+      da: 'preso',
+      a,
+      chi: name,
+      perche: 'la prova ha respinto le schedine',
+      claim: claim.token
+    } as const
     const owned = accepted.length > 0 && !inDoubt ? await renewLease(tx, claim) : await move(tx, id, change)
     if (!owned || inDoubt) return false
     for (const [at, { indice, capo }] of rows.entries()) {

@@ -34,8 +34,9 @@ export const STAY_RULES: readonly Rule[] = [
     message: 'La data di arrivo deve essere oggi ({oggi}) o ieri ({ieri}): il servizio non accetta altre date',
     source: 'Guida p. 7 e 31: arrivo del giorno o del giorno precedente',
     applies: ({ stay: { arrival }, today, yesterday }) =>
-      arrival !== undefined && arrival !== today && arrival !== yesterday &&
-      { oggi: italianDay(today), ieri: italianDay(yesterday) }
+      arrival !== undefined &&
+      arrival !== today &&
+      arrival !== yesterday && { oggi: italianDay(today), ieri: italianDay(yesterday) }
   },
   {
     id: 'permanenza-mancante',
@@ -60,11 +61,18 @@ export const STAY_RULES: readonly Rule[] = [
     field: 'numero_notti',
     concerns: 'stay',
     severity: 'warning',
-    message: `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
+    message:
+      `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
       'dal {dal} serve una nuova schedina',
     source: 'Guida p. 7: massimo 30 giorni; la proroga è un nuovo arrivo',
-    applies: ({ stay: { nights, arrival } }) => nights !== undefined && nights > MAX_DECLARED_NIGHTS &&
-      { dal: arrival === undefined ? `${MAX_DECLARED_NIGHTS + 1}º giorno` : italianDay(addDays(arrival, MAX_DECLARED_NIGHTS)) }
+    applies: ({ stay: { nights, arrival } }) =>
+      nights !== undefined &&
+      nights > MAX_DECLARED_NIGHTS && {
+        dal:
+          arrival === undefined
+            ? `${MAX_DECLARED_NIGHTS + 1}º giorno`
+            : italianDay(addDays(arrival, MAX_DECLARED_NIGHTS))
+      }
   },
   {
     id: 'appartamento-mancante',

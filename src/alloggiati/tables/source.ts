@@ -3,7 +3,9 @@ import type { TipoTabella } from './csv.ts'
 import { loadTables, refreshTables } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** The code tables in force. They are read on first use: a process that is never asked for a code does not keep them. */
+/**
+ * The code tables in force. They are read on first use: a process that is never asked for a code does not keep them.
+ */
 export function tablesSource (db: Database) {
   let current: Promise<Tables> | undefined
 

@@ -205,13 +205,16 @@ t.test('a decision on another version than the present one is refused', async (t
   t.same((await detail(server, id)).decisioni, [])
 })
 
-t.test('a submission whose outcome is known cannot be decided on, and one that does not exist is not found', async (t) => {
-  const { server, decide, admin } = await ledgerServer(t)
-  const id = await sent(server)
-  t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
-  const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
-  t.match((await admin('POST', `${INVII}/4711/decisione`, body)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
-})
+t.test(
+  'a submission whose outcome is known cannot be decided on, and one that does not exist is not found',
+  async (t) => {
+    const { server, decide, admin } = await ledgerServer(t)
+    const id = await sent(server)
+    t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
+    const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
+    t.match((await admin('POST', `${INVII}/4711/decisione`, body)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
+  }
+)
 
 t.test('of administrators who decide at once, on two servers, one wins and the others are told 409', async (t) => {
   const { police, server } = await ledgerServer(t)

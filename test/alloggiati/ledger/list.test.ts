@@ -72,25 +72,28 @@ t.test('the newest come first, and the pages joined are the whole list', async (
   }
 })
 
-t.test('a page has a hundred items unless the request says otherwise, and a cursor of another list is refused', async (t) => {
-  const server = await build(t, { TODAY: today })
-  await server.app.sql`
+t.test(
+  'a page has a hundred items unless the request says otherwise, and a cursor of another list is refused',
+  async (t) => {
+    const server = await build(t, { TODAY: today })
+    await server.app.sql`
     insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
     select 'AW-PROVA-' || n, 'sandbox:XX000001', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now() + interval '1 hour' from generate_series(1, 101) n`
-  const first = await server.call('GET', INVII)
-  t.equal(first.json().data.length, 100)
-  t.equal(first.headers['x-total-count'], '101')
-  t.match(first.headers.link, /cursor=/)
-  for (const cursor of ['x', Buffer.from('["id","1",1]').toString('base64url')]) {
-    t.match((await server.call('GET', `${INVII}?cursor=${cursor}`)).json(), {
-      status: 400,
-      dettagli: [{ campo: 'cursor' }]
-    })
+    const first = await server.call('GET', INVII)
+    t.equal(first.json().data.length, 100)
+    t.equal(first.headers['x-total-count'], '101')
+    t.match(first.headers.link, /cursor=/)
+    for (const cursor of ['x', Buffer.from('["id","1",1]').toString('base64url')]) {
+      t.match((await server.call('GET', `${INVII}?cursor=${cursor}`)).json(), {
+        status: 400,
+        dettagli: [{ campo: 'cursor' }]
+      })
+    }
+    for (const query of ['limit=0', 'limit=1001', 'altro=1', 'stato=ignoto', 'da=ieri']) {
+      t.equal((await server.call('GET', `${INVII}?${query}`)).statusCode, 400, query)
+    }
   }
-  for (const query of ['limit=0', 'limit=1001', 'altro=1', 'stato=ignoto', 'da=ieri']) {
-    t.equal((await server.call('GET', `${INVII}?${query}`)).statusCode, 400, query)
-  }
-})
+)
 
 t.test('filters narrow the list, its count and its pages', async (t) => {
   const server = await filled(t, 7)

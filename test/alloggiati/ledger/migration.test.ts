@@ -22,7 +22,12 @@ t.test('a database with schedine loses the fingerprint of the line, and keeps al
     values (1, 0, 0, 'RM000001', 'riga', 3, 'contenuto', 'identità', 'in_corso')`
   await migrate(url)
   t.match(await sql`select * from invii_schedine`, [
-    { invio_id: 1, riga: Buffer.from('riga'), impronta_identita: Buffer.from('identità'), impronta_contenuto: undefined }
+    {
+      invio_id: 1,
+      riga: Buffer.from('riga'),
+      impronta_identita: Buffer.from('identità'),
+      impronta_contenuto: undefined
+    }
   ])
   await sql`update invii_schedine set esito = 'acquisita'`
   for (const change of ["riga = 'altra'", "impronta_identita = 'altra'", 'permanenza = 4', 'capo = 1']) {

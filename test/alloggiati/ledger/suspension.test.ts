@@ -68,25 +68,28 @@ t.test('a decision to send again is refused while sending is suspended', async (
   t.equal((await decide(id, 'acquisito')).statusCode, 200, 'what sends nothing can be decided')
 })
 
-t.test('a submission that is ready when sending is suspended stays ready, and is sent after it is resumed', async (t) => {
-  const { police, server, admin, decide } = await ledgerServer(t)
-  const id = await unknown(police, server)
-  police.on.Test = (socket) => socket.resetAndDestroy()
-  await decide(id, 'reinvia')
-  delete police.on.Test
-  await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-  const swept = async () => {
-    await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
-    const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-    // Closing waits for the sweep of the start.
-    await app.close()
-    return (await detail(server, id)).stato
+t.test(
+  'a submission that is ready when sending is suspended stays ready, and is sent after it is resumed',
+  async (t) => {
+    const { police, server, admin, decide } = await ledgerServer(t)
+    const id = await unknown(police, server)
+    police.on.Test = (socket) => socket.resetAndDestroy()
+    await decide(id, 'reinvia')
+    delete police.on.Test
+    await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+    const swept = async () => {
+      await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
+      const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+      // Closing waits for the sweep of the start.
+      await app.close()
+      return (await detail(server, id)).stato
+    }
+    t.equal(await swept(), 'pronto')
+    t.equal(police.callsOf('Send').length, 1)
+    await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+    t.equal(await swept(), 'acquisito')
   }
-  t.equal(await swept(), 'pronto')
-  t.equal(police.callsOf('Send').length, 1)
-  await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
-  t.equal(await swept(), 'acquisito')
-})
+)
 
 t.test('a database older than its history sends nothing until an administrator resumes', async (t) => {
   const police = await standIn(t)

@@ -119,19 +119,22 @@ t.test('a Send that the web server refuses is tried again later, and its guests 
   ])
 })
 
-t.test('rows that an earlier rehearsal refused count in a later Send: the submission is acquired in part', async (t) => {
-  const { police, worker, reserve, expire, states } = await ledgerBench(t)
-  await reserve([guestNo(1), guestNo(2)])
-  police.on.Test = answer(rowsReply('Test', [true, false]))
-  police.on.Send = respond('404 Not Found', '')
-  await expire()
-  await sweep(await worker())
-  t.same(await states(), ['pronto/in_corso,rifiutata'])
-  police.on = {}
-  await expire()
-  await sweep(await worker())
-  t.same(await states(), ['parziale/acquisita,rifiutata'])
-})
+t.test(
+  'rows that an earlier rehearsal refused count in a later Send: the submission is acquired in part',
+  async (t) => {
+    const { police, worker, reserve, expire, states } = await ledgerBench(t)
+    await reserve([guestNo(1), guestNo(2)])
+    police.on.Test = answer(rowsReply('Test', [true, false]))
+    police.on.Send = respond('404 Not Found', '')
+    await expire()
+    await sweep(await worker())
+    t.same(await states(), ['pronto/in_corso,rifiutata'])
+    police.on = {}
+    await expire()
+    await sweep(await worker())
+    t.same(await states(), ['parziale/acquisita,rifiutata'])
+  }
+)
 
 t.test('while sending is suspended the service is not called, and submissions stay ready', async (t) => {
   const { police, worker, reserve, expire, states, sql } = await ledgerBench(t)

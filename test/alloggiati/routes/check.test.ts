@@ -15,21 +15,27 @@ t.test('the server connects to its sandbox by itself, on loopback, and the answe
   t.match(endpoint, /^http:\/\/127\.0\.0\.1:\d+\//)
 })
 
-t.test('in sandbox mode every answer of the police area names the sandbox, errors too; in production none does', async (t) => {
-  const sandbox = await build(t, { TODAY: today })
-  const real = await production(t, await standIn(t))
-  for (const { call, mode } of [{ ...sandbox, mode: 'sandbox' }, { ...real, mode: undefined }]) {
-    for (const path of [
-      'check',
-      'codici?limit=1',
-      'verifica-ricevute',
-      'ricevute?data=oggi',
-      'ricevute?data=2999-01-01'
+t.test(
+  'in sandbox mode every answer of the police area names the sandbox, errors too; in production none does',
+  async (t) => {
+    const sandbox = await build(t, { TODAY: today })
+    const real = await production(t, await standIn(t))
+    for (const { call, mode } of [
+      { ...sandbox, mode: 'sandbox' },
+      { ...real, mode: undefined }
     ]) {
-      t.equal((await call('GET', `/api/alloggiati/${path}`)).headers['x-alloggiati-mode'], mode, path)
+      for (const path of [
+        'check',
+        'codici?limit=1',
+        'verifica-ricevute',
+        'ricevute?data=oggi',
+        'ricevute?data=2999-01-01'
+      ]) {
+        t.equal((await call('GET', `/api/alloggiati/${path}`)).headers['x-alloggiati-mode'], mode, path)
+      }
     }
   }
-})
+)
 
 t.test('production without credentials: the server runs, and check says what is missing', async (t) => {
   const { call } = await build(t, { ALLOGGIATI_MODE: 'production' })

@@ -75,7 +75,9 @@ t.test('only keys that verify signatures are used, and of a private key only the
     jwk(ec.publicKey, { kid: 7 }),
     jwk(ec.publicKey, { kid: '' })
   ]
-  const { key, seen, clock } = await keyProvider(t, { keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })] })
+  const { key, seen, clock } = await keyProvider(t, {
+    keys: [...refused, jwk(ec.privateKey, { ...good, alg: 'ES256' })]
+  })
   t.equal(createPublicKey((await key('buona'))!.pem).type, 'public')
   t.notMatch((await key('buona'))!.pem, /PRIVATE/)
   clock.ms += 30 * SECOND

@@ -52,7 +52,8 @@ t.test(
     t.same(failures, [])
     t.ok(count.letIn > 1000, 'those who may are let in')
     t.comment(
-      `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings = ${count.checks} requests, ${failures.length} failures`
+      `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings = ` +
+        `${count.checks} requests, ${failures.length} failures`
     )
 
     async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {

@@ -168,7 +168,9 @@ t.test('without PKCE, linking answers with a session as signing in does', async 
   })
   provider.person = ANNA
   const tokens = fragment((await browser().go((await response.json() as { url: string }).url)).url)
-  const mine = (await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })).json()
+  const mine = (
+    await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })
+  ).json()
   t.equal(mine.id, user.id)
   t.strictSame(
     (await acts(app)).map(({ action, details }) => [action, details]),

@@ -83,7 +83,9 @@ export async function startGitHub (t: Test): Promise<GitHub> {
     }
 
     if (pathname === '/login/oauth/authorize') authorize()
-    else if (pathname === '/login/oauth/access_token') { exchange().catch((err: unknown) => t.fail('the stand-in failed', { err })) } else api()
+    else if (pathname === '/login/oauth/access_token') {
+      exchange().catch((err: unknown) => t.fail('the stand-in failed', { err }))
+    } else api()
   })
   return Object.assign(state, {
     settings: {

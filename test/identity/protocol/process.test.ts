@@ -68,7 +68,9 @@ t.test(
       [OPERATOR.email, ADMIN.email]
     )
     t.equal((await served.auth.admin.deleteUser(data.users[0]!.id)).error, null)
-    t.match((await openClient(t, clientConfig).auth.signInWithPassword(OPERATOR)).error, { code: 'invalid_credentials' })
+    t.match((await openClient(t, clientConfig).auth.signInWithPassword(OPERATOR)).error, {
+      code: 'invalid_credentials'
+    })
 
     server.signal('SIGTERM')
     t.equal(await server.exit, 0)

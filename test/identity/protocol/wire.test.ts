@@ -117,7 +117,8 @@ t.test('pages can be asked for with empty parameters, with some and with none', 
   const last = Math.ceil(Number(total) / 2)
   t.equal(
     second.headers.link,
-    `<${url}/auth/v1/admin/users?page=3&per_page=2>; rel="next", <${url}/auth/v1/admin/users?page=${last}&per_page=2>; rel="last"`
+    `<${url}/auth/v1/admin/users?page=3&per_page=2>; rel="next", ` +
+      `<${url}/auth/v1/admin/users?page=${last}&per_page=2>; rel="last"`
   )
 })
 

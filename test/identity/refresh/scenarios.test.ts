@@ -121,11 +121,14 @@ t.test('MaliciousReuse: the interval counts from the last refresh, not from the 
   t.same(await refresh(app, tokens[0]!), USED)
 })
 
-t.test('MaliciousReuse: after thief or owner has refreshed, the other one’s next refresh ends the session', async (t) => {
-  const anna = await holder(app)
-  const stolen = anna.first
-  const thief = await chain(app, stolen, 3)
-  await age(app, anna, INTERVAL)
-  t.same(await refresh(app, stolen), USED, 'the owner, with the token that was stolen')
-  t.same(await refresh(app, thief.at(-1)!), NOT_FOUND)
-})
+t.test(
+  'MaliciousReuse: after thief or owner has refreshed, the other one’s next refresh ends the session',
+  async (t) => {
+    const anna = await holder(app)
+    const stolen = anna.first
+    const thief = await chain(app, stolen, 3)
+    await age(app, anna, INTERVAL)
+    t.same(await refresh(app, stolen), USED, 'the owner, with the token that was stolen')
+    t.same(await refresh(app, thief.at(-1)!), NOT_FOUND)
+  }
+)

@@ -188,7 +188,11 @@ t.test('the list of keys', async (t) => {
 
 t.test('revoking a key', async (t) => {
   const [{ app, token }, { app: other }] = await twoServers(t)
-  const [anna, piero, admin] = await Promise.all([token({ name: 'anna' }), token({ name: 'piero' }), token({ name: 'ada', role: 'admin' })])
+  const [anna, piero, admin] = await Promise.all([
+    token({ name: 'anna' }),
+    token({ name: 'piero' }),
+    token({ name: 'ada', role: 'admin' })
+  ])
   const both = (apiKey: string) => Promise.all([app, other].map((each) => isLetIn(each, withKey(apiKey))))
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
     await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
@@ -289,7 +293,9 @@ t.test('a key is good only for its scopes', async (t) => {
     const { apiKey } = await mint(app, admin, `?scopes=${held.join(',')}`)
     for (const scope of scopes) {
       const answer = await app.inject({ ...asks[scope], headers: withKey(apiKey) })
-      if ((held as string[]).includes(scope)) { t.equal(answer.statusCode, scope === 'scrittura' ? 201 : 200, `${held.join()} is good for ${scope}`) } else {
+      if ((held as string[]).includes(scope)) {
+        t.equal(answer.statusCode, scope === 'scrittura' ? 201 : 200, `${held.join()} is good for ${scope}`)
+      } else {
         t.match(
           [answer.statusCode, answer.json()],
           [403, { error: `Questa chiave non è abilitata a «${scope}»`, codice: 'AMBITO_INSUFFICIENTE' }],

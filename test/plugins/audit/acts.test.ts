@@ -109,7 +109,11 @@ t.test('stopping and resuming is written down', async (t) => {
     'in one transaction'
   )
   await call('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
-  t.equal((await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length, 1, 'in one transaction')
+  t.equal(
+    (await sql`select from audit_log a join invii_sospensioni s on s.xmin = a.xmin`).length,
+    1,
+    'in one transaction'
+  )
   const [{ chi } = {}] = await sql`select chi from invii_sospensioni`
   t.same(
     await written(),

@@ -24,7 +24,10 @@ export interface Service {
   codes (): Promise<Codes>
 }
 
-/** A request as the WSDL's reading leaves it: the types are right, required elements are there, everything else may be missing. */
+/**
+ * A request as the WSDL's reading leaves it: the types are right, required elements are there, everything else may be
+ * missing.
+ */
 interface Request {
   Utente?: string
   Password?: string

@@ -55,7 +55,10 @@ type Check = (value: string, context: Comparison & { row: Cells }) => string | u
  * not known from the service and made up after its manner.
  */
 const CHECKS: Array<[keyof Cells, Check]> = [
-  ['tipo', (type) => unless(WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined, 'Tipo Alloggiato Errato')], // *
+  [
+    'tipo',
+    (type) => unless(WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined, 'Tipo Alloggiato Errato')
+  ], // *
   ['arrivo', (arrival) => unless(dayOf(arrival), 'Data di Arrivo Non Valida')],
   [
     'arrivo',
@@ -113,8 +116,8 @@ const CHECKS: Array<[keyof Cells, Check]> = [
 ]
 
 /**
- * Checks a list, with one answer per row in order. A member (19, 20) stands only behind an accepted leader of its kind (17,
- * 18), with other members between them at most, and with the leader's arrival and apartment.
+ * Checks a list, with one answer per row in order. A member (19, 20) stands only behind an accepted leader of its kind
+ * (17, 18), with other members between them at most, and with the leader's arrival and apartment.
  */
 export function checkRows (rows: Array<string | null>, comparison: Comparison): RowAnswer[] {
   let leader: Cells | undefined

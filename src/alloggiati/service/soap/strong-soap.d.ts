@@ -4,7 +4,11 @@ declare module 'strong-soap' {
     load (done: (error: Error | null, wsdl: Wsdl) => void): void
   }
 
-  export type ReplyHandler = (error: Error | null, response: { statusCode: number, headers: object } | null, body: string) => void
+  export type ReplyHandler = (
+    error: Error | null,
+    response: { statusCode: number; headers: object } | null,
+    body: string
+  ) => void
 
   export interface HttpClient {
     options: { prettyPrint: boolean }

@@ -52,28 +52,18 @@ export function endpointOf (note: Note, { password }: Site): Endpoint {
 /** True when the process is a postmaster of this very folder, not another program that got its number since. */
 export async function isPostmasterOf (pid: number, folder: string): Promise<boolean> {
   if (!(pid > 0)) return false
-  switch (platform()) {
-    case 'linux':
-      return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
-    // Windows does not tell the folder: the port or the socket has to.
-    case 'win32':
-      return await isAlive(pid)
-    default:
-      return (await commandOf(pid)).includes(folder)
-  }
+  if (platform() === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
+  // Windows does not tell the folder: the port or the socket has to.
+  if (platform() === 'win32') return await isAlive(pid)
+  return (await commandOf(pid)).includes(folder)
 }
 
-/** True when a process of that number exists, whose ever it is. */
+/** True when a process of that number exists, of any user. */
 export async function isAlive (pid: number): Promise<boolean> {
   if (!(pid > 0)) return false
-  switch (platform()) {
-    case 'linux':
-      return await access(`/proc/${pid}`).then(() => true, () => false)
-    case 'win32':
-      return (await outputOf('tasklist', '/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh')).includes(`"${pid}"`)
-    default:
-      return await commandOf(pid) !== ''
-  }
+  if (platform() === 'linux') return await access(`/proc/${pid}`).then(() => true, () => false)
+  if (platform() !== 'win32') return await commandOf(pid) !== ''
+  return (await outputOf('tasklist', '/fi', `pid eq ${pid}`, '/fo', 'csv', '/nh')).includes(`"${pid}"`)
 }
 
 /** The command line of a process, empty when there is none of that number. */

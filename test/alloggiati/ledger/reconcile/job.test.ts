@@ -112,7 +112,13 @@ async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
     const [submission] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
     await tx
       .insert(invii_decisioni)
-      .values({ invio_id: id, versione: submission!.versione, decisione: 'depositato', chi: 'prova', motivo: 'portale' })
+      .values({
+        invio_id: id,
+        versione: submission!.versione,
+        decisione: 'depositato',
+        chi: 'prova',
+        motivo: 'portale'
+      })
     await move(tx, id, { da: 'da_verificare', a: 'depositato_altrove', chi: 'prova', perche: 'portale' })
   })
 }

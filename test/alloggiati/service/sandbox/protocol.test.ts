@@ -73,8 +73,10 @@ t.test('the wire', async (t) => {
     t.equal(
       text,
       '<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope" ' +
-        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soap:Body>' +
-        '<Authentication_TestResponse xmlns="AlloggiatiService"><Authentication_TestResult><esito>true</esito><ErroreCod/><ErroreDes/>' +
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ' +
+          'xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soap:Body>' +
+        '<Authentication_TestResponse ' +
+          'xmlns="AlloggiatiService"><Authentication_TestResult><esito>true</esito><ErroreCod/><ErroreDes/>' +
         '<ErroreDettaglio/></Authentication_TestResult></Authentication_TestResponse></soap:Body></soap:Envelope>'
     )
     const mixed = await call('Test', session(token) + list(['short', guest(), guest({ arrivo: '01/11/2026' })]))
@@ -82,9 +84,11 @@ t.test('the wire', async (t) => {
       mixed.text,
       '<TestResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></TestResult><result><SchedineValide>1' +
         '</SchedineValide><Dettaglio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>11</ErroreCod><ErroreDes>SCHEDINA_FORMATO_NON_CORRETTO' +
-        '</ErroreDes><ErroreDettaglio>Dimensione Riga errata</ErroreDettaglio></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>true' +
+        '</ErroreDes><ErroreDettaglio>Dimensione Riga ' +
+          'errata</ErroreDettaglio></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>true' +
         '</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>12' +
-        '</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes><ErroreDettaglio>Data di Arrivo Errata</ErroreDettaglio>' +
+        '</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes><ErroreDettaglio>Data di Arrivo ' +
+          'Errata</ErroreDettaglio>' +
         '</EsitoOperazioneServizio></Dettaglio></result></TestResponse>'
     )
   })
@@ -200,7 +204,8 @@ t.test('the wire', async (t) => {
   })
 
   const DOCUMENTS: Record<string, string> = {
-    'a DOCTYPE': `<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
+    'a DOCTYPE': '<!DOCTYPE a [<!ENTITY e SYSTEM ' +
+      `"file:///etc/passwd">]>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
     'a processing instruction': `<?php echo 1 ?>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
     'another declared encoding': envelope(validTest).replace('utf-8', 'ISO-8859-1'),
     'text after the end': `${envelope(validTest)}x`,
@@ -247,8 +252,10 @@ t.test('the wire', async (t) => {
   t.test('any prefix, CDATA, character references, comments, a BOM and the by-ref parameter are read', async (t) => {
     const [head, tail] = [guest().slice(0, 20), guest().slice(20)]
     const body =
-      `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test xmlns="AlloggiatiService"><Utente>${ACCOUNT.utente}</Utente><token>${token}</token>` +
-      `<ElencoSchedine><string>${head}<!-- ' --><![CDATA[${tail.slice(0, 50)}]]>${tail.slice(50).replaceAll(' ', '&#x20;')}</string></ElencoSchedine>` +
+      `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test ` +
+        `xmlns="AlloggiatiService"><Utente>${ACCOUNT.utente}</Utente><token>${token}</token>` +
+      `<ElencoSchedine><string>${head}<!-- ' ` +
+        `--><![CDATA[${tail.slice(0, 50)}]]>${tail.slice(50).replaceAll(' ', '&#x20;')}</string></ElencoSchedine>` +
       '<result><SchedineValide>0</SchedineValide><Dettaglio/></result></Test></Body></E>'
     const { text } = await post(body.replaceAll('E>', 'Envelope>').replace('<E ', '<Envelope '), headersOf('Test', 1.2))
     t.equal(first(text, 'SchedineValide'), '1')
