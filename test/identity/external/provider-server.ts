@@ -80,13 +80,6 @@ export async function startProvider (t: Test): Promise<Provider> {
  */
 export const PATIENT = { idpTimeoutMs: 120_000 }
 
-export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-
-/** What a token says. */
-export function claimsOf (token: string): Record<string, unknown> & { sub: string, session_id: string } {
-  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
-}
-
 /** Its issuer has to be known before it runs. */
 async function freePort (): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')

@@ -181,12 +181,15 @@ t.test('sessions of an external provider', async (t) => {
 
   t.test('sessions that ended a month ago are deleted', async (t) => {
     const user = randomUUID()
-    await sql`insert into seen_sessions (id, user_id, expires_at) values (${randomUUID()}, ${user}, now() - interval '31 days'), (${randomUUID()}, ${user}, now() - interval '29 days')`
-    const { clear } = seenSessions(first.app.db, first.app.log, () => ({
+    await sql`
+      insert into seen_sessions (id, user_id, expires_at) values
+        (${randomUUID()}, ${user}, now() - interval '31 days'),
+        (${randomUUID()}, ${user}, now() - interval '29 days')`
+    const { deleteOld } = seenSessions(first.app.db, first.app.log, () => ({
       ready: async () => false,
       waitForListeners: async () => {}
     }))
-    await clear()
+    await deleteOld()
     t.equal((await sql`select 1 from seen_sessions where user_id = ${user}`).length, 1)
   })
 })
