@@ -125,7 +125,7 @@ export async function signIn (app: FastifyInstance, name: string, role: Role): P
 export function extraRoutes (register: (app: FastifyInstance) => void): (app: FastifyInstance) => void {
   return (app) => {
     app.addHook('onRegister', (instance) => {
-      if (instance.pluginName === 'bookings') register(instance)
+      if (instance.pluginName === 'identity') register(instance)
     })
   }
 }

@@ -46,7 +46,8 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
     })
 
     app.addHook('onSend', async (request, reply, payload) => {
-      if (checked.has(request) || !String(reply.getHeader('content-type')).startsWith('application/json')) { return payload }
+      const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+      if (checked.has(request) || !isJson) return payload
       const text =
         payload instanceof Readable
           ? Buffer.concat(await payload.map((chunk) => Buffer.from(chunk)).toArray()).toString()

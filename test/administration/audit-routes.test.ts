@@ -204,8 +204,9 @@ t.test('whatever a bound is, the answer is a list or a 400', async (t) => {
 
 t.test('what a stranger\'s hand has put into the table is shown as well as it can be', async (t) => {
   const server = await at(t, ['2026-11-21T00:00:00Z'])
-  await server.app
-    .sql`insert into audit_log (id, at, actor, action, details, hash) values (-1, now(), '', 'inventata', '{"a": {"b": [1]}}', '')`
+  await server.app.sql`
+    insert into audit_log (id, at, actor, action, details, hash)
+    values (-1, now(), '', 'inventata', '{"a": {"b": [1]}}', '')`
   const shown = (await (await admin(server))('GET', AUDIT)).json<{ data: AuditEvent[] }>().data
   t.match(shown, [{ id: 1 }, { id: -1, action: 'inventata', descrizione: 'inventata', details: { a: { b: [1] } } }])
 })

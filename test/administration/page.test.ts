@@ -29,8 +29,8 @@ t.test('the first page', async (t) => {
     const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
     t.equal(
       headers['content-security-policy'],
-      `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';base-uri 'none';form-action ` +
-        '\'none\';frame-ancestors \'none\''
+      `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';` +
+        "base-uri 'none';form-action 'none';frame-ancestors 'none'"
     )
     t.ok(style.length > 50)
     t.notMatch(body, /<(script|img|iframe|form|object|embed|link|base)|\son\w+=|style="|javascript:/i)
@@ -42,7 +42,9 @@ t.test('the first page', async (t) => {
   t.test('says which version runs and in which mode, and how many there are of what', async (t) => {
     await signIn(app, 'piero', 'operator')
     await signIn(app, 'piero', 'operator')
-    await app.sql`update sessions set not_after = now() where id in (select id from sessions order by created_at desc limit 1)`
+    await app.sql`
+      update sessions set not_after = now()
+      where id in (select id from sessions order by created_at desc limit 1)`
     const { body } = await page()
     t.match(body, `Versione ${version} · Alloggiati Web: <strong>sandbox</strong>`)
     t.same(rows(body).slice(0, 2), [['Utenti', '2'], ['Sessioni attive', '2']])
@@ -59,7 +61,10 @@ t.test('the first page', async (t) => {
     })
     t.equal(stop.statusCode, 200, stop.body)
     await app.sql`insert into mails (message_id, stato) values ('<uno@example.org>', 'fallita')`
-    await app.sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al) values
+    await app.sql`
+      insert into invii
+        (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
+      values
       ('AW-20261121-1', 'sandbox:prova', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now()),
       ('AW-20261121-2', 'sandbox:prova', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now()),
       ('AW-20261121-3', 'vero', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now())`

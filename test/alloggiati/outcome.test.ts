@@ -86,8 +86,8 @@ t.test('refused credentials send nothing, and are not tried again at once: that 
   police.on.GenerateToken = answer(
     envelope(
       '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
-        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA ' +
-          'parola-di-prova</ErroreDes></result></GenerateTokenResponse>'
+        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA parola-di-prova</ErroreDes>' +
+        '</result></GenerateTokenResponse>'
     )
   )
   for (const time of ['first', 'second']) {

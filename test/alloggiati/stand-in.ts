@@ -144,9 +144,11 @@ export function rowsReply (
   const detail = (esito: boolean) =>
     esito
       ? '<EsitoOperazioneServizio><esito>true</esito></EsitoOperazioneServizio>'
-      : '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
+      : '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod>' +
+        '<ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
         '<ErroreDettaglio>Numero Documento non valido</ErroreDettaglio></EsitoOperazioneServizio>'
-  const result = `<result><SchedineValide>${valid}</SchedineValide><Dettaglio>${outcomes.map(detail).join('')}</Dettaglio></result>`
+  const details = `<Dettaglio>${outcomes.map(detail).join('')}</Dettaglio>`
+  const result = `<result><SchedineValide>${valid}</SchedineValide>${details}</result>`
   return plainAnswer(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
 }
 
@@ -178,7 +180,8 @@ export async function until (holds: () => boolean | Promise<boolean>): Promise<v
 /** Everything in the database as a reader of its files would find it: every row of every table as text. */
 export async function dump ({ app }: TestApp): Promise<string> {
   const tables = await app.sql<{ name: string }[]>`
-    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema')`
   const rows = await Promise.all(
     tables.map(({ name }) => app.sql.unsafe<{ text: string }[]>(`select t::text as text from ${name} t`))
   )

@@ -27,8 +27,11 @@ t.test('when the first byte of a Send arrives, the dispatch is already committed
   let seen: unknown
   police.firstByte = async (operation) => {
     if (operation !== 'Send') return
-    seen = await outside.sql`select i.stato, s.esito as riga, a.numero, e.esito as tentativo from invii i
-      join invii_schedine s on s.invio_id = i.id join invii_tentativi a on a.invio_id = i.id left join invii_esiti e on e.invio_id = i.id`
+    seen = await outside.sql`
+      select i.stato, s.esito as riga, a.numero, e.esito as tentativo from invii i
+      join invii_schedine s on s.invio_id = i.id
+      join invii_tentativi a on a.invio_id = i.id
+      left join invii_esiti e on e.invio_id = i.id`
   }
   t.equal((await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 200)
   t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
@@ -46,8 +49,9 @@ t.test('while the commit of the dispatch is held up, not one byte of a Send leav
   await outside.sql.begin(async (sql) => {
     await sql`lock table invii_tentativi in share mode`
     rehearsal.release(answer(rowsReply('Test', [true])))
-    const waiting = () =>
-      outside.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%invii_tentativi%'`
+    const waiting = () => outside.sql`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%invii_tentativi%'`
     await until(async () => (await waiting()).length > 0)
     t.notOk(police.begun.includes('Send'))
   })

@@ -27,8 +27,9 @@ async function meeting (
       answers.push(request())
       for (let waiting = 0; waiting < answers.length;) {
         await tx`select pg_stat_clear_snapshot()`
-        const [row] =
-          await tx`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+        const [row] = await tx`
+          select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
         waiting = Number(row?.n)
       }
     }

@@ -21,8 +21,12 @@ async function existing (ids: readonly number[]): Promise<number[]> {
 async function submission (prenotazione_id: number, stato: string): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`
-      insert into invii (ricevuta, utente, operatore, metodo, prenotazione_id, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
-      values (${`AW-20261121-${prenotazione_id}`}, ${`RM${prenotazione_id}`}, 'prova', 'Send', ${prenotazione_id}, '2026-11-21', 3, now(), 'pronto', now() + interval '1 hour')`
+      insert into invii (
+        ricevuta, utente, operatore, metodo, prenotazione_id, data_arrivo, permanenza, scadenza, stato, lease_fino_al
+      ) values (
+        ${`AW-20261121-${prenotazione_id}`}, ${`RM${prenotazione_id}`}, 'prova', 'Send', ${prenotazione_id},
+        '2026-11-21', 3, now(), 'pronto', now() + interval '1 hour'
+      )`
     await sql`alter table invii disable trigger user`
     await sql`update invii set stato = ${stato} where prenotazione_id = ${prenotazione_id}`
     await sql`alter table invii enable trigger user`

@@ -39,7 +39,9 @@ t.test('thirty bookings with many ties', async (t) => {
     await create(call, { check_in: `2026-11-${10 + ((index * 7) % 5)}`, paese_id: 1 + (index % 2) })
   }
   // Several rows share each instant, in an order of its own.
-  await app.sql`update prenotazioni set updated_at = timestamptz '2026-01-01 00:00:00.5+00' + interval '1 millisecond' * (id * 11 % 7)`
+  await app.sql`
+    update prenotazioni
+    set updated_at = timestamptz '2026-01-01 00:00:00.5+00' + interval '1 millisecond' * (id * 11 % 7)`
   const all = await list(call)
 
   for (const sort of BOOKING_SORTS) {
@@ -111,7 +113,8 @@ t.test('2,500 bookings come back whole and in order', async (t) => {
   const { app, call } = await build(t)
   await app.sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
-    select 'Ospite ' || n, 'IT', 380, date '2026-01-01' + n % 300, date '2026-01-02' + n % 300, 2 from generate_series(1, 2500) n`
+    select 'Ospite ' || n, 'IT', 380, date '2026-01-01' + n % 300, date '2026-01-02' + n % 300, 2
+    from generate_series(1, 2500) n`
   const all = await list(call)
   t.equal(all.length, 2500)
   t.same(ids(all), Array.from({ length: 2500 }, (_, index) => index + 1))

@@ -156,8 +156,9 @@ t.test('logout revokes the key and forgets it', async (t) => {
 
 t.test('a key that is expired or revoked ends with 3 and the advice; logout forgets it all the same', async (t) => {
   for (const spoil of [
-    (id: string) =>
-      app.sql`update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`,
+    (id: string) => app.sql`
+      update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day'
+      where id = ${id}`,
     (id: string) => app.sql`update api_keys set revoked_at = now() where id = ${id}`
   ]) {
     const { act, file, kept } = user(t)

@@ -297,8 +297,14 @@ t.test(
 
 t.test('processes that start at the same moment on an empty folder end with one and the same key', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
-  const script = `const { readConfig } = await import(${JSON.stringify(fileURLToPath(new URL('../../src/config/config.ts', import.meta.url)))})
-    process.stdout.write('.'); process.stdin.once('data', () => { process.stdout.write(readConfig({ DATA_DIR: process.argv[1] }).MASTER_KEY.toString('hex')); process.exit() })`
+  const config = fileURLToPath(new URL('../../src/config/config.ts', import.meta.url))
+  const script = `
+    const { readConfig } = await import(${JSON.stringify(config)})
+    process.stdout.write('.')
+    process.stdin.once('data', () => {
+      process.stdout.write(readConfig({ DATA_DIR: process.argv[1] }).MASTER_KEY.toString('hex'))
+      process.exit()
+    })`
   const children = Array.from({ length: 4 }, () =>
     spawn(process.execPath, ['--input-type=module', '-e', script, DATA_DIR], { stdio: ['pipe', 'pipe', 'inherit'] })
   )

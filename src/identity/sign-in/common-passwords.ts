@@ -91,11 +91,11 @@ const WELL_KNOWN = `
 
 /** The first guesses against a program for guest houses. */
 const OF_THE_TRADE = `
-  affittacamere agriturismo alberghi albergo1 albergo123 alloggiati alloggiati1 alloggiati123 alloggiatiweb alloggio alloggio1
-  amministratore amministratore1 bedandbreakfast casavacanza casavacanze colazione gestionale gestione1 gestione123 hotel123 hotel1234
-  hotel2024 hotel2025 hotel2026 hotelhotel lalocanda locanda1 locanda123 locanda2025 locanda2026 operatore operatore1 operatore123 polizia1
-  polizia123 poliziadistato portineria prenotazione prenotazioni questura questura1 reception reception1 reception123 schedina schedine
-  utente123 utente1234 vacanza1
+  affittacamere agriturismo alberghi albergo1 albergo123 alloggiati alloggiati1 alloggiati123 alloggiatiweb alloggio
+  alloggio1 amministratore amministratore1 bedandbreakfast casavacanza casavacanze colazione gestionale gestione1
+  gestione123 hotel123 hotel1234 hotel2024 hotel2025 hotel2026 hotelhotel lalocanda locanda1 locanda123 locanda2025
+  locanda2026 operatore operatore1 operatore123 polizia1 polizia123 poliziadistato portineria prenotazione prenotazioni
+  questura questura1 reception reception1 reception123 schedina schedine utente123 utente1234 vacanza1
 `
 
 /** What `passwordProblems` takes for `pwned`, in lower case. */

@@ -63,7 +63,9 @@ export async function ledgerBench (t: Test) {
       reserve({ db, keys, clock, audit, ...changes }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */
     expire: async (one?: Reserved) => {
-      await sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${one?.id ?? null} or ${one === undefined}`
+      await sql`
+        update invii set lease_fino_al = now() - interval '1 second'
+        where id = ${one?.id ?? null} or ${one === undefined}`
     },
     /** Where every submission stands, in order: `stato/esito,esito`. */
     states: async () =>

@@ -7,7 +7,8 @@ import { ledgerServer, sent, unknown } from './administrator.ts'
 async function brokenLinks (sql: postgres.ISql): Promise<number[]> {
   const broken = await sql<{ id: number }[]>`
     select id from (
-      select id, hash, invii_hash(lag(hash) over (order by id), id, invio_id, da, a, chi, perche, quando) as expected from invii_transizioni
+      select id, hash, invii_hash(lag(hash) over (order by id), id, invio_id, da, a, chi, perche, quando) as expected
+      from invii_transizioni
     ) links where hash <> expected order by id`
   return broken.map(({ id }) => id)
 }
@@ -63,7 +64,8 @@ t.test('a ledger with several submissions and a decision', async (t) => {
     t.same(
       await sql`
       select i.id from invii i left join (
-        select invio_id, (array_agg(a order by id desc))[1] as stato, count(*) - 1 as versione from invii_transizioni group by invio_id
+        select invio_id, (array_agg(a order by id desc))[1] as stato, count(*) - 1 as versione
+       from invii_transizioni group by invio_id
       ) t on t.invio_id = i.id where (i.stato, i.versione) is distinct from (t.stato, t.versione)`,
       []
     )

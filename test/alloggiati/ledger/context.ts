@@ -30,5 +30,7 @@ export async function ledgerOf (
 
 /** Lets the leases of all submissions end, or of one. */
 export async function expire ({ app }: Pick<TestApp, 'app'>, id?: number): Promise<void> {
-  await app.sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${id ?? null} or ${id === undefined}`
+  await app.sql`
+    update invii set lease_fino_al = now() - interval '1 second'
+    where id = ${id ?? null} or ${id === undefined}`
 }

@@ -257,8 +257,9 @@ t.test('a submission that a late reply has proven acquired is neither sent again
   const [{ id } = { id: 0 }] = await server.app.sql<{ id: number }[]>`select id from invii`
   await server.app.sql`update invii set stato = 'sconosciuto' where id = ${id}`
   await server.app.sql`update invii set stato = 'da_verificare' where id = ${id}`
-  await server.app
-    .sql`insert into invii_esiti (invio_id, numero, esito, fonte, schedine, notti) values (${id}, 1, 'K', 'ricevuta', 1, 3)`
+  await server.app.sql`
+    insert into invii_esiti (invio_id, numero, esito, fonte, schedine, notti)
+    values (${id}, 1, 'K', 'ricevuta', 1, 3)`
   for (const decisione of ['reinvia', 'annulla']) {
     t.match((await decide(id, decisione)).json(), { status: 409, error: /ha acquisito/ }, decisione)
   }

@@ -77,8 +77,11 @@ t.test(
   async (t) => {
     const server = await build(t, { TODAY: today })
     await server.app.sql`
-    insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
-    select 'AW-PROVA-' || n, 'sandbox:XX000001', 'server', 'Send', '2026-11-21', 1, now(), 'pronto', now() + interval '1 hour' from generate_series(1, 101) n`
+      insert into invii
+        (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
+      select 'AW-PROVA-' || n, 'sandbox:XX000001', 'server', 'Send', '2026-11-21', 1, now(), 'pronto',
+        now() + interval '1 hour'
+      from generate_series(1, 101) n`
     const first = await server.call('GET', INVII)
     t.equal(first.json().data.length, 100)
     t.equal(first.headers['x-total-count'], '101')

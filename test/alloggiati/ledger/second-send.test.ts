@@ -118,7 +118,9 @@ async function decideToResend (sql: Awaited<ReturnType<typeof ledgerBench>>['sql
   await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, '?', 'scadenza')`
   await sql`update invii set stato = 'sconosciuto' where id = ${id} and stato = 'in_invio'`
   await sql`update invii set stato = 'da_verificare' where id = ${id}`
-  await sql`insert into invii_decisioni (invio_id, versione, decisione, chi, motivo) select id, versione, 'reinvia', 'prova', 'prova' from invii where id = ${id}`
+  await sql`
+    insert into invii_decisioni (invio_id, versione, decisione, chi, motivo)
+    select id, versione, 'reinvia', 'prova', 'prova' from invii where id = ${id}`
   await sql`update invii_schedine set esito = 'in_corso' where invio_id = ${id} and esito = 'sconosciuta'`
   await sql`update invii set stato = 'pronto', lease_fino_al = now() where id = ${id}`
 }

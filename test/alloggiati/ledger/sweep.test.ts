@@ -172,7 +172,9 @@ t.test(
       await reserve([guestNo(3)], { account: 'RM000007' })
     ]
     await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
-    await sql`insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x' from invii where id = ${flying.id}`
+    await sql`
+      insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
+      from invii where id = ${flying.id}`
     await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
     await expire()
     await sweep(await worker())
@@ -222,7 +224,9 @@ t.test(
           if (act === 'carry') await carryOut(await worker(), last!.id, true)
           // As if its worker had died: between the claim and the dispatch.
           if (act === 'abandon') {
-            await sql`update invii set stato = 'preso', proprietario = 'morto' where id = ${last!.id} and stato = 'pronto'`
+            await sql`
+              update invii set stato = 'preso', proprietario = 'morto'
+              where id = ${last!.id} and stato = 'pronto'`
           }
           if (act === 'expire') await expire()
           if (act === 'sweep') await sweep(await worker())

@@ -23,7 +23,9 @@ const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>
   annulla: (sql, id) => decision(sql, id, 'annulla'),
   ricevuta: async (sql, id) => {
     await outcome(sql, id, 'K')
-    await sql`insert into ricevute (utente, giorno, pdf, sha256) values (${ACCOUNT}, '2026-11-21', 'x', 'x') on conflict do nothing`
+    await sql`
+      insert into ricevute (utente, giorno, pdf, sha256)
+      values (${ACCOUNT}, '2026-11-21', 'x', 'x') on conflict do nothing`
   }
 }
 
@@ -48,7 +50,9 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
     (sql, id) => outcome(sql, id, 'K'),
     async (sql, id) => {
       await outcome(sql, id, 'K')
-      await sql`insert into ricevute (utente, giorno, pdf, sha256) values (${ACCOUNT}, '2026-11-20', 'x', 'x'), ('RM000002', '2026-11-21', 'x', 'x') on conflict do nothing`
+      await sql`
+        insert into ricevute (utente, giorno, pdf, sha256)
+        values (${ACCOUNT}, '2026-11-20', 'x', 'x'), ('RM000002', '2026-11-21', 'x', 'x') on conflict do nothing`
     }
   ]
 }
@@ -224,7 +228,9 @@ t.test('every change is in the chain, by whom and why, and the chain can be reco
   const { sql } = await testDatabase(t)
   const ids = await Promise.all(Array.from({ length: 6 }, () => submission(sql)))
   await sql.begin(async (tx) => {
-    await tx`select set_config('locanda.chi', 'chi «prova» | [1]', true), set_config('locanda.perche', E'perché: \\"così\\", \\\\ 1\\n2', true)`
+    await tx`
+      select set_config('locanda.chi', 'chi «prova» | [1]', true),
+        set_config('locanda.perche', E'perché: \\"così\\", \\\\ 1\\n2', true)`
     await tx`update invii set stato = 'preso' where id = ${ids[0]!}`
   })
   await Promise.allSettled(ids.slice(1).map((id) => sql`update invii set stato = 'da_verificare' where id = ${id}`))
@@ -263,8 +269,12 @@ async function submission (
   { utente = ACCOUNT, versione = 0, tentativo = 0 } = {}
 ): Promise<number> {
   const [row] = await sql<{ id: number }[]>`
-    insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, versione, tentativo, lease_fino_al)
-    values (${`AW-20261121-${++next}`}, ${utente}, 'prova', 'Send', '2026-11-21', 3, now(), ${stato}, ${versione}, ${tentativo}, now()) returning id`
+    insert into invii (
+      ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, versione, tentativo, lease_fino_al
+    ) values (
+      ${`AW-20261121-${++next}`}, ${utente}, 'prova', 'Send', '2026-11-21', 3, now(), ${stato}, ${versione},
+      ${tentativo}, now()
+    ) returning id`
   return row!.id
 }
 
@@ -279,12 +289,16 @@ async function placed (sql: Sql, stato: State): Promise<number> {
 }
 
 function attempt (sql: Sql, id: number, numero: number): Promise<unknown> {
-  return sql`insert into invii_tentativi (invio_id, numero, base, inviato_il, consegna_entro, giorno_da, giorno_a, schedine, notti, impronta_richiesta)
-    values (${id}, ${numero}, 'primo', now(), now(), '2026-11-21', '2026-11-21', 1, 3, 'x')`
+  return sql`
+    insert into invii_tentativi (
+      invio_id, numero, base, inviato_il, consegna_entro, giorno_da, giorno_a, schedine, notti, impronta_richiesta
+    ) values (${id}, ${numero}, 'primo', now(), now(), '2026-11-21', '2026-11-21', 1, 3, 'x')`
 }
 
 function decision (sql: Sql, id: number, decisione: string, off = 0): Promise<unknown> {
-  return sql`insert into invii_decisioni (invio_id, versione, decisione, chi, motivo) select id, versione + ${off}::int, ${decisione}, 'prova', 'prova' from invii where id = ${id}`
+  return sql`
+    insert into invii_decisioni (invio_id, versione, decisione, chi, motivo)
+    select id, versione + ${off}::int, ${decisione}, 'prova', 'prova' from invii where id = ${id}`
 }
 
 function outcome (sql: Sql, id: number, esito: string): Promise<unknown> {
@@ -305,12 +319,10 @@ async function refusal (
   await sql
     .begin(async (tx) => {
       const id = await placed(tx, da)
+      const tentativo = da === 'preso' && a === 'in_invio' ? 2 : 1
       await beside?.(tx, id)
       await tx
-        .savepoint(
-          (point) =>
-            point`update invii set stato = ${a}, tentativo = ${da === 'preso' && a === 'in_invio' ? 2 : 1} where id = ${id}`
-        )
+        .savepoint((point) => point`update invii set stato = ${a}, tentativo = ${tentativo} where id = ${id}`)
         .catch((err: unknown) => {
           said = err instanceof Error ? err.message : String(err)
         })

@@ -76,8 +76,8 @@ function dripping (pause: number, text: (operation: string, rows: number) => str
 /** A chunk for every character. */
 function chunked (body: string): string {
   const chunks = [...body].map((each) => `${Buffer.byteLength(each).toString(16)}\r\n${each}\r\n`)
-  return `HTTP/1.1 200 OK\r\n${XML}\r\nTransfer-Encoding: chunked\r\nConnection: ` +
-    `close\r\n\r\n${chunks.join('')}0\r\n\r\n`
+  const head = `HTTP/1.1 200 OK\r\n${XML}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
+  return `${head}${chunks.join('')}0\r\n\r\n`
 }
 
 function whole (body: string): string {

@@ -69,7 +69,8 @@ t.test('refused credentials are a 503 that says why, without repeating them', as
   police.on.GenerateToken = answer(
     envelope(
       '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
-        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes><ErroreDettaglio>chiave-di-prova</ErroreDettaglio></result></GenerateTokenResponse>'
+        '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes>' +
+        '<ErroreDettaglio>chiave-di-prova</ErroreDettaglio></result></GenerateTokenResponse>'
     )
   )
   const { call } = await production(t, police)

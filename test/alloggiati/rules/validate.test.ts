@@ -68,8 +68,8 @@ t.test('an error names guest, field and reason, and withholds all records', asyn
         ospite: 1,
         campo: 'provincia_nascita',
         messaggio:
-          'La provincia di nascita va indicata solo per chi è nato in Italia: per chi è nato in GERMANIA deve essere ' +
-            'vuota'
+          'La provincia di nascita va indicata solo per chi è nato in Italia: ' +
+          'per chi è nato in GERMANIA deve essere vuota'
       }
     ],
     warnings: [],

@@ -86,9 +86,11 @@ t.test('a change of a user by an administrator', async (t) => {
       200
     )
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
-    const left =
-      await sql`select coalesce((select string_agg(x::text, '') from users x), '') || coalesce((select string_agg(x::text, '') from identities x), '')
-      || coalesce((select string_agg(x::text, '') from one_time_tokens x), '') || coalesce((select string_agg(x::text, '') from sessions x), '') as text`
+    const left = await sql`
+      select coalesce((select string_agg(x::text, '') from users x), '')
+        || coalesce((select string_agg(x::text, '') from identities x), '')
+        || coalesce((select string_agg(x::text, '') from one_time_tokens x), '')
+        || coalesce((select string_agg(x::text, '') from sessions x), '') as text`
     t.notMatch(left[0]!.text, /bruno/i)
     t.equal((await verify(link)).statusCode, 403)
     t.match(await sql`select revoked_at from api_keys where id = ${keyId}`, [{ revoked_at: String }])
@@ -227,7 +229,9 @@ t.test('a change of a user by an administrator', async (t) => {
     }
     t.equal((await put(id, body)).statusCode, 200)
     t.match(
-      await sql`select actor, object, details from audit_log where action = 'utente_modificato' order by id desc limit 1`,
+      await sql`
+        select actor, object, details from audit_log
+        where action = 'utente_modificato' order by id desc limit 1`,
       [{ actor: 'service', object: `user:${id}`, details: { fields: ['email_confirm', 'user_metadata'] } }]
     )
     const until = (await put(id, { app_metadata: { role: 'operator', roles: ['admin'] }, ban_duration: '1h' })).json<{

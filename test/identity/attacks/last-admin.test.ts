@@ -77,7 +77,10 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
     const here = await as(app, access_token, 'POST', '/api/auth/unlink', { provider: 'email' })
     t.match([here.statusCode, here.json()], [409, { codice: 'ULTIMO_AMMINISTRATORE' }])
     t.match(
-      await sql`select email from users where id = ${id} and email_confirmed_at is not null and (select count(*) from identities where user_id = ${id}) = 2`,
+      await sql`
+        select email from users
+        where id = ${id} and email_confirmed_at is not null
+          and (select count(*) from identities where user_id = ${id}) = 2`,
       [{ email: 'anna@example.org' }]
     )
     await sql`update identities set identity_data = identity_data || '{"email_verified":true}' where id = ${other.id}`

@@ -32,8 +32,9 @@ t.test('changes of a person while they are signing in', async (t) => {
       t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
       t.equal(await sessionsOf(id), 0, name)
     }
-    const written =
-      await sql`select actor, details ->> 'reason' as reason from audit_log where action = 'accesso_fallito' order by id`
+    const written = await sql`
+      select actor, details ->> 'reason' as reason from audit_log
+      where action = 'accesso_fallito' order by id`
     t.same(
       written.map(({ actor, reason }) => [actor, reason]),
       cases.map(([, code]) => ['anonimo', code]),

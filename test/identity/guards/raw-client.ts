@@ -17,8 +17,8 @@ export function rawClient (port: number) {
         ...(method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }),
         ...headers
       })
-      const bytes = `${method} ${path} ` +
-        `HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+      const fields = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+      const bytes = `${method} ${path} HTTP/1.1\r\n${fields}\r\n`
       const before = socket
       try {
         return await exchange(bytes, method === 'HEAD')

@@ -65,9 +65,10 @@ t.test('codes and links of mails', async (t) => {
 
   t.test('after 24 hours code and link are void', async (t) => {
     const { email, code, link } = await recovery('fina')
-    const [{ hours }] = await app.sql<
-      [{ hours: number }]
-    >`select extract(hours from expires_at - created_at)::int + 24 * extract(days from expires_at - created_at)::int as hours from one_time_tokens where sent_to = ${email}`
+    const [{ hours }] = await app.sql<[{ hours: number }]>`
+      select extract(hours from expires_at - created_at)::int
+        + 24 * extract(days from expires_at - created_at)::int as hours
+      from one_time_tokens where sent_to = ${email}`
     t.equal(hours, 24)
     await app.sql`update one_time_tokens set expires_at = now() where sent_to = ${email}`
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'otp_expired')
@@ -245,7 +246,10 @@ t.test('the secrets of a token', async (t) => {
     }
     t.equal(seen.size, 8)
     const { code } = await issue(0, 'recovery', 'a@ospiti.example')
-    await sql`update one_time_tokens set otp_fingerprint = (select otp_fingerprint from one_time_tokens where user_id = ${users[0]!.id} and kind = 'recovery')`
+    await sql`
+      update one_time_tokens set otp_fingerprint = (
+        select otp_fingerprint from one_time_tokens where user_id = ${users[0]!.id} and kind = 'recovery'
+      )`
     const take = (address: string, kind: TokenKind) =>
       db.transaction((tx) => takeByCode(tx, keys, { to: { address }, code, kinds: [kind] }))
     t.equal(await take('1@ospiti.example', 'recovery'), undefined)

@@ -228,7 +228,9 @@ t.test('a change of one’s address', async (t) => {
 
   t.test('the audit log has every change', async (t) => {
     const rows = [
-      ...(await app.sql`select details from audit_log where action = 'utente_modificato' and details @> '{"fields":["email"]}'`)
+      ...(await app.sql`
+        select details from audit_log
+        where action = 'utente_modificato' and details @> '{"fields":["email"]}'`)
     ]
     t.ok(rows.length >= 5)
   })

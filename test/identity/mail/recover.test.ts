@@ -118,9 +118,9 @@ t.test('recovery of an account', async (t) => {
   })
 
   t.test('the audit log has every step, without addresses', async (t) => {
-    const rows = await app.sql<
-      { action: string; details: object }[]
-    >`select actor, action, object, details from audit_log where action in ('accesso', 'email', 'password_cambiata') order by id`
+    const rows = await app.sql<{ action: string; details: object }[]>`
+      select actor, action, object, details from audit_log
+      where action in ('accesso', 'email', 'password_cambiata') order by id`
     t.ok(
       rows.some(({ action, details }) => action === 'accesso' && JSON.stringify(details) === '{"method":"recovery"}')
     )

@@ -223,7 +223,8 @@ t.test('sign-up', async (t) => {
         [200_000, 'validation_failed'],
         [1000, undefined]
       ] as const) {
-        const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+        const nested = '['.repeat(depth) + ']'.repeat(depth)
+        const payload = `{"email":"nora@ospiti.example","password":"${PASSWORD}","data":{"a":${nested}}}`
         const answer = await app.inject({
           method: 'POST',
           url: '/auth/v1/signup',

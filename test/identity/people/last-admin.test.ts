@@ -25,7 +25,8 @@ const REMOVALS: Record<
 const admins = async (app: FastifyInstance) =>
   (
     await app.sql`
-  select id from users where deleted_at is null and (banned_until is null or banned_until <= now()) and app_metadata ->> 'role' = 'admin'`
+      select id from users
+      where deleted_at is null and (banned_until is null or banned_until <= now()) and app_metadata ->> 'role' = 'admin'`
   ).map(({ id }) => String(id))
 
 t.test('the last administrator', async (t) => {

@@ -24,8 +24,12 @@ t.test(
     const { promise: isHeld, resolve: held } = Promise.withResolvers<void>()
     const { promise: isTurned, resolve: turned } = Promise.withResolvers<void>()
     await app.sql`
-    create function prova_girato () returns trigger language plpgsql as $$ begin perform pg_notify('prova', new.refresh_counter::text); return null; end $$`
-    await app.sql`create trigger prova_girato after update of refresh_counter on sessions for each row execute function prova_girato()`
+      create function prova_girato () returns trigger language plpgsql as $$
+        begin perform pg_notify('prova', new.refresh_counter::text); return null; end
+      $$`
+    await app.sql`
+      create trigger prova_girato after update of refresh_counter on sessions
+      for each row execute function prova_girato()`
     await app.sql.listen('prova', () => turned())
     const lock = app.sql.begin(async (sql) => {
       await sql`lock table signing_keys in access exclusive mode`

@@ -58,8 +58,11 @@ export async function chain (app: FastifyInstance, first: string, n: number): Pr
 /** Lets time pass for a session: everything in its row lies so many seconds further back. */
 export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Holder, seconds: number): Promise<void> {
   await sql`
-    update sessions set created_at = created_at - ${seconds} * interval '1 second', updated_at = updated_at - ${seconds} * interval '1 second',
-      refreshed_at = refreshed_at - ${seconds} * interval '1 second', not_after = not_after - ${seconds} * interval '1 second'
+    update sessions set
+      created_at = created_at - ${seconds} * interval '1 second',
+      updated_at = updated_at - ${seconds} * interval '1 second',
+      refreshed_at = refreshed_at - ${seconds} * interval '1 second',
+      not_after = not_after - ${seconds} * interval '1 second'
     where id = ${sessionId}`
   await identity.waitForListeners()
 }

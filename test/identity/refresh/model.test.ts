@@ -56,7 +56,11 @@ const { app } = await build(t)
 async function setClock (rules: Rules, { sessionId }: Holder): Promise<void> {
   const ago = (seconds: number) => app.sql`now() - ${rules.now - seconds} * interval '1 second'`
   await app.sql`
-    update sessions set created_at = ${ago(0)}, not_after = ${ago(90 * DAY)}, refreshed_at = ${rules.counter === 0 ? null : ago(rules.refreshedAt)} where id = ${sessionId}`
+    update sessions set
+      created_at = ${ago(0)},
+      not_after = ${ago(90 * DAY)},
+      refreshed_at = ${rules.counter === 0 ? null : ago(rules.refreshedAt)}
+    where id = ${sessionId}`
 }
 
 async function behaves (list: Step[], tally: Map<string, number>): Promise<void> {

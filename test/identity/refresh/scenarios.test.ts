@@ -10,7 +10,9 @@ const NOT_FOUND = { status: 400, code: 'refresh_token_not_found' }
 const { app, logs } = await build(t)
 
 async function reuses (sessionId: string) {
-  return await app.sql`select actor, action, details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
+  return await app.sql`
+    select actor, action, details from audit_log
+    where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
 }
 
 t.test('NormalUse: each token gives the next, and every access token on the way is good', async (t) => {
@@ -51,7 +53,10 @@ t.test('NormalUse: no token is in the database, in any form', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 3)
   const rows = await app.sql<{ row: string }[]>`
-    select s::text as row from sessions s union all select u::text from users u union all select a::text from audit_log a union all select k::text from signing_keys k`
+    select s::text as row from sessions s
+    union all select u::text from users u
+    union all select a::text from audit_log a
+    union all select k::text from signing_keys k`
   const all = rows.map(({ row }) => row).join('\n') + JSON.stringify(logs)
   for (const token of tokens) {
     const bytes = Buffer.from(token, 'base64url')

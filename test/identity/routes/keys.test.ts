@@ -68,8 +68,8 @@ t.test('making a key', async (t) => {
     await app.inject(`/nulla?api_key=${apiKey}`)
     const [row] = await app.sql`select encode(secret_hash, 'hex') as hash from api_keys where id = ${id}`
     t.equal(row!.hash, hash('sha256', apiKey, 'hex'))
-    const everything =
-      await app.sql`select (select json_agg(k)::text from api_keys k) || (select json_agg(a)::text from audit_log a) as dump`
+    const everything = await app.sql`
+      select (select json_agg(k)::text from api_keys k) || (select json_agg(a)::text from audit_log a) as dump`
     const secret = apiKey.split('_')[2]!
     t.ok(String(everything[0]!.dump).includes(id))
     t.notOk(String(everything[0]!.dump).includes(secret))

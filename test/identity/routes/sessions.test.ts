@@ -210,7 +210,9 @@ t.test('unlinking a provider', async (t) => {
   t.test('an unlinking that would leave another account’s address is a 409', async (t) => {
     const { id, linked, unlink } = await person(app, 'dario', ['google'])
     await person(app, 'dora')
-    await app.sql`update identities set identity_data = '{"email":"dora@example.org","email_verified":true}' where user_id = ${id} and provider = 'google'`
+    await app.sql`
+      update identities set identity_data = '{"email":"dora@example.org","email_verified":true}'
+      where user_id = ${id} and provider = 'google'`
     t.match((await unlink('email')).json(), { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
     t.same(await linked(), ['email', 'google'])
   })

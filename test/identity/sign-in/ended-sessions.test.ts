@@ -12,8 +12,13 @@ t.test(
     const ids = new Map<string, string>()
     for (const name of names) ids.set(name, (await signIn(app, name, 'operator')).user.id)
     const age = async (name: string, not_after: string, days: number) => {
-      await app.sql`update sessions set not_after = now() + ${not_after}::interval, created_at = now() - make_interval(days => ${days}),
-      updated_at = now() - make_interval(days => ${days}), refreshed_at = null where user_id = ${ids.get(name)!}`
+      await app.sql`
+        update sessions set
+          not_after = now() + ${not_after}::interval,
+          created_at = now() - make_interval(days => ${days}),
+          updated_at = now() - make_interval(days => ${days}),
+          refreshed_at = null
+        where user_id = ${ids.get(name)!}`
     }
     await age('appena-finita', '-1 minute', 1)
     await age('finita-da-un-mese', '-30 days', 31)

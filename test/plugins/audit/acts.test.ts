@@ -136,7 +136,8 @@ t.test('a deletion that fails when it is to be committed is not written down', a
   const { id } = await create(server.call)
   await sql.unsafe(`
     create function rifiuta () returns trigger language plpgsql as $$ begin raise exception 'all''ultimo'; end $$;
-    create constraint trigger rifiuta after delete on prenotazioni deferrable initially deferred for each row execute function rifiuta ()`)
+    create constraint trigger rifiuta after delete on prenotazioni deferrable initially deferred
+      for each row execute function rifiuta ()`)
   t.equal((await remove(server, [id])).statusCode, 500)
   t.same(await written(), [])
 })

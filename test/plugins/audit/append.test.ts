@@ -21,8 +21,10 @@ t.test('an entry is kept as it was given, with its number and the present time',
   const { audit, db, sql } = await bench(t)
   await audit.append(db, entry(1))
   await audit.append(db, { actor: 'sistema', action: 'email' })
-  const rows =
-    await sql`select id, abs(extract(epoch from now() - at)) < 60 as present, actor, action, object, ip, details, length(hash) as hash from audit_log order by id`
+  const rows = await sql`
+    select id, abs(extract(epoch from now() - at)) < 60 as present,
+      actor, action, object, ip, details, length(hash) as hash
+    from audit_log order by id`
   t.same(rows, [
     {
       id: 1,

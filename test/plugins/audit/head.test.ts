@@ -20,8 +20,8 @@ async function fill ({ app }: TestApp, count: number): Promise<void> {
 /** Takes the last rows out, behind the triggers. */
 async function cut ({ app }: TestApp, from: number): Promise<void> {
   await app.sql.unsafe(
-    `alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; alter table audit_log ` +
-      'enable trigger all'
+    `alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; ` +
+      'alter table audit_log enable trigger all'
   )
 }
 

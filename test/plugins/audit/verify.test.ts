@@ -11,8 +11,8 @@ import { bench, chained, entry } from './samples.ts'
 const shift = (from: number, by: number) =>
   `update audit_log set id = -id where id >= ${from}; update audit_log set id = ${by} - id where id < 0;`
 const exchange =
-  'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); update audit_log set id = -id ' +
-    'where id < 0;'
+  'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); ' +
+  'update audit_log set id = -id where id < 0;'
 
 /**
  * What somebody does who can write the table as they like, but has not the key; and where it shows, in a log of eight
@@ -38,8 +38,8 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['a row taken out and the gap closed', `delete from audit_log where id = 4; ${shift(5, -1)}`, 4],
   [
     'a row put in',
-    `${shift(4, 1)} insert into audit_log select 4, at, actor, action, object, ip, details, hash from audit_log ` +
-      'where id = 3',
+    `${shift(4, 1)} insert into audit_log ` +
+      'select 4, at, actor, action, object, ip, details, hash from audit_log where id = 3',
     4
   ],
   [
@@ -66,8 +66,8 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['the end cut off', 'delete from audit_log where id > 6', 7],
   [
     'the end cut off, and something else put in its place',
-    'delete from audit_log where id > 6; insert into audit_log select 8, at, actor, action, object, ip, details, ' +
-      'hash from audit_log where id = 6',
+    'delete from audit_log where id > 6; insert into audit_log ' +
+      'select 8, at, actor, action, object, ip, details, hash from audit_log where id = 6',
     7
   ],
   ['everything taken out', 'delete from audit_log', 1],

@@ -104,7 +104,9 @@ t.test('after 24 hours a mail is given up, but not before it was tried', async (
   t.match(await over(app, old.id), { stato: 'fallita', content: null, last_error: '451', attempts: 1 })
   t.match(await postponed(app, younger.id), { attempts: 1 })
   busy = false
-  await app.sql`update mails set created_at = now() - interval '25 hours', next_attempt_at = now() - interval '1 second' where id = ${younger.id}`
+  await app.sql`
+    update mails set created_at = now() - interval '25 hours', next_attempt_at = now() - interval '1 second'
+    where id = ${younger.id}`
   app.mail.deliver()
   t.match(await over(app, younger.id), { stato: 'inviata' })
 })

@@ -29,7 +29,8 @@ export const SOAP_11: SoapVersion = {
   mediaType: 'text/xml',
   namespace: 'http://schemas.xmlsoap.org/soap/envelope/',
   renderFault: (code, reason) =>
-    `<soap:Fault><faultcode>soap:${code}</faultcode><faultstring>${escapeXml(reason)}</faultstring><detail/></soap:Fault>`
+    `<soap:Fault><faultcode>soap:${code}</faultcode>` +
+    `<faultstring>${escapeXml(reason)}</faultstring><detail/></soap:Fault>`
 }
 
 export const SOAP_12: SoapVersion = {

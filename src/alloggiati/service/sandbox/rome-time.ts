@@ -14,5 +14,7 @@ const romeFields = new Intl.DateTimeFormat('en-GB', {
 export function romeDateTime (instant: Date): string {
   const part = Object.fromEntries(romeFields.formatToParts(instant).map(({ type, value }) => [type, value]))
   const offset = part.timeZoneName?.replace('GMT', '')
-  return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}.${part.fractionalSecond}0000${offset}`
+  const date = `${part.year}-${part.month}-${part.day}`
+  const time = `${part.hour}:${part.minute}:${part.second}.${part.fractionalSecond}0000`
+  return `${date}T${time}${offset}`
 }

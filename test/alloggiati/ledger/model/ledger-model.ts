@@ -5,22 +5,23 @@ import { peopleSteps } from './people.ts'
 import { receiptSteps } from './receipts.ts'
 import { surroundingSteps } from './surroundings.ts'
 import { workerSteps } from './worker.ts'
-import { begin, known, ownAttempts, type Law, type Step, type Unit, type World } from './world.ts'
+import { begin, known, ownAttempts, type Attempt, type Law, type Step, type Unit, type World } from './world.ts'
 
 /*
  * The submission ledger as a finite model, looked at in full. How to read it:
  *
  *   rules.ts         what keeps the ledger honest, rule by rule; each can be switched off
- *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth at
- * the police
+ *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth
+ *                    at the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
- *   worker.ts        claim, login, rehearsal, commit, write, answer          record.ts   what an outcome does to its
- * submission
- *   surroundings.ts  network, time, crashes, the sweep                       receipts.ts looks, and the equation of a
- * day
- *   people.ts        the caller, the administrator, others on the account    mutants.ts  each rule off, and the damage
- *   key.ts           which states are the same                               checker.ts  the search; knows nothing of
- * ledgers
+ *   worker.ts        claim, login, rehearsal, commit, write, answer
+ *   record.ts        what an outcome does to its submission
+ *   surroundings.ts  network, time, crashes, the sweep
+ *   receipts.ts      looks, and the equation of a day
+ *   people.ts        the caller, the administrator, others on the account
+ *   mutants.ts       each rule off, and the damage
+ *   key.ts           which states are the same
+ *   checker.ts       the search; knows nothing of ledgers
  *
  * A step is a name and a change; whatever may happen next is yielded, so a frozen process, a lost answer and a good one
  * are three steps from one state. A submission has two guests. Time has four places (world.ts); within a place,
@@ -80,16 +81,20 @@ function wrongOf (u: Unit): string[] {
 function untrue (u: Unit): boolean {
   const own = ownAttempts(u)
   const most = Math.max(0, ...own.map(({ taken }) => taken))
-  const proof = own.filter(known)
-  const whole = (proof.length > 0 ? proof : own).some(({ outcome }) => outcome === 'K')
   switch (u.stato) {
     case 'acquisito': return most < 2 && !own.some(({ decided }) => decided)
     case 'parziale': return most < 1
-    case 'ricevuto': return most < (whole ? 2 : 1)
+    case 'ricevuto': return most < (saidToBeWhole(own) ? 2 : 1)
     case 'rifiutato': case 'non_inviato': return most > 0
     case 'pronto': case 'preso': case 'in_invio': case 'sconosciuto': case 'da_verificare': case 'annullato':
     case 'depositato_altrove': return false
   }
+}
+
+/** Whether both guests count as acquired. What is known goes before what a person said. */
+function saidToBeWhole (own: readonly Attempt[]): boolean {
+  const proof = own.filter(known)
+  return (proof.length > 0 ? proof : own).some(({ outcome }) => outcome === 'K')
 }
 
 /** Where only crashes go wrong, each leaves one submission in doubt at most. */

@@ -73,23 +73,25 @@ t.test('the wire', async (t) => {
     t.equal(
       text,
       '<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope" ' +
-        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ' +
-          'xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soap:Body>' +
-        '<Authentication_TestResponse ' +
-          'xmlns="AlloggiatiService"><Authentication_TestResult><esito>true</esito><ErroreCod/><ErroreDes/>' +
-        '<ErroreDettaglio/></Authentication_TestResult></Authentication_TestResponse></soap:Body></soap:Envelope>'
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema">' +
+        '<soap:Body><Authentication_TestResponse xmlns="AlloggiatiService"><Authentication_TestResult>' +
+        '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>' +
+        '</Authentication_TestResult></Authentication_TestResponse></soap:Body></soap:Envelope>'
     )
     const mixed = await call('Test', session(token) + list(['short', guest(), guest({ arrivo: '01/11/2026' })]))
     t.match(
       mixed.text,
-      '<TestResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></TestResult><result><SchedineValide>1' +
-        '</SchedineValide><Dettaglio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>11</ErroreCod><ErroreDes>SCHEDINA_FORMATO_NON_CORRETTO' +
-        '</ErroreDes><ErroreDettaglio>Dimensione Riga ' +
-          'errata</ErroreDettaglio></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>true' +
-        '</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></EsitoOperazioneServizio><EsitoOperazioneServizio><esito>false</esito><ErroreCod>12' +
-        '</ErroreCod><ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes><ErroreDettaglio>Data di Arrivo ' +
-          'Errata</ErroreDettaglio>' +
-        '</EsitoOperazioneServizio></Dettaglio></result></TestResponse>'
+      '<TestResult><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/></TestResult>' +
+        '<result><SchedineValide>1</SchedineValide><Dettaglio>' +
+        '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>11</ErroreCod>' +
+        '<ErroreDes>SCHEDINA_FORMATO_NON_CORRETTO</ErroreDes>' +
+        '<ErroreDettaglio>Dimensione Riga errata</ErroreDettaglio></EsitoOperazioneServizio>' +
+        '<EsitoOperazioneServizio><esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>' +
+        '</EsitoOperazioneServizio>' +
+        '<EsitoOperazioneServizio><esito>false</esito><ErroreCod>12</ErroreCod>' +
+        '<ErroreDes>SCHEDINA_CAMPO_NON_CORRETTO</ErroreDes>' +
+        '<ErroreDettaglio>Data di Arrivo Errata</ErroreDettaglio></EsitoOperazioneServizio>' +
+        '</Dettaglio></result></TestResponse>'
     )
   })
 
@@ -162,7 +164,9 @@ t.test('the wire', async (t) => {
     'an operation that does not exist': `<a:FileUnico_Send>${prefix}${rows}</a:FileUnico_Send>`,
     'rows without their list': `<a:Test>${prefix}<a:string>x</a:string></a:Test>`,
     'text among elements': `<a:Test>${prefix}text${rows}</a:Test>`,
-    'elements inside text': `<a:Test>${prefix}<a:ElencoSchedine><a:string><a:string>x</a:string></a:string></a:ElencoSchedine></a:Test>`,
+    'elements inside text':
+      `<a:Test>${prefix}<a:ElencoSchedine>` +
+      '<a:string><a:string>x</a:string></a:string></a:ElencoSchedine></a:Test>',
     'a nil that the WSDL does not allow':
       '<a:Test><a:Utente xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:nil="true"/></a:Test>',
     'a required element left out': `<a:Tabella>${prefix}</a:Tabella>`,
@@ -170,7 +174,8 @@ t.test('the wire', async (t) => {
     'an empty date': `<a:Ricevuta>${prefix}<a:Data></a:Data></a:Ricevuta>`,
     'a date that does not exist': `<a:Ricevuta>${prefix}<a:Data>2026-02-30T00:00:00</a:Data></a:Ricevuta>`,
     'an apartment that is no integer':
-      '<a:GestioneAppartamenti_DisabilitaAppartamento><a:IdAppartamento>1e3</a:IdAppartamento></a:GestioneAppartamenti_DisabilitaAppartamento>',
+      '<a:GestioneAppartamenti_DisabilitaAppartamento><a:IdAppartamento>1e3</a:IdAppartamento>' +
+      '</a:GestioneAppartamenti_DisabilitaAppartamento>',
     'two elements in the body': validTest + validTest,
     'an empty body': '',
     'an entity that is not declared': `<a:Test>&entity;${prefix}</a:Test>`,
@@ -204,8 +209,8 @@ t.test('the wire', async (t) => {
   })
 
   const DOCUMENTS: Record<string, string> = {
-    'a DOCTYPE': '<!DOCTYPE a [<!ENTITY e SYSTEM ' +
-      `"file:///etc/passwd">]>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
+    'a DOCTYPE':
+      '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + envelope(validTest).replace(/^<\?.*?\?>/, ''),
     'a processing instruction': `<?php echo 1 ?>${envelope(validTest).replace(/^<\?.*?\?>/, '')}`,
     'another declared encoding': envelope(validTest).replace('utf-8', 'ISO-8859-1'),
     'text after the end': `${envelope(validTest)}x`,
@@ -252,10 +257,9 @@ t.test('the wire', async (t) => {
   t.test('any prefix, CDATA, character references, comments, a BOM and the by-ref parameter are read', async (t) => {
     const [head, tail] = [guest().slice(0, 20), guest().slice(20)]
     const body =
-      `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test ` +
-        `xmlns="AlloggiatiService"><Utente>${ACCOUNT.utente}</Utente><token>${token}</token>` +
-      `<ElencoSchedine><string>${head}<!-- ' ` +
-        `--><![CDATA[${tail.slice(0, 50)}]]>${tail.slice(50).replaceAll(' ', '&#x20;')}</string></ElencoSchedine>` +
+      `\ufeff<E xmlns="${VERSIONS[1.2].namespace}"><Body><Test xmlns="AlloggiatiService">` +
+      `<Utente>${ACCOUNT.utente}</Utente><token>${token}</token><ElencoSchedine><string>${head}<!-- ' -->` +
+      `<![CDATA[${tail.slice(0, 50)}]]>${tail.slice(50).replaceAll(' ', '&#x20;')}</string></ElencoSchedine>` +
       '<result><SchedineValide>0</SchedineValide><Dettaglio/></result></Test></Body></E>'
     const { text } = await post(body.replaceAll('E>', 'Envelope>').replace('<E ', '<Envelope '), headersOf('Test', 1.2))
     t.equal(first(text, 'SchedineValide'), '1')

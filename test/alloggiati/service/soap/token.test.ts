@@ -16,7 +16,8 @@ function login ({ issued = new Date(START), expires, token }: Login): Behaviour 
   return answer(
     envelope(
       '<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +
-        `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires><token>${token}</token></GenerateTokenResult>` +
+        `<issued>${issued.toISOString()}</issued><expires>${expires.toISOString()}</expires>` +
+        `<token>${token}</token></GenerateTokenResult>` +
         '<result><esito>true</esito></result></GenerateTokenResponse>'
     )
   )

@@ -22,8 +22,9 @@ for (const who of everybody) {
       await query(url, 'create table kept as select 42 as value')
       const [settings] = await query(
         url,
-        `select current_setting('fsync') as fsync, current_setting('timezone') as zone, current_setting('listen_addresses') as tcp,
-        current_setting('server_encoding') as encoding, current_setting('data_checksums') as checksums, current_setting('is_superuser') as superuser`
+        `select current_setting('fsync') as fsync, current_setting('timezone') as zone,
+          current_setting('listen_addresses') as tcp, current_setting('server_encoding') as encoding,
+          current_setting('data_checksums') as checksums, current_setting('is_superuser') as superuser`
       )
       t.same(settings, { fsync: 'on', zone: 'UTC', tcp: '', encoding: 'UTF8', checksums: 'on', superuser: 'off' })
       t.equal(statSync(join(dataDir, 'postgres')).mode & 0o777, 0o700, 'the data folder is closed to others')
