@@ -74,7 +74,10 @@ t.test('sessions of an external provider', async (t) => {
     const before = await at('prima')
     t.equal(before.user_agent, 'prima')
     t.equal((await at('subito dopo')).user_agent, 'prima')
-    await sql`update seen_sessions set updated_at = now() - interval '61 seconds', expires_at = now() + interval '1 minute' where id = ${claimsOf(seen).session_id}`
+    await sql`
+      update seen_sessions
+      set updated_at = now() - interval '61 seconds', expires_at = now() + interval '1 minute'
+      where id = ${claimsOf(seen).session_id}`
     const after = await at('un minuto dopo')
     t.equal(after.user_agent, 'un minuto dopo')
     t.same(after.created_at, before.created_at)

@@ -26,7 +26,8 @@ const admins = async (app: FastifyInstance) =>
   (
     await app.sql`
       select id from users
-      where deleted_at is null and (banned_until is null or banned_until <= now()) and app_metadata ->> 'role' = 'admin'`
+      where deleted_at is null and (banned_until is null or banned_until <= now())
+        and app_metadata ->> 'role' = 'admin'`
   ).map(({ id }) => String(id))
 
 t.test('the last administrator', async (t) => {
