@@ -14,6 +14,8 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
     bodyLimit: 1024 * 1024,
+    // A first start makes a database, which takes longer than the usual 10 seconds where disk or processor are busy.
+    pluginTimeout: 120_000,
     requestTimeout: 60_000,
     connectionTimeout: 60_000,
     keepAliveTimeout: 10_000,

@@ -78,6 +78,8 @@ export const invii_schedine = pgTable('invii_schedine', {
   utente: text().notNull(),
   riga: bytea().notNull(),
   permanenza: integer().notNull(),
+  /** No longer written or read: kept for processes of the version before, and dropped one version later. */
+  impronta_contenuto: bytea(),
   /** HMAC of account, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
   esito: text({ enum: ROW_OUTCOMES }).notNull(),

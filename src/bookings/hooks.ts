@@ -12,7 +12,10 @@ export interface BookingHooks { beforeDelete: BeforeDelete }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Has a function called whenever bookings change, so that bookings need not know the areas that depend on them. */
+    /**
+     * Has a function called when bookings change in the way that the hook names: bookings need not know the areas that
+     * depend on them.
+     */
     addBookingHook<Name extends keyof BookingHooks> (name: Name, hook: BookingHooks[Name]): void
     /** The registered hooks, in the order in which they were added: for the bookings area alone. */
     bookingHooks: { readonly [Name in keyof BookingHooks]: readonly BookingHooks[Name][] }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12
@@ -45,10 +45,16 @@ export function createKeys (master: Buffer): Keys {
   }
 }
 
-/** Compares a text of any length with the secret in constant time. */
+/**
+ * Compares texts with the secret. The time tells whether the length is right, and nothing of the content. Without
+ * hashes: two of them took 16 µs of every request.
+ */
 export function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
   if (secret === undefined) return () => false
-  const digest = (text: string) => hash('sha256', text, 'buffer')
-  const expected = digest(secret)
-  return (presented) => typeof presented === 'string' && timingSafeEqual(digest(presented), expected)
+  const expected = Buffer.from(secret)
+  return (presented) => {
+    if (typeof presented !== 'string') return false
+    const given = Buffer.from(presented)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  }
 }

@@ -82,9 +82,12 @@ t.test('lint refuses a type that is imported in the middle of a file, where no r
   t.match(await lint('src/lib/time.ts', text), [/Import the type at the top/])
 })
 
-t.test('every folder of src stands on a floor', async (t) => {
+t.test('every folder and file of src stands on a floor', async (t) => {
   const entries = await readdir(`${ROOT}/src`, { withFileTypes: true })
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     t.strictNotSame(await lint(`src/${name}/plugin.ts`, "import '#src/app.ts'"), [], `${name} does not import the app`)
+  }
+  for (const { name } of entries.filter((entry) => entry.name.endsWith('.ts'))) {
+    t.strictNotSame(await lint('src/lib/time.ts', `import '#src/${name}'`), [], `lib does not import ${name}`)
   }
 })

@@ -90,9 +90,9 @@ export async function renewLease (db: Executor, { id, token }: Claim): Promise<b
 export async function releaseUnsent (
   { db, name }: LedgerContext,
   { id, token, waiting }: Claim,
-  { causa, errore = 'non inviato' }: NotSent
+  { causa, errore }: NotSent
 ): Promise<NotSent> {
-  const change = { da: 'preso', chi: name, perche: errore, claim: token } as const
+  const change = { da: 'preso', chi: name, perche: errore ?? causa ?? 'non inviato', claim: token } as const
   await db.transaction(async (tx) => {
     if (!waiting) {
       await move(tx, id, { ...change, a: 'pronto', set: { proprietario: null, lease_fino_al: RETRY } })
