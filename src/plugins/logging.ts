@@ -9,7 +9,7 @@ import { postgresError } from './database/problems.ts'
  * process is killed.
  */
 const FLUSH_MS = 200
-const BUFFER_BYTES = 16_384
+const BUFFER_BYTES = 8192
 
 /** Where log lines go instead of stdout. */
 export interface LogStream { write (line: string): void }

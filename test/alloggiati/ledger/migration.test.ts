@@ -10,7 +10,7 @@ import { temporaryFolder } from '#test/helper.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
 
-t.test('a database with schedine is migrated whole, and processes of the version before can still write to it', async (t) => {
+t.test('a database with schedine is migrated whole, and the version before can still write to it', async (t) => {
   const { url, db, sql } = await emptyDatabase(t)
   await drizzleMigrate(db, { migrationsFolder: migrationsBefore(t, '0004_content_fingerprint_optional') })
   await sql`

@@ -106,9 +106,13 @@ export async function launch ({ home, folder, account, binaries, socketFolder, p
   }
 }
 
-/** Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. */
+/**
+ * Fast shutdown: no new clients, open transactions rolled back, a checkpoint, the end. By the shell's own `kill`, which
+ * is there even when an update has taken the programs of this cluster away; Windows has signals only through `pg_ctl`.
+ */
 export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
-  await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
+  if (platform() !== 'win32') await run('/bin/sh', ['-c', `kill -INT ${pid}`], { account, cwd: '/' })
+  else await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
 }
 
 /** Keeps one old log. Returns the size of the present one, bytes. */
