@@ -40,7 +40,7 @@ export interface BuildOptions {
   maxEventLoopDelayMs?: number
 }
 
-/** The whole service, ready to listen: the plan of the house. The server and every test use this one factory. */
+/** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, residentMemory, soapTimeoutMs, idpTimeoutMs, maxEventLoopDelayMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()

@@ -1,2 +1,2 @@
-/* What the rest of the house may use of administration. */
+/* What other areas and the app may use of administration. */
 export { default as administration } from './plugin.ts'

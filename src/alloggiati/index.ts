@@ -1,3 +1,3 @@
-/* What the rest of the house may use of the police area. */
+/* What other areas and the app may use of the police area. */
 export { ledgerSummary, type LedgerSummary } from './ledger/summary.ts'
 export { default as alloggiati } from './plugin.ts'

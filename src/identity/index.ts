@@ -1,4 +1,4 @@
-/* What the rest of the house may use of identity. */
+/* What other areas and the app may use of identity. */
 export { adminKeyScopes } from './keys/key-store.ts'
 export { firstAdministrator, type Account } from './people/first-admin.ts'
 export { countPeople } from './people/count.ts'

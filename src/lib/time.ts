@@ -1,5 +1,5 @@
 /**
- * The one clock of the house. Calendar days are plain `YYYY-MM-DD` strings and are never turned into local `Date`s:
+ * The one clock of the product. Calendar days are plain `YYYY-MM-DD` strings and are never turned into local `Date`s:
  * arithmetic on them is done in UTC, where every day has 24 hours, so daylight saving cannot move a date.
  */
 

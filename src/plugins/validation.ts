@@ -8,7 +8,7 @@ import { isDay } from '#src/lib/time.ts'
 // The package is CommonJS: under Node's ESM its default export hangs one level deeper than its types say.
 const addFormats = formatsPlugin.default
 
-/** An Ajv that knows the house's formats and never drops or changes a field on its own. */
+/** An Ajv that knows the formats of the API and never drops or changes a field on its own. */
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   addFormats(ajv, ['date-time', 'email', 'uri'])

@@ -34,11 +34,13 @@ export interface Field {
 /** Keeps the literal types of a kind. */
 const kind = <const Of extends Kind>(of: Of): Of => of
 
+const wholeNumber = (min: number, max: number) => `deve essere un numero intero da ${min} a ${max}`
+
 const code = kind({
   type: 'text', chars: DIGITS, exact: true, rule: 'deve avere solo cifre, tante quante la sua lunghezza'
 })
 const day = kind({ type: 'day', rule: 'deve essere una data che esiste' })
-const nights = kind({ type: 'integer', min: 1, max: 30, rule: 'deve essere un numero intero da 1 a 30' })
+const nights = kind({ type: 'integer', min: 1, max: 30, rule: wholeNumber(1, 30) })
 // The manuals name no character set; the service is known to refuse digits, hyphens, dots and accents in names.
 const name = kind({
   type: 'text', chars: `${LETTERS} '`, exact: false, rule: 'ammette solo lettere A-Z, apostrofi e spazi interni'
@@ -56,7 +58,7 @@ const apartment = kind({
   type: 'integer',
   min: APARTMENT_IDS.minimum,
   max: APARTMENT_IDS.maximum,
-  rule: `deve essere un numero intero da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}`
+  rule: wholeNumber(APARTMENT_IDS.minimum, APARTMENT_IDS.maximum)
 })
 
 /** The fields of an ordinary record, in order. */

@@ -145,7 +145,8 @@ async function apply (
     await move(tx, id, { da, a, chi, perche: verdict.errore ?? 'risposta del servizio' })
     da = a
   }
-  // The rows of what will be sent again stay live.
+  // Rows stay as they are when the attempt's outcome was said otherwise for good, when they will be sent again, and
+  // when the verdict neither moves the submission nor proves that rows were acquired.
   const kept = contradicted || path.at(-1) === 'pronto' || (path.length === 0 && verdict.tentativo !== 'K')
   for (const { indice, before, esito, seen } of kept ? [] : after) {
     if (esito === before) continue

@@ -6,7 +6,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import { CredenzialiMancanti, RicevutaNonTrovata, ServizioNonRaggiungibile } from '../errors.ts'
 import { downloadReceipt } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { AlloggiatiCredentialsError, SoapTransportError } from '../service/soap/errors.ts'
+import { isServiceFailure } from '../service/soap/errors.ts'
 import { readTotals } from './text.ts'
 
 /** The service gives receipts of the last 30 days, today excluded (manual, p. 17). */
@@ -90,9 +90,4 @@ export function receiptArchive (db: Database, service: PoliceService | null, clo
   }
 
   return { getReceipt, fetchReceipt, fetchMissing }
-}
-
-/** The service cannot be asked: it is not reached, or does not let us in. */
-export function isServiceFailure (err: unknown): boolean {
-  return err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError
 }

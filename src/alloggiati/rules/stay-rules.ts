@@ -1,3 +1,4 @@
+import { APARTMENT_IDS } from '#schemas/apartment.ts'
 import { addDays } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { italianDay } from '../tables/days.ts'
@@ -79,7 +80,8 @@ export const STAY_RULES: readonly Rule[] = [
     field: 'id_appartamento',
     concerns: 'stay',
     severity: 'error',
-    message: "L'id dell'appartamento (da 0 a 999999) è obbligatorio nel File Unico",
+    message:
+      `L'id dell'appartamento (da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}) è obbligatorio nel File Unico`,
     source: 'Tracciato File Unico, campo 15',
     applies: ({ fileUnico, stay: { apartment } }) => fileUnico && apartment === undefined
   }

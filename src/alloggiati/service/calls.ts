@@ -5,7 +5,7 @@ import type { ElencoSchedineEsito, EsitoOperazioneServizio } from './soap/contra
 import { AlloggiatiCredentialsError } from './soap/errors.ts'
 import type { CallOptions } from './soap/transport.ts'
 
-/** The SOAP method for a list of rows: rows of 174 characters carry their apartment. */
+/** The SOAP method for a list of lines: lines of 174 characters carry their apartment. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
   if (idAppartamento !== undefined) {
     return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
@@ -15,7 +15,7 @@ export function methodFor (test: boolean, idAppartamento: number | undefined) {
 
 export type Method = ReturnType<typeof methodFor>
 
-/** What the service answers to a list of rows: the outcome of the call, and that of each row where it says so. */
+/** What the service answers to a list of lines: the outcome of the call, and that of each line where it says so. */
 export interface SendReply {
   esito: EsitoOperazioneServizio
   result: ElencoSchedineEsito | undefined
@@ -26,7 +26,7 @@ export interface SendReply {
 /** Names of errors with which the service refuses a caller before it looks at what the call asks for. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** Hands rows over with one of the four methods, in one call. */
+/** Hands lines over with one of the four methods, in one call. */
 export async function deliver (
   service: PoliceService, method: Method, token: string, lines: readonly string[], options?: CallOptions
 ): Promise<SendReply> {

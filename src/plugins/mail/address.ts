@@ -12,7 +12,7 @@ const LOCAL = /^[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
 /** What a domain may be written with before UTS-46 maps it; control and format characters are not among them. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
 /**
- * Two labels or more, the last one no number: an address of the Internet, neither a host of the house nor an IP
+ * Two labels or more, the last one no number: an address of the Internet, neither a host of the local network nor an IP
  * address.
  */
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/

@@ -1,5 +1,6 @@
 import { addDays, type Day } from '#src/lib/time.ts'
-import { isServiceFailure, RECEIPT_WINDOW_DAYS, type ReceiptArchive } from '../../receipts/archive.ts'
+import { isServiceFailure } from '../../service/soap/errors.ts'
+import { RECEIPT_WINDOW_DAYS, type ReceiptArchive } from '../../receipts/archive.ts'
 import { attemptDays, type AttemptDay } from '../../receipts/days.ts'
 import type { LedgerContext } from '../context.ts'
 import { isFetchDue } from './fetches.ts'

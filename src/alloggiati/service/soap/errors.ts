@@ -95,3 +95,8 @@ export class AlloggiatiCredentialsError extends Error {
     this.descrizione = descrizione
   }
 }
+
+/** The service cannot be asked: it is not reached, or does not let us in. */
+export function isServiceFailure (err: unknown): boolean {
+  return err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError
+}
