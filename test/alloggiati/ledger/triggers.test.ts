@@ -180,7 +180,9 @@ t.test('the record is only added to: no row is changed or deleted, no table empt
   await GIVE.ricevuta(sql, id)
   await GIVE.reinvia(sql, id)
   await sql`insert into ricevute_letture (utente, giorno) values (${ACCOUNT}, '2026-11-21')`
-  await sql`insert into invii_schedine values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'in_corso')`
+  await sql`
+    insert into invii_schedine (invio_id, indice, capo, utente, riga, permanenza, impronta_identita, esito)
+    values (${id}, 0, 0, ${ACCOUNT}, 'x', 3, 'x', 'in_corso')`
   const columns: Record<string, string | undefined> = {
     invii_tentativi: 'schedine = 0',
     invii_esiti: 'esito = \'N\'',
