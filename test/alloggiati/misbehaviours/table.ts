@@ -53,8 +53,8 @@ const outcomes =
     answer(rowsReply(operation, ...change(rows)))
 const refusal = (name: string) => (operation: string) => answer(refusalReply(operation, name))
 
-const fault12 = (code: string) => envelope(`<soap:Fault><soap:Code><soap:Value>soap:${code}</soap:Value></soap:Code>` +
-  '<soap:Reason><soap:Text xml:lang="it">non riuscito</soap:Text></soap:Reason></soap:Fault>')
+const fault12 = (code: string) => envelope(`<s:Fault><s:Code><s:Value>s:${code}</s:Value></s:Code>` +
+  '<s:Reason><s:Text xml:lang="it">non riuscito</s:Text></s:Reason></s:Fault>')
 const fault11 = (code: string) =>
   '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body><soap:Fault>' +
   `<faultcode>soap:${code}</faultcode><faultstring>non riuscito</faultstring></soap:Fault></soap:Body></soap:Envelope>`
