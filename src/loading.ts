@@ -1,20 +1,30 @@
-import { registerHooks } from 'node:module'
+import { registerHooks, type ResolveFnOutput } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
  * Lets the modules that are imported from now on load faster; without it everything works, later and in more memory.
- * It resolves drizzle-orm's imports of its own files, every one an ES module: Node would read the package's
- * `package.json`, with its 447 exports, anew for each of some 1,500 of them, which takes 1.0 s and 190 MB of garbage
- * (Node 24.21).
+ * It resolves the imports of drizzle-orm, every file of which is an ES module: its own ones of each other, and ours of
+ * it. Node would read the package's `package.json`, with its 447 exports, anew for each of some 1,600 of them, which
+ * takes 1.4 s and 190 MB of garbage (Node 24.21).
  */
 export function speedUpLoading (): void {
+  const entries = new Map<string, ResolveFnOutput>()
   registerHooks({
     resolve (specifier, context, resolve) {
       const { parentURL } = context
-      return parentURL?.includes('/node_modules/drizzle-orm/') && /^\..*\.js$/.test(specifier)
-        ? { url: new URL(specifier, parentURL).href, format: 'module', shortCircuit: true }
-        : resolve(specifier, context)
+      if (parentURL?.includes('/node_modules/drizzle-orm/') && /^\..*\.js$/.test(specifier)) {
+        return { url: new URL(specifier, parentURL).href, format: 'module', shortCircuit: true }
+      }
+      // From any of our folders it is the same package.
+      if (!/^drizzle-orm(\/|$)/.test(specifier) || parentURL?.includes('/node_modules/')) {
+        return resolve(specifier, context)
+      }
+      const known = entries.get(specifier)
+      if (known) return known
+      const found = { ...resolve(specifier, context), shortCircuit: true }
+      entries.set(specifier, found)
+      return found
     }
   })
 }

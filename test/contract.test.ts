@@ -3,7 +3,7 @@ import process from 'node:process'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
-import { createAjv } from '#src/plugins/validation.ts'
+import { buildSerializer, buildValidator, createAjv } from '#src/plugins/validation.ts'
 import { build } from './helper.ts'
 import { OpenApiShape, type OpenApi } from './openapi-shape.ts'
 import { openness, walk, type Schema } from './schema-walk.ts'
@@ -124,6 +124,27 @@ t.test('the contract', async (t) => {
       'open only where the contract says so'
     )
     t.ok(found.length > 100, 'the walk really goes down')
+  })
+
+  t.test('every schema compiles: the server finds out only when a route meets it first', async (t) => {
+    const validators = buildValidator(shared)
+    const serializers = buildSerializer(shared, {})
+    let compiled = 0
+    for (const { url, method: methods, schema } of routes) {
+      const method = String(methods)
+      for (const httpPart of ['body', 'querystring', 'params'] as const) {
+        const part = schema?.[httpPart]
+        if (typeof part !== 'object' || part === null) continue
+        t.doesNotThrow(() => validators({ schema: part, url, method, httpPart }), `${url} ${httpPart}`)
+        compiled++
+      }
+      for (const [httpStatus, part] of Object.entries((schema?.response ?? {}) as Record<string, object>)) {
+        if ('content' in part) continue
+        t.doesNotThrow(() => serializers({ schema: part, url, method, httpStatus }), `${url} ${httpStatus}`)
+        compiled++
+      }
+    }
+    t.ok(compiled > 2 * routes.length, String(compiled))
   })
 
   t.test('a route with a parameter in its path, or a method that takes a body, says what it takes', async (t) => {

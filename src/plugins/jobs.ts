@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Runs a job at its times until the server closes; a failure is logged and the next time comes all the same. */
     addJob (job: Job): void
+    /** Begins no further run, and waits for those under way. */
+    stopJobs (): Promise<void>
   }
 }
 
@@ -34,8 +36,9 @@ export default fp(async function jobs (app) {
     if (atStart) app.addHook('onReady', async () => { once().catch(() => {}) })
   })
 
-  app.addHook('preClose', async () => {
+  app.decorate('stopJobs', async () => {
     await Promise.all(tasks.map((task) => task.destroy()))
     await Promise.all(running)
   })
+  app.addHook('preClose', () => app.stopJobs())
 }, { name: 'jobs' })

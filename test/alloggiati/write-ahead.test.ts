@@ -114,6 +114,8 @@ t.test('a server that slept through its lease does not send what another server 
   police.on.GenerateToken = login.behaviour
   const late = sleeper.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
   await login.arrived
+  // A process that sleeps does not look for submissions that wait, either.
+  await sleeper.app.stopJobs()
   await sleeper.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
 
   delete police.on.GenerateToken
