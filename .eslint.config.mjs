@@ -25,7 +25,7 @@ const recordFolders = ['codec', 'rules', 'tables']
 const fateFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
 
 /** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These files belong to a plugin. */
-const tablesOfPlugins = { audit: 'audit', mail: 'mail', 'idempotency.ts': 'idempotency' }
+const tablesOfPlugins = { audit: 'audit', jobs: 'jobs', mail: 'mail', 'idempotency.ts': 'idempotency' }
 const otherPlugins = `plugins/!(${Object.keys(tablesOfPlugins).join('|')})`
 
 const areas = floors.flat().filter(name => !common.includes(name) && !name.endsWith('.ts'))

@@ -26,7 +26,10 @@ export const AZIONI = [
   'sospensione',
   'prenotazioni_eliminate',
   'sql',
-  'email'
+  'email',
+  'funzione',
+  'manutenzione',
+  'lavoro'
 ] as const
 
 const EXAMPLE = {

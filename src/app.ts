@@ -23,6 +23,7 @@ import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import security from './plugins/security.ts'
+import { system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
@@ -79,6 +80,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
+    await app.register(system, { clock })
     await app.register(administration, { config, keys })
 
     await app.ready()

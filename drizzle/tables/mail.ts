@@ -15,6 +15,11 @@ export const mails = pgTable('mails', {
   next_attempt_at: instantDate().notNull().defaultNow(),
   /** The SMTP reply code, or the error's code, of the last attempt. */
   last_error: text(),
+  /**
+   * What the server replied at the last attempt: the reply code of RFC 5321 and, where it gave one, the enhanced status
+   * code of RFC 3463 (`550 5.1.1`). Never its words, in which recipients are named.
+   */
+  reply: text(),
   created_at: instantDate().notNull().defaultNow(),
   sent_at: instantDate()
 }, (t) => [index('mails_in_coda').on(t.next_attempt_at).where(sql`${t.stato} = 'in_coda'`)])

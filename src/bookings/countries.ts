@@ -18,3 +18,10 @@ export function listCountries (): Country[] {
     .filter(({ id }) => id > 0)
     .sort((a, b) => a.nome.localeCompare(b.nome, 'it'))
 }
+
+const names = new Map(listCountries().map(({ id, nome }) => [id, nome]))
+
+/** The Italian name of a country by its ISO 3166-1 numeric code; a code that is none of them is shown as it is. */
+export function countryName (id: number): string {
+  return names.get(id) ?? `Paese ${id}`
+}

@@ -22,7 +22,10 @@ export const ACTIONS = {
   sospensione: 'Invii sospesi o ripresi',
   prenotazioni_eliminate: 'Prenotazioni eliminate',
   sql: 'Istruzione SQL',
-  email: 'E-mail'
+  email: 'E-mail',
+  funzione: 'Funzione accesa o spenta',
+  manutenzione: 'Manutenzione',
+  lavoro: 'Lavoro periodico avviato a mano'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

@@ -1,0 +1,25 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed } from './common.ts'
+
+const total = Type.Integer({ minimum: 0 })
+
+/** The day of the Rome calendar in three facts; `nextGuest` is empty when nobody is to arrive. */
+export const WidgetData = Closed({
+  todayArrivals: total,
+  todayDepartures: total,
+  nextGuest: Type.String()
+}, { examples: [{ todayArrivals: 2, todayDepartures: 1, nextGuest: 'Giulia Bianchi' }] })
+export type WidgetData = Static<typeof WidgetData>
+
+/** All countries there are, and more than any host's guests come from. */
+const COUNTRIES_MAX = 250
+
+export const TopCountriesQuery = Closed({
+  limit: Type.Integer({ minimum: 1, maximum: COUNTRIES_MAX, default: 10 })
+})
+
+export const TopCountries = Type.Array(
+  Closed({ country: Type.String(), count: Type.Integer({ minimum: 1 }) }),
+  { maxItems: COUNTRIES_MAX, examples: [[{ country: 'Germania', count: 12 }, { country: 'Italia', count: 7 }]] }
+)
+export type TopCountries = Static<typeof TopCountries>

@@ -1,0 +1,31 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Instant, Nullable, OneOf, Text } from './common.ts'
+
+/** A key that nobody has used yet becomes a new flag. */
+export const FeatureFlag = Closed({
+  key: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', maxLength: 64, examples: ['check_in_online'] }),
+  enabled: Type.Boolean({ examples: [true] })
+}, { $id: 'Funzione' })
+export type FeatureFlag = Static<typeof FeatureFlag>
+
+/** What can be allowed by name while the service is under maintenance. `invii`: new submissions to the police. */
+export const MAINTENANCE_ALLOWANCES = ['invii'] as const
+
+const message = Text(500, { examples: ['Aggiornamento in corso, di nuovo in linea alle 14'] })
+const allow = Type.Array(OneOf(MAINTENANCE_ALLOWANCES), { maxItems: MAINTENANCE_ALLOWANCES.length, uniqueItems: true })
+
+export const MaintenanceChange = Closed({
+  enabled: Type.Boolean(),
+  message: Type.Optional(message),
+  allow: Type.Optional(allow)
+})
+export type MaintenanceChange = Static<typeof MaintenanceChange>
+
+/** `message` and `since` are null while the service is not under maintenance. */
+export const MaintenanceState = Closed({
+  enabled: Type.Boolean(),
+  message: Nullable(message),
+  since: Nullable(Instant),
+  allow
+}, { $id: 'Manutenzione' })
+export type MaintenanceState = Static<typeof MaintenanceState>

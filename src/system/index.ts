@@ -1,0 +1,2 @@
+/* What the app may use of the system area. */
+export { default as system } from './plugin.ts'
