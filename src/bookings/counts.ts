@@ -17,7 +17,9 @@ export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts>
     select
       (select count(*) from prenotazioni where check_in = ${day}::date)::int as arrivals,
       (select count(*) from prenotazioni where check_out = ${day}::date)::int as departures,
-      (select nome_cognome from prenotazioni where check_in >= ${day}::date order by check_in, id limit 1) as next_guest`
+      (
+        select nome_cognome from prenotazioni where check_in >= ${day}::date order by check_in, id limit 1
+      ) as next_guest`
   return row
 }
 
