@@ -30,6 +30,8 @@ export interface EmbeddedOptions {
   log: Log
   /** Loopback TCP with a password instead of a Unix socket; where there are no sockets it is so anyway. */
   tcp?: boolean
+  /** For tests: settings of PostgreSQL, in place of the usual ones. */
+  settings?: Readonly<Record<string, string>>
 }
 
 /**
@@ -38,7 +40,8 @@ export interface EmbeddedOptions {
  * again.
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
-export async function startEmbedded ({ dataDir, log, tcp = false }: EmbeddedOptions): Promise<EmbeddedCluster> {
+export async function startEmbedded (options: EmbeddedOptions): Promise<EmbeddedCluster> {
+  const { dataDir, log, tcp = false, settings = {} } = options
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const home = await realpath(dataDir)
   const locked = <T>(work: () => Promise<T>) => withLock(join(home, 'postgres.lock'), work)
@@ -64,7 +67,7 @@ export async function startEmbedded ({ dataDir, log, tcp = false }: EmbeddedOpti
   }
 
   const { site, owned, endpoint } = await locked(async () => {
-    const site = await prepare(home, log, tcp)
+    const site = await prepare(home, log, tcp, settings)
     const { lease, owned } = await hold(site)
     await prepareDatabase(lease.sql, site.password).catch(async (err: unknown) => {
       state.leaving = true
@@ -95,7 +98,7 @@ function placeOf ({ host, port }: Endpoint): Pick<Site, 'socketFolder' | 'port'>
   return { socketFolder: host.startsWith('/') ? host : undefined, port }
 }
 
-async function prepare (home: string, log: Log, tcp: boolean): Promise<Site> {
+async function prepare (home: string, log: Log, tcp: boolean, settings: Site['settings']): Promise<Site> {
   const folder = await locateFolder(home)
   const account = await chooseAccount(folder)
   const binaries = await findBinaries(account, home, log)
@@ -105,7 +108,7 @@ async function prepare (home: string, log: Log, tcp: boolean): Promise<Site> {
   const passwordFile = join(home, 'postgres.password')
   const password = socketFolder === undefined ? await readPassword(passwordFile) : undefined
   const port = socketFolder === undefined ? await freePort() : SOCKET_PORT
-  const site = { home, folder, binaries, account, socketFolder, port, password, log }
+  const site = { home, folder, binaries, account, socketFolder, port, password, settings, log }
   if (exists) {
     await secureFolder(folder, account, log)
   } else {

@@ -86,12 +86,13 @@ export interface Launch {
 }
 
 /** Starts the postmaster in a session of its own, so that neither Ctrl-C nor the end of this process reaches it. */
-export async function launch ({ home, folder, account, binaries, socketFolder, port }: Site): Promise<Launch> {
+export async function launch (site: Site): Promise<Launch> {
+  const { home, folder, account, binaries, socketFolder, port, settings } = site
   const logFile = join(home, 'postgres.log')
   const start = await rotate(logFile)
   const output = await open(logFile, 'a', 0o600)
   const listen = listenSettings(socketFolder === folder ? '.' : socketFolder, port)
-  const args = ['-D', dataArgument(folder, account), ...flags({ ...SERVER_SETTINGS, ...listen })]
+  const args = ['-D', dataArgument(folder, account), ...flags({ ...SERVER_SETTINGS, ...settings, ...listen })]
   const child = spawn(join(binaries.bin, 'postgres'), args, {
     ...account, cwd: folder, env: CHILD_ENV, detached: true, windowsHide: true, stdio: ['ignore', output.fd, output.fd]
   })

@@ -16,5 +16,7 @@ export interface Site {
   /** Of TCP, or in the socket's name. */
   port: number
   password: string | undefined
+  /** Of PostgreSQL, in place of the usual ones. */
+  settings: Readonly<Record<string, string>>
   log: Log
 }
