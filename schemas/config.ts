@@ -98,6 +98,11 @@ export const Environment = Type.Object({
     default: 60,
     description: 'Finestra del rate limit, in secondi'
   }),
+  OVERLOAD_AFTER_MS: Type.Integer({
+    minimum: 100,
+    default: 2000,
+    description: 'Ritardo del ciclo di eventi, in millisecondi, oltre il quale le richieste ricevono 503'
+  }),
   LOG_LEVEL: OneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'Livello dei log'

@@ -37,13 +37,11 @@ export interface BuildOptions {
   soapTimeoutMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
-  /** For tests: milliseconds that the event loop may be behind before requests are refused. */
-  maxEventLoopDelayMs?: number
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, soapTimeoutMs, idpTimeoutMs, maxEventLoopDelayMs } = options
+  const { config, logStream, prepare, residentMemory, soapTimeoutMs, idpTimeoutMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -59,7 +57,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
     await app.register(closing)
-    await app.register(security, { config, maxEventLoopDelayMs })
+    await app.register(security, { config })
     await app.register(database, { config })
     await app.register(jobs)
     await app.register(audit, { config, keys })

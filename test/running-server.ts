@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { API_KEY } from './helper.ts'
+import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
 
@@ -27,7 +27,7 @@ export interface ServerProcess {
  */
 export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
   const child = spawn(process.execPath, [fileURLToPath(entry)], {
-    env: { API_KEY, PORT: '0', ...env },
+    env: { API_KEY, PORT: '0', ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { temporaryFolder } from './helper.ts'
+import { NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 
@@ -30,7 +30,14 @@ export function serverProcess (
   args: string[] = []
 ): ServerProcess {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: temporaryFolder(t), PORT: '0', ...environ },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: temporaryFolder(t),
+      PORT: '0',
+      ...NEVER_OVERLOADED,
+      ...environ
+    },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   t.teardown(() => child.kill('SIGKILL'))

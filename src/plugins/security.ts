@@ -27,17 +27,11 @@ function securityHeaders (https: boolean): OutgoingHttpHeaders {
   return { ...response.getHeaders() }
 }
 
-export interface SecurityOptions {
-  config: Config
-  /** For tests: how far the event loop may be behind before requests are refused, in place of two seconds. */
-  maxEventLoopDelayMs?: number
-}
-
 /**
  * Response headers for an API that serves no pages, the list of foreign origins, and a refusal when the event loop is
  * behind.
  */
-export default fp<SecurityOptions>(async function security (app, { config, maxEventLoopDelayMs = 2000 }) {
+export default fp<{ config: Config }>(async function security (app, { config }) {
   const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
@@ -61,5 +55,5 @@ export default fp<SecurityOptions>(async function security (app, { config, maxEv
       'Content-Range'
     ]
   })
-  await app.register(underPressure, { maxEventLoopDelay: maxEventLoopDelayMs, retryAfter: 5 })
+  await app.register(underPressure, { maxEventLoopDelay: config.OVERLOAD_AFTER_MS, retryAfter: 5 })
 }, { name: 'security' })
