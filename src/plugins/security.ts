@@ -55,5 +55,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
       'Content-Range'
     ]
   })
-  await app.register(underPressure, { maxEventLoopDelay: config.OVERLOAD_AFTER_MS, retryAfter: 5 })
+  // A sample in which the event loop hardly came round counts as an endless delay: none is shorter than the limit.
+  const { OVERLOAD_AFTER_MS: limit } = config
+  await app.register(underPressure, { maxEventLoopDelay: limit, sampleInterval: limit, retryAfter: 5 })
 }, { name: 'security' })

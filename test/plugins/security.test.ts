@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
@@ -163,3 +164,32 @@ t.test('browsers are told to insist on TLS only where the public address has it'
     }
   }
 })
+
+t.test('a process that stands still for less than the limit refuses no request afterwards', async (t) => {
+  const { app } = await build(t, { OVERLOAD_AFTER_MS: '60000' })
+  const statuses: number[] = []
+  for (let round = 0; round < 4; round++) {
+    standStill(1300)
+    await nextTurn()
+    statuses.push((await app.inject('/health/live')).statusCode)
+  }
+  t.same(statuses, [200, 200, 200, 200])
+})
+
+t.test('a process that is behind for longer than the limit refuses requests with 503 and Retry-After', async (t) => {
+  const { app } = await build(t, { OVERLOAD_AFTER_MS: '100' })
+  let answer = await app.inject('/health/live')
+  for (let round = 0; round < 20 && answer.statusCode === 200; round++) {
+    standStill(400)
+    await nextTurn()
+    answer = await app.inject('/health/live')
+  }
+  t.match(answer.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.equal(answer.headers['retry-after'], '5')
+})
+
+/** As a process does that computes, or that the machine does not let run. */
+function standStill (ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}

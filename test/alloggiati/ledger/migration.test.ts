@@ -1,18 +1,9 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
-import t, { type Test } from 'tap'
-import { connect, type Connection } from '#src/plugins/database/connect.ts'
+import t from 'tap'
 import { migrate } from '#src/plugins/database/migrate.ts'
-import { databaseUrl, testDatabase } from '#test/database.ts'
-import { temporaryFolder } from '#test/helper.ts'
-
-const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
+import { databaseBefore } from '#test/migration.ts'
 
 t.test('a database with schedine is migrated whole, and the version before can still write to it', async (t) => {
-  const { url, db, sql } = await emptyDatabase(t)
-  await drizzleMigrate(db, { migrationsFolder: migrationsBefore(t, '0004_content_fingerprint_optional') })
+  const { url, sql } = await databaseBefore(t, '0004_content_fingerprint_optional')
   await sql`
     insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
     values ('AW-20261121-1', 'RM000001', 'prova', 'Send', '2026-11-21', 3, now(), 'pronto', now())`
@@ -38,27 +29,3 @@ t.test('a database with schedine is migrated whole, and the version before can s
     await t.rejects(sql.unsafe(`update invii_schedine set ${change}`), { code: 'LC002' }, change)
   }
 })
-
-/** A database without any table. */
-async function emptyDatabase (t: Test): Promise<Connection & { url: string }> {
-  const { url } = await testDatabase(t)
-  const name = new URL(url).pathname.slice(1)
-  const administration = connect(databaseUrl(url, 'postgres'), 1)
-  await administration.sql.unsafe(`drop database ${name} with (force)`)
-  await administration.sql.unsafe(`create database ${name}`)
-  await administration.close()
-  const connection = connect(url, 1)
-  t.teardown(connection.close)
-  return { ...connection, url }
-}
-
-/** A folder with the migrations that come before one. */
-function migrationsBefore (t: Test, tag: string): string {
-  const folder = temporaryFolder(t)
-  cpSync(MIGRATIONS, folder, { recursive: true })
-  const path = join(folder, 'meta/_journal.json')
-  const journal = JSON.parse(readFileSync(path, 'utf8')) as { entries: { tag: string }[] }
-  const entries = journal.entries.slice(0, journal.entries.findIndex((entry) => entry.tag === tag))
-  writeFileSync(path, JSON.stringify({ ...journal, entries }))
-  return folder
-}

@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { addDays } from '#src/lib/time.ts'
+import { migrate } from '#src/plugins/database/migrate.ts'
+import { create } from '#test/bookings/samples.ts'
+import { build } from '#test/helper.ts'
+import { databaseBefore } from '#test/migration.ts'
+
+const WIDGET = '/api/widget/data'
+const COUNTRIES = '/api/map/top-countries'
+const ITALY = 380
+const GERMANY = 276
+const FRANCE = 250
+
+t.test('GET /api/widget/data: an empty house has no arrivals, no departures and an empty next guest', async (t) => {
+  const { call } = await build(t)
+  const answer = await call('GET', WIDGET)
+  t.equal(answer.statusCode, 200)
+  t.same(answer.json(), { todayArrivals: 0, todayDepartures: 0, nextGuest: '' })
+})
+
+for (const [name, today] of [
+  ['a leap day', '2028-02-29'],
+  ['the day on which summer time begins', '2026-03-29'],
+  ['the day on which it ends', '2026-10-25'],
+  ['the last day of a year', '2026-12-31']
+] as const) {
+  t.test(`GET /api/widget/data counts the arrivals and departures of ${name}, and of no day beside it`, async (t) => {
+    const server = await build(t, { TODAY: today })
+    const stays: [arrival: number, nights: number][] = [[-2, 1], [-1, 1], [-2, 2], [0, 3], [0, 1], [1, 1]]
+    for (const [arrival, nights] of stays) {
+      await create(server.call, { check_in: addDays(today, arrival), numero_notti: nights })
+    }
+    t.match((await server.call('GET', WIDGET)).json(), { todayArrivals: 2, todayDepartures: 2 })
+  })
+}
+
+t.test('nextGuest is the main guest of the next arrival from today on, the first booked of a day', async (t) => {
+  const server = await build(t, { TODAY: '2026-11-22' })
+  const next = async () => ((await server.call('GET', WIDGET)).json() as { nextGuest: string }).nextGuest
+  await create(server.call, { nome_cognome: 'Anna Ieri', check_in: '2026-11-21' })
+  t.equal(await next(), '', 'who came yesterday is no next guest')
+  await create(server.call, { nome_cognome: 'Bruno Domani', check_in: '2026-11-23' })
+  await create(server.call, { nome_cognome: 'Carla Domani', check_in: '2026-11-23' })
+  t.equal(await next(), 'Bruno Domani')
+  await create(server.call, { nome_cognome: 'Dario Oggi', check_in: '2026-11-22' })
+  t.equal(await next(), 'Dario Oggi')
+})
+
+t.test('GET /api/map/top-countries counts bookings by country, most first, with Italian names', async (t) => {
+  const server = await build(t)
+  for (const paese_id of [GERMANY, ITALY, GERMANY, FRANCE, ITALY, GERMANY]) await create(server.call, { paese_id })
+  t.same((await server.call('GET', COUNTRIES)).json(), [
+    { country: 'Germania', count: 3 },
+    { country: 'Italia', count: 2 },
+    { country: 'Francia', count: 1 }
+  ])
+  t.same((await server.call('GET', `${COUNTRIES}?limit=1`)).json(), [{ country: 'Germania', count: 3 }])
+})
+
+t.test('a number that is no country of ISO 3166-1 is shown as it is', async (t) => {
+  const server = await build(t)
+  await create(server.call, { paese_id: 99_999 })
+  t.same((await server.call('GET', COUNTRIES)).json(), [{ country: 'Paese 99999', count: 1 }])
+})
+
+t.test('limit is 10 unless the caller says otherwise, and at most 250', async (t) => {
+  const server = await build(t)
+  for (let paese_id = 1; paese_id <= 12; paese_id++) await create(server.call, { paese_id })
+  const count = async (query = '') => ((await server.call('GET', COUNTRIES + query)).json() as unknown[]).length
+  t.equal(await count(), 10)
+  t.equal(await count('?limit=250'), 12)
+  for (const limit of ['0', '-1', '251', '1.5', 'molti', '1e400']) {
+    const answer = await server.call('GET', `${COUNTRIES}?limit=${limit}`)
+    t.match(answer.json(), { status: 400, dettagli: [{ campo: 'limit' }] }, limit)
+  }
+})
+
+t.test('the counts are those of the bookings, whatever two servers create, change and delete', async (t) => {
+  const first = await build(t)
+  const second = await build(t, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+  const country = fc.constantFrom(ITALY, GERMANY, FRANCE)
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('create' as const), country }),
+    fc.record({ kind: fc.constant('move' as const), place: fc.nat(), country }),
+    fc.record({ kind: fc.constant('delete' as const), places: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) })
+  )
+  const ids: number[] = []
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async (steps) => {
+      const known = [...ids]
+      const at = (place: number) => known[place % Math.max(known.length, 1)] ?? 1
+      const answers = await Promise.all(steps.map(async (each, i) => {
+        const server = i % 2 === 0 ? first : second
+        if (each.kind === 'create') {
+          const { id } = await create(server.call, { paese_id: each.country })
+          ids.push(id)
+          return 201
+        }
+        const answer = each.kind === 'move'
+          ? await server.call('PUT', `/api/v1/prenotazioni/${at(each.place)}`, { paese_id: each.country })
+          : await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: each.places.map(at) })
+        return answer.statusCode
+      }))
+      t.notOk(answers.some((status) => status >= 500), String(answers))
+      const counted = await first.app.sql`
+        select paese_id, totale from prenotazioni_per_paese where totale <> 0 order by paese_id`
+      const real = await first.app.sql`
+        select paese_id, count(*)::int as totale from prenotazioni group by paese_id order by paese_id`
+      t.same([...counted], [...real])
+    }),
+    { numRuns: 25 }
+  )
+})
+
+t.test('the counts follow statements over many rows, and an emptied table', async (t) => {
+  const { app } = await build(t)
+  await app.sql`
+    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    select 'Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
+  await app.sql`update prenotazioni set paese_id = paese_id + 1`
+  await app.sql`delete from prenotazioni where paese_id = 2`
+  const rows = () => app.sql`select paese_id, totale from prenotazioni_per_paese where totale > 0 order by paese_id`
+  t.same([...await rows()], [{ paese_id: 3, totale: 10 }, { paese_id: 4, totale: 10 }])
+  await app.sql`truncate prenotazioni cascade`
+  t.same([...await rows()], [])
+})
+
+t.test('bookings from before the counts are counted when the database is migrated', async (t) => {
+  const { url, sql } = await databaseBefore(t, '0005_system')
+  await sql`
+    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    select 'Anna Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
+  await migrate(url)
+  t.same([...await sql`select paese_id, totale from prenotazioni_per_paese order by paese_id`], [
+    { paese_id: 1, totale: 10 }, { paese_id: 2, totale: 10 }, { paese_id: 3, totale: 10 }
+  ])
+})
