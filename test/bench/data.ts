@@ -8,6 +8,8 @@ const DAYS = 9000
 const FIRST_DAY = '1990-01-01'
 
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
+/** A day of that month: what the servers take for today. */
+export const TODAY = '2026-11-15'
 
 /**
  * The last arrival of the first `count` bookings of `total`, ordered by arrival: all of them lie on `DAYS` days.
@@ -28,7 +30,7 @@ export async function fill (clusterUrl: string, database: string, total: number)
     await sql.unsafe(`
       insert into prenotazioni
         (nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_ospiti, idf_gen)
-      select 'Ospite di Prova ' || i, 'IT', 'ospite' || i || '@example.com', '+39 055 ' || i, 380,
+      select 'Ospite di Prova ' || i, 'IT', 'ospite' || i || '@example.com', '+39 055 ' || i, 1 + i % 200,
         arrival, arrival + 1 + i % 4, 2, 'BK-' || i
       from generate_series(1, ${total}) i, lateral (
         select case when i <= ${IN_MONTH} then date '${MONTH.start}' + i % 26

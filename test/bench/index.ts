@@ -5,7 +5,7 @@ import { fill } from './data.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
-import { growth, memory, throughput } from './requests.ts'
+import { dashboard, growth, memory, throughput } from './requests.ts'
 import { starts } from './start.ts'
 
 /*
@@ -13,6 +13,7 @@ import { starts } from './start.ts'
  * brings its own PostgreSQL.
  */
 const FEW = 1000
+const SOME = 10_000
 const MANY = 1_000_000
 
 const results = [
@@ -42,7 +43,12 @@ async function onServers (): Promise<BenchResult[]> {
     const compared = report([...await throughput(small, peer), await bearer(small), await underSignIns(small)])
     const many = await fill(cluster.url, 'bench_many', MANY)
     const large = await locanda(many)
-    return [...compared, ...report(await growth(large, small)), ...report(await memory(large, MANY))]
+    const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))
+    return [
+      ...compared,
+      ...report([...await growth(large, small), ...await dashboard(large, medium)]),
+      ...report(await memory(large, MANY))
+    ]
   } finally {
     for (const close of closing.reverse()) await close()
   }

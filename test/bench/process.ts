@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { TODAY } from './data.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 export const ADMIN = { email: 'capo@example.org', password: 'una-frase-di-prova-lunga' }
@@ -50,6 +51,7 @@ export async function startLocanda ({
     PORT: String(port),
     DATA_DIR: dataDir,
     API_KEY,
+    TODAY,
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,
     RATE_LIMIT_MAX: '1000000000',

@@ -76,6 +76,23 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
   ]
 }
 
+/** The dashboard with many bookings against that with some, and how long it takes at all. */
+export async function dashboard (many: Running, some: Running): Promise<BenchResult[]> {
+  const results: BenchResult[] = []
+  for (const path of ['/api/widget/data', '/api/map/top-countries']) {
+    const measured = await interleaved(
+      `${path}: latency with 1,000,000 / with 10,000`,
+      () => latency(many, path),
+      () => latency(some, path)
+    )
+    results.push(
+      within(1.5, measured),
+      under(5, 'ms', { name: `${path}: latency with 1,000,000`, amounts: [measured.ours] })
+    )
+  }
+  return results
+}
+
 /** The median of a run of requests, milliseconds. */
 async function latency (server: Running, path: string): Promise<number> {
   const times: number[] = []
