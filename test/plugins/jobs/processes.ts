@@ -17,7 +17,9 @@ export interface Process extends JobRunner {
 
 type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> & { renewEveryMs?: number }
 
-/** Processes on a database of the test's own, as far as jobs are concerned: each with connections and runs of its own. */
+const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
+
+/** Processes as far as jobs are concerned, on a database of the test's own: each has its own connections and runs. */
 export async function processes (t: Test) {
   const { url, sql, db } = await testDatabase(t)
 
@@ -51,7 +53,7 @@ export async function processes (t: Test) {
     /** The row of the job. */
     async row () {
       const [row] = await db
-        .select({ ...getTableColumns(jobs), hasLease: statement<boolean>`coalesce(${jobs.lease_until} > now(), false)` })
+        .select({ ...getTableColumns(jobs), hasLease })
         .from(jobs)
         .where(eq(jobs.name, 'night'))
       return row!
