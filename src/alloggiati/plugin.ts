@@ -6,13 +6,11 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { ledgerAlarms } from './ledger/alarms.ts'
+import { addAlloggiatiJobs } from './jobs.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
-import { reconcileDays } from './ledger/reconcile/job.ts'
 import { checkSuspension } from './ledger/suspension.ts'
-import { sweep } from './ledger/sweep.ts'
 import { receiptArchive } from './receipts/archive.ts'
 import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
@@ -22,7 +20,6 @@ import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
 import { submissionRoutes } from './routes/submissions.ts'
-import { downloadTable } from './service/calls.ts'
 import { policeService } from './service/police-service.ts'
 import { tablesSource } from './tables/source.ts'
 
@@ -47,16 +44,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     app.addHook('onSend', async (_request, reply) => { reply.header('x-alloggiati-mode', 'sandbox') })
   }
 
-  app.addJob({ name: 'receipts', cron: '30 6 * * *', run: archive.fetchMissing })
   if (ledger !== null) {
-    const { service } = ledger
     if (await checkSuspension(db, chainHead)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
-    app.addJob({ name: 'ledger-sweep', cron: '*/30 * * * * *', atStart: true, run: () => sweep(ledger) })
-    app.addJob({ name: 'reconciliation', cron: '0 6-23 * * *', run: () => reconcileDays(ledger, archive) })
-    app.addJob({ name: 'ledger-alarms', cron: '*/5 * * * *', run: ledgerAlarms(ledger).raise })
+    addAlloggiatiJobs(app, { ledger, archive, tables })
     addLedgerGauges(app, ledger)
-    const download = () => tables.refresh((tipo) => downloadTable(service, tipo))
-    app.addJob({ name: 'code-tables', cron: '10 4 * * *', run: download })
   }
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)

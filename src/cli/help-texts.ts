@@ -57,6 +57,14 @@ Esempi:
   locanda alloggiati invio --test schedine.json
   locanda alloggiati invio --test --prenotazione 12`
 
+export const JOB_HELP = `
+Serve una chiave di un amministratore. Il lavoro è eseguito dal server, anche se questo comando viene interrotto. Esce
+con 1 se il lavoro fallisce o è già in corso.
+
+Esempi:
+  locanda job
+  locanda job receipts`
+
 export const SERVICE_KEY_HELP = `
 Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso
 con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.

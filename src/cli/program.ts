@@ -5,6 +5,7 @@ import { Id } from '#schemas/common.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
+import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
 import { login, logout } from './commands/login.ts'
 import { listBookings, showBooking } from './commands/prenotazioni.ts'
@@ -13,6 +14,7 @@ import { createContext, type Context } from './context.ts'
 import { usageError, type Exit } from './errors.ts'
 import {
   HELP,
+  JOB_HELP,
   KEY_HELP,
   LIST_HELP,
   LOGIN_HELP,
@@ -107,6 +109,10 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
         return rehearse(context, source(file, options))
       })
     )
+
+  command(program, 'job', 'Avvia un lavoro periodico e ne aspetta la fine; senza nome, li elenca', JOB_HELP)
+    .argument('[nome]', 'il nome del lavoro')
+    .action(run(job))
 
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
     .action(run(printServiceKey))

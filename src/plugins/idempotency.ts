@@ -47,6 +47,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
   app.addJob({
     name: 'idempotency-keys',
+    description: 'Elimina le chiavi di idempotenza di più di 24 ore fa',
     cron: '17 * * * *',
     run: async () => { await app.db.delete(keys).where(lt(keys.created_at, sql`now() - interval '24 hours'`)) }
   })

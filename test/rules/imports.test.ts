@@ -10,8 +10,8 @@ const TABLE = /A table is imported by its own area alone/
 
 const forbidden: [rule: string, file: string, imported: string, message: RegExp][] = [
   ['lib does not import config', 'src/lib/etag.ts', '#src/config/config.ts', LOWER],
-  ['config does not import plugins', 'src/config/config.ts', '#src/plugins/jobs.ts', LOWER],
-  ['plugins do not import an area', 'src/plugins/jobs.ts', '#src/bookings/index.ts', LOWER],
+  ['config does not import plugins', 'src/config/config.ts', '#src/plugins/jobs/plugin.ts', LOWER],
+  ['plugins do not import an area', 'src/plugins/jobs/plugin.ts', '#src/bookings/index.ts', LOWER],
   ['bookings do not import an area above them', 'src/bookings/list.ts', '#src/alloggiati/index.ts', LOWER],
   ['an area does not import the administration', 'src/alloggiati/plugin.ts', '#src/administration/index.ts', LOWER],
   ['the administration does not import the app', 'src/administration/plugin.ts', '#src/app.ts', LOWER],
@@ -19,7 +19,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area imports only the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/list.ts', INDEX],
   ['the app imports only the index of an area', 'src/app.ts', './bookings/list.ts', INDEX],
   ['the tool imports only the index of an area', 'src/cli/run.ts', '#src/identity/plugin.ts', INDEX],
-  ['the tool does not import plugins', 'src/cli/run.ts', '#src/plugins/jobs.ts', /The tool does not import the server/],
+  ['the tool does not import plugins', 'src/cli/run.ts', '#src/plugins/jobs/plugin.ts', /The tool does not import the server/],
   ['the tool does not import the app', 'src/cli/run.ts', '../app.ts', /The tool does not import the server/],
   ['schemas do not import src', 'schemas/paging.ts', '#src/lib/paging.ts', /schemas imports nothing/],
   ['schemas do not import drizzle', 'schemas/paging.ts', '#drizzle/tables/mail.ts', /schemas imports nothing/],
@@ -27,7 +27,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['an area does not import the tables of another', 'src/bookings/list.ts', '#drizzle/tables/identity.ts', TABLE],
   ['the administration does not either', 'src/administration/plugin.ts', '#drizzle/tables/bookings.ts', TABLE],
   ['a plugin does not import the table of another', 'src/plugins/mail/queue.ts', '#drizzle/tables/audit.ts', TABLE],
-  ['the other plugins import no table', 'src/plugins/jobs.ts', '#drizzle/tables/mail.ts', TABLE],
+  ['the other plugins import no table', 'src/plugins/limits.ts', '#drizzle/tables/mail.ts', TABLE],
   ['the database plugin imports no table', 'src/plugins/database/connect.ts', '#drizzle/tables/mail.ts', TABLE],
   ['lib imports no table', 'src/lib/time.ts', '#drizzle/tables/mail.ts', TABLE],
   ['the app imports no table', 'src/app.ts', '#drizzle/tables/mail.ts', TABLE],
@@ -42,8 +42,8 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
 
 const permitted: [rule: string, file: string, imported: string][] = [
   ['config imports lib', 'src/config/config.ts', '#src/lib/html.ts'],
-  ['plugins import config', 'src/plugins/jobs.ts', '#src/config/config.ts'],
-  ['an area imports plugins', 'src/bookings/list.ts', '#src/plugins/jobs.ts'],
+  ['plugins import config', 'src/plugins/jobs/plugin.ts', '#src/config/config.ts'],
+  ['an area imports plugins', 'src/bookings/list.ts', '#src/plugins/jobs/plugin.ts'],
   ['an area imports the index of an area beside it', 'src/identity/plugin.ts', '../bookings/index.ts'],
   ['an area imports the index of an area below it', 'src/alloggiati/plugin.ts', '#src/bookings/index.ts'],
   ['the administration imports the index of every area', 'src/administration/plugin.ts', '#src/alloggiati/index.ts'],

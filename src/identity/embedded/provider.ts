@@ -44,6 +44,7 @@ export function embeddedProvider (
 
   app.addJob({
     name: 'signing-keys',
+    description: 'Sostituisce la chiave che firma i token di accesso quando ha 90 giorni',
     cron: '41 3 * * *',
     run: async () => {
       await signingKeys.rotateWhenOld((tx, { kid }) =>
@@ -51,6 +52,11 @@ export function embeddedProvider (
       )
     }
   })
-  app.addJob({ name: 'ended-sessions', cron: '23 3 * * *', run: () => deleteEndedSessions(db) })
+  app.addJob({
+    name: 'ended-sessions',
+    description: 'Elimina le sessioni finite',
+    cron: '23 3 * * *',
+    run: () => deleteEndedSessions(db)
+  })
   return { authenticator, directory, apiKeys, passwords, signer, waitForListeners: changes.waitForListeners }
 }

@@ -60,7 +60,12 @@ export function externalProvider (
   })
   const directory = externalDirectory({ app, keys, settings, client, tokens, seen })
 
-  app.addJob({ name: 'seen-sessions', cron: '47 3 * * *', run: () => seen.deleteOld() })
+  app.addJob({
+    name: 'seen-sessions',
+    description: 'Elimina le sessioni del provider esterno finite da un mese',
+    cron: '47 3 * * *',
+    run: () => seen.deleteOld()
+  })
   // After the last request, before the database closes.
   app.addHook('onClose', () => seen.flush())
 

@@ -32,7 +32,12 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
 
   await app.register(formPost, flows)
 
-  app.addJob({ name: 'old-flows', cron: '17 * * * *', run: () => deleteOldFlows(app.db) })
+  app.addJob({
+    name: 'old-flows',
+    description: 'Elimina gli accessi rimasti a metà',
+    cron: '17 * * * *',
+    run: () => deleteOldFlows(app.db)
+  })
 
   app.route({
     method: 'GET',

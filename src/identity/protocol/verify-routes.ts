@@ -48,7 +48,12 @@ type Take = (tx: Transaction) => Promise<TokenRow | undefined>
 const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
   const { db, identity: { signer } } = app
 
-  app.addJob({ name: 'one-time-tokens', cron: '23 * * * *', run: () => deleteExpiredTokens(db) })
+  app.addJob({
+    name: 'one-time-tokens',
+    description: 'Elimina i codici e i collegamenti scaduti delle e-mail',
+    cron: '23 * * * *',
+    run: () => deleteExpiredTokens(db)
+  })
 
   app.route({
     method: 'POST',

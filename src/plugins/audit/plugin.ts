@@ -39,7 +39,15 @@ export default fp<{ config: Config, keys: Keys }>(async function audit (app, { c
     }
   })
 
-  app.addJob({ name: 'audit-head', cron: '* * * * *', atStart: true, run: noteEnd })
+  app.addJob({
+    name: 'audit-head',
+    description: 'Annota in DATA_DIR la fine del registro delle azioni',
+    cron: '* * * * *',
+    // The file is in the folder of this process.
+    everyProcess: true,
+    atStart: true,
+    run: noteEnd
+  })
   // After the last request, before the database closes.
   app.addHook('onClose', () =>
     noteEnd().catch((err: unknown) => log.error({ err }, 'the end of the audit log could not be noted'))

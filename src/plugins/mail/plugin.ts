@@ -37,7 +37,12 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     label: 'stato',
     read: () => countByState(app.db)
   })
-  app.addJob({ name: 'old-mails', cron: '43 3 * * *', run: () => deleteOld(app.db) })
+  app.addJob({
+    name: 'old-mails',
+    description: 'Elimina le e-mail di più di 30 giorni fa',
+    cron: '43 3 * * *',
+    run: () => deleteOld(app.db)
+  })
 
   if (config.SMTP_URL === undefined) {
     app.decorate('mail', { configured: false, deliver () {}, enqueue: async () => { throw new PostaNonConfigurata() } })
@@ -58,7 +63,15 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     enqueue: (executor, mail) => enqueue(executor, keys, domain, mail)
   })
   // The job only starts the worker: at the end it is `stop` that waits, for one attempt and not for the whole queue.
-  app.addJob({ name: 'mails', cron: '* * * * *', atStart: true, run: async () => deliver() })
+  app.addJob({
+    name: 'mails',
+    description: 'Consegna le e-mail in coda',
+    cron: '* * * * *',
+    // It wakes the worker of this process.
+    everyProcess: true,
+    atStart: true,
+    run: async () => deliver()
+  })
   app.addHook('preClose', stop)
 }, { name: 'mail', dependencies: ['database', 'jobs', 'metrics'] })
 

@@ -94,6 +94,16 @@ t.test(
   }
 )
 
+t.test('tables that one process has downloaded are in force in the others, too, after a while', async (t) => {
+  const server = await build(t, { TODAY: today })
+  const { download, source } = await refresher(t, server)
+  const [remembers, readsAnew] = [tablesSource(server.app.db), tablesSource(server.app.db, 0)]
+  for (const each of [remembers, readsAnew]) t.equal((await each.get()).fonte, 'inclusa')
+  await source.refresh(download)
+  t.equal((await remembers.get()).fonte, 'inclusa')
+  t.equal((await readsAnew.get()).fonte, 'servizio')
+})
+
 t.test('a download that is not acceptable leaves the old tables in force', async (t) => {
   const server = await build(t, { TODAY: today })
   const { download, source } = await refresher(t, server)

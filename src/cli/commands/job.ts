@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
+import { expectBody } from '../answers.ts'
+import { call, type Context } from '../context.ts'
+import { CliError, EXIT, type Exit } from '../errors.ts'
+import { moment } from '../instants.ts'
+import { table, type Column } from '../table.ts'
+
+const PATH = '/api/v1/jobs'
+const POLL_MS = 1000
+const WAIT_MINUTES = 15
+
+const COLUMNS: readonly Column[] = [
+  { title: 'lavoro' },
+  { title: 'ultimo avvio' },
+  { title: 'durata', right: true },
+  { title: 'esito', max: 40 },
+  { title: 'prossimo avvio' }
+]
+
+/** Runs a job now and waits for its end; without a name, lists the jobs. */
+export async function job (context: Context, name: string | undefined): Promise<Exit> {
+  if (name === undefined) return await listJobs(context)
+  const answer = await call(context, `${PATH}/${encodeURIComponent(name)}/avvia`, { method: 'POST' })
+  const { data: begun } = expectBody<JobAnswer>(answer, 'data')
+  const ended = begun.in_corso ? await waitForEnd(context, begun) : begun
+  context.out.result(`${ended.nome}: ${outcome(ended)} in ${duration(ended)}`, ended)
+  return ended.esito === 'riuscito' ? EXIT.ok : EXIT.failed
+}
+
+async function listJobs (context: Context): Promise<Exit> {
+  const jobs = await readJobs(context)
+  const rows = jobs.map((job) => [
+    job.nome,
+    job.ultimo_avvio === null ? '—' : moment(job.ultimo_avvio),
+    duration(job),
+    outcome(job),
+    moment(job.prossimo_avvio)
+  ])
+  context.out.result(table(COLUMNS, rows), { data: jobs })
+  return EXIT.ok
+}
+
+/** @throws CliError when it has not ended in time: it goes on */
+async function waitForEnd (context: Context, { nome }: Job): Promise<Job> {
+  context.out.note(`${nome}: in corso…`)
+  const latest = performance.now() + WAIT_MINUTES * 60_000
+  while (performance.now() < latest) {
+    await sleep(POLL_MS)
+    const job = (await readJobs(context)).find((one) => one.nome === nome)
+    if (job !== undefined && !job.in_corso) return job
+  }
+  throw new CliError(
+    EXIT.failed,
+    'LAVORO_ANCORA_IN_CORSO',
+    `${nome} è in corso da più di ${WAIT_MINUTES} minuti e prosegue: «locanda job» mostra quando finisce`
+  )
+}
+
+async function readJobs (context: Context): Promise<Job[]> {
+  return expectBody<JobList>(await call(context, PATH), 'data').data
+}
+
+function outcome ({ in_corso: running, esito, errore }: Job): string {
+  if (running) return 'in corso'
+  return errore === null ? esito ?? '—' : `${esito} (${errore})`
+}
+
+function duration ({ durata_ms: ms }: Job): string {
+  if (ms === null) return '—'
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toLocaleString('it', { maximumFractionDigits: 1 })} s`
+}

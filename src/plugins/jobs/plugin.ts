@@ -1,0 +1,47 @@
+import fp from 'fastify-plugin'
+import type { ScheduledTask } from 'node-cron'
+import type { Job } from './job.ts'
+import { jobRunner, type JobRunner } from './runner.ts'
+import { nextTime, scheduleTicks } from './schedule.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Runs a job at its times until the server closes; a failure is logged and the next time comes all the same. */
+    addJob (job: Job): void
+    /** The jobs of this server, as administrators see and start them. */
+    jobs: Pick<JobRunner, 'list' | 'start'>
+    /** Begins no further run, and waits for those under way. */
+    stopJobs (): Promise<void>
+  }
+}
+
+/** Between the times at which most jobs are run. */
+const EVERY_MINUTE = '20 * * * * *'
+
+/**
+ * Recurring work. Each scheduled time of a job is run once across all processes, unless the job says that it belongs to
+ * each process. What was missed, because no server or no database was there, is run at the start or within a minute.
+ */
+export default fp(async function jobs (app) {
+  const { db, log } = app
+  const runner = jobRunner({ db, log })
+  const tasks: ScheduledTask[] = []
+
+  app.decorate('addJob', function addJob (job) {
+    const { name, cron, atStart } = job
+    const task = scheduleTicks(cron, log, (slot) => runner.tick(name, slot), name)
+    tasks.push(task)
+    runner.add({ ...job, nextAfter: (instant) => nextTime(task, instant) })
+    // Not awaited: the server is ready before the work is done.
+    if (atStart) app.addHook('onReady', async () => { void runner.tick(name, new Date()) })
+  })
+  app.decorate('jobs', { list: runner.list, start: runner.start })
+  app.decorate('stopJobs', async () => {
+    await Promise.all(tasks.map((task) => task.destroy()))
+    await runner.stop()
+  })
+
+  tasks.push(scheduleTicks(EVERY_MINUTE, log, () => runner.catchUp()))
+  app.addHook('onReady', async () => { void runner.catchUp() })
+  app.addHook('preClose', () => app.stopJobs())
+}, { name: 'jobs', dependencies: ['database'] })

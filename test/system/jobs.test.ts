@@ -1,0 +1,144 @@
+import t, { type Test } from 'tap'
+import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { build, extraRoutes, type TestApp } from '#test/helper.ts'
+import { heldWork } from '#test/plugins/jobs/processes.ts'
+
+const JOBS = '/api/v1/jobs'
+const start = (name: string) => `${JOBS}/${name}/avvia`
+
+/** A server, calls of an administrator's, and a job whose work the test decides. */
+async function server (t: Test, run: () => Promise<void> = async () => {}, environ: Record<string, string> = {}) {
+  const prepare = extraRoutes((app) => {
+    app.addJob({ name: 'prova', description: 'Prova', cron: '0 3 * * *', run })
+  })
+  const built = await build(t, environ, prepare)
+  const authorization = `Bearer ${await built.token({ name: 'capo', role: 'admin' })}`
+  const call = (method: 'GET' | 'POST', url: string) => built.app.inject({ method, url, headers: { authorization } })
+  const find = async (name: string): Promise<Job> =>
+    (await call('GET', JOBS)).json<JobList>().data.find(({ nome }) => nome === name)!
+  return { ...built, call, find }
+}
+
+t.test('only administrators see and start jobs', async (t) => {
+  const { app, call, token } = await build(t)
+  const operator = { authorization: `Bearer ${await token()}` }
+  for (const [method, url] of [['GET', JOBS], ['POST', start('old-mails')]] as const) {
+    t.equal((await app.inject({ method, url })).statusCode, 401)
+    t.equal((await app.inject({ method, url, headers: operator })).statusCode, 403)
+    t.equal((await call(method, url)).statusCode, 403, 'nor does the server\'s key')
+  }
+})
+
+t.test('the list holds every job, by name, with its next time', async (t) => {
+  const { call } = await server(t)
+  const { data } = (await call('GET', JOBS)).json<JobList>()
+  t.same(data.map(({ nome }) => nome), [
+    'audit-head', 'code-tables', 'ended-sessions', 'idempotency-keys', 'ledger-alarms', 'ledger-sweep', 'old-flows',
+    'old-mails', 'one-time-tokens', 'prova', 'receipts', 'reconciliation', 'signing-keys'
+  ])
+  t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
+    'audit-head', 'ledger-alarms', 'ledger-sweep', 'reconciliation'
+  ])
+  for (const job of data) t.ok(Date.parse(job.prossimo_avvio) > Date.now() - 60_000, job.nome)
+  t.match(data.find(({ nome }) => nome === 'prova'), {
+    descrizione: 'Prova', in_corso: false, ultimo_avvio: null, durata_ms: null, esito: null, errore: null
+  })
+})
+
+t.test('what every process does is listed with its last run', async (t) => {
+  const { find } = await server(t)
+  await until(async () => (await find('ledger-sweep')).esito === 'riuscito')
+  t.match(await find('ledger-sweep'), { ogni_processo: true, ultimo_avvio: String, durata_ms: Number })
+})
+
+t.test('a job that an administrator starts is run at once, is audited, and keeps its next time', async (t) => {
+  let runs = 0
+  const { app, call, find } = await server(t, async () => { runs++ })
+  const { prossimo_avvio: next } = await find('prova')
+  const answer = await call('POST', start('prova'))
+  t.equal(answer.statusCode, 200)
+  const { data } = answer.json<JobAnswer>()
+  t.match(data, { nome: 'prova', in_corso: false, esito: 'riuscito', durata_ms: Number, prossimo_avvio: next })
+  t.ok(Math.abs(Date.parse(data.ultimo_avvio!) - Date.now()) < 60_000)
+  t.same(await find('prova'), data)
+  t.equal(runs, 1)
+  const entries = await app.sql`select actor, object from audit_log where action = 'lavoro'`
+  t.match([...entries], [{ actor: /^user:/, object: 'lavoro:prova' }])
+})
+
+t.test('an unknown job is a 404, a name that cannot be one a 400', async (t) => {
+  const { call } = await server(t)
+  t.match((await call('POST', start('assente'))).json(), { status: 404, codice: 'LAVORO_NON_TROVATO' })
+  t.match((await call('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
+})
+
+t.test('a start that cannot be audited runs nothing', async (t) => {
+  let runs = 0
+  const { app, call, find } = await server(t, async () => { runs++ })
+  await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
+  for (const name of ['prova', 'ledger-alarms']) t.equal((await call('POST', start(name))).statusCode, 503)
+  await app.sql`alter table audit_log drop constraint full_disk`
+  t.equal(runs, 0)
+  t.match(await find('prova'), { in_corso: false, ultimo_avvio: null })
+  t.equal((await call('POST', start('prova'))).statusCode, 200)
+})
+
+t.test('a job that fails is answered with its outcome, and without the words of its error', async (t) => {
+  const { call } = await server(t, async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) })
+  const answer = await call('POST', start('prova'))
+  t.equal(answer.statusCode, 200)
+  t.match(answer.json(), { data: { esito: 'fallito', errore: 'EPROVA' } })
+  t.notMatch(answer.body, /Anna/)
+})
+
+t.test('a long job is answered before it ends; meanwhile no other process starts it', async (t) => {
+  const work = heldWork()
+  const first = await server(t, work.run)
+  const second = await server(t, async () => {}, { DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+  const answering = first.call('POST', start('prova'))
+  await work.begun
+  for (const { call, find } of [first, second]) {
+    t.match((await call('POST', start('prova'))).json(), { status: 409, codice: 'LAVORO_IN_CORSO' })
+    t.match(await find('prova'), { in_corso: true, esito: null, durata_ms: null, ultimo_avvio: String })
+  }
+  const answer = await answering
+  t.equal(answer.statusCode, 202)
+  t.match(answer.json(), { data: { in_corso: true } })
+  work.end()
+  await until(async () => !(await second.find('prova')).in_corso)
+  t.match(await second.find('prova'), { esito: 'riuscito' })
+  t.ok((await second.find('prova')).durata_ms! >= 9_000)
+})
+
+t.test('a missed night is caught up by the next server that starts', async (t) => {
+  let runs = 0
+  const count = async () => { runs++ }
+  const first = await server(t, count)
+  await until(async () => (await rowsOf(first)).length === 1)
+  await first.app.close()
+  const again = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
+  const outside = await build(t, again)
+  await outside.app.sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'prova'`
+  const both = await Promise.all([server(t, count, again), server(t, count, again)])
+  await until(async () => (await both[0].find('prova')).esito === 'riuscito')
+  for (const { app } of both) await app.stopJobs()
+  t.equal(runs, 1)
+})
+
+t.test('the end of the server waits for the run that was started by hand', async (t) => {
+  const work = heldWork()
+  const { app, call } = await server(t, work.run)
+  const answering = call('POST', start('prova'))
+  await work.begun
+  let ended = false
+  const closing = app.close().then(() => { ended = true })
+  t.notOk(ended)
+  work.end()
+  t.equal((await answering).statusCode, 200)
+  await closing
+})
+
+async function rowsOf ({ app }: Pick<TestApp, 'app'>) {
+  return app.sql`select from jobs where name = 'prova'`
+}
