@@ -11,6 +11,7 @@ import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
+import changes from './plugins/changes.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
@@ -61,6 +62,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(closing)
     await app.register(security, { config, maxEventLoopDelayMs })
     await app.register(database, { config })
+    await app.register(changes)
     await app.register(jobs)
     await app.register(audit, { config, keys })
     await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
