@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati } from './alloggiati/index.ts'
+import { alloggiati, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { identity, identityRoutes } from './identity/index.ts'
@@ -24,7 +24,7 @@ import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import security from './plugins/security.ts'
-import { system } from './system/index.ts'
+import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
@@ -69,6 +69,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     const { authenticator } = app.identity
     await app.register(auth, { config, authenticator })
     await app.register(limits, { config })
+    await app.register(settings)
     await app.register(guards, { authenticator })
     await app.register(openapi, { config })
     await app.register(idempotency, { keys })
@@ -79,6 +80,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
     await app.register(bookingHooks)
+    await app.register(submissionHooks)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })

@@ -2,3 +2,10 @@ import createError from '@fastify/error'
 
 /** `%s`: what the administrator who switched it on has to say. */
 export const Manutenzione = createError('MANUTENZIONE', '%s', 503)
+/** For administrators, whom a maintenance lets in. */
+export const NessunNuovoInvio = createError(
+  'MANUTENZIONE',
+  'Durante la manutenzione non si inviano altre schedine, a meno che un amministratore non lo consenta',
+  503
+)
+export const TroppeFunzioni = createError('TROPPE_FUNZIONI', 'Non si possono avere più di %s funzioni', 409)
