@@ -27,7 +27,7 @@ t.test('an administrator begins, changes, sees and ends a maintenance', async (t
   t.notOk(await isOn(server))
 })
 
-t.test('who is locked out is told how to get in, and ends the maintenance from the server\'s environment', async (t) => {
+t.test('who is locked out is told so, and ends the maintenance from the server\'s environment', async (t) => {
   const server = await site(t)
   const { run, act, keep } = user(t)
   keep({ url: server.url, key: await keyOf(server, 'operator') })

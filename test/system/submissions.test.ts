@@ -1,5 +1,5 @@
 import t from 'tap'
-import { detail, ledgerServer, unknown } from '#test/alloggiati/ledger/administrator.ts'
+import { detail, INVII, ledgerServer, unknown } from '#test/alloggiati/ledger/administrator.ts'
 import { guestNo, invio, production } from '#test/alloggiati/stand-in.ts'
 
 const MAINTENANCE = '/api/settings/maintenance'
@@ -35,18 +35,19 @@ t.test('a rehearsal, which registers nothing, is possible during a maintenance',
 })
 
 t.test('a decision to send again is refused during a maintenance, one that sends nothing is not', async (t) => {
-  const { police, server, admin, decide } = await ledgerServer(t)
-  const [one, other] = [await unknown(police, server), await unknown(police, server, [guestNo(2)])]
-  await admin('POST', MAINTENANCE, { enabled: true })
-  t.match((await decide(one, 'reinvia')).json(), { status: 503, codice: 'MANUTENZIONE' })
-  t.match(await detail(server, one).catch(() => 'closed'), 'closed', 'who is no administrator does not get in')
-  t.equal((await admin('GET', `/api/v1/invii/${one}`)).json<{ data: { stato: string } }>().data.stato, 'sconosciuto')
-  const { data } = (await admin('GET', `/api/v1/invii/${other}`)).json<{ data: { versione: number, data_arrivo: string } }>()
-  const decided = await admin('POST', `/api/v1/invii/${other}/decisione`, {
-    decisione: 'acquisito', motivo: 'Guardato sul portale', versione: data.versione, conferma: `1 ospite ${data.data_arrivo}`
+  const { police, server, admin } = await ledgerServer(t)
+  const { versione, data_arrivo, id } = await detail(server, await unknown(police, server))
+  const decide = (decisione: string) => admin('POST', `${INVII}/${id}/decisione`, {
+    decisione,
+    motivo: 'Guardato sul portale',
+    versione,
+    conferma: `1 ospite ${data_arrivo}`
   })
-  t.equal(decided.statusCode, 200, decided.body)
-  await admin('POST', MAINTENANCE, { enabled: true, allow: ['invii'] })
+  await admin('POST', MAINTENANCE, { enabled: true })
+  t.match((await decide('reinvia')).json(), { status: 503, codice: 'MANUTENZIONE' })
+  t.match((await admin('GET', `${INVII}/${id}`)).json(), { data: { stato: 'sconosciuto', decisioni: [] } })
+  t.equal((await decide('acquisito')).statusCode, 200)
+  t.equal(police.callsOf('Send').length, 1)
 })
 
 t.test('a submission under way when a maintenance begins goes on to its end', async (t) => {
@@ -66,22 +67,19 @@ t.test('a submission under way when a maintenance begins goes on to its end', as
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a submission that was written down before a maintenance is sent by the sweep', async (t) => {
-  const { police, server, admin } = await ledgerServer(t)
-  police.on.GenerateToken = (socket) => socket.resetAndDestroy()
+t.test('a submission that waits when a maintenance begins is sent by the sweep', async (t) => {
+  const { police, server, admin, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
-  t.equal((await detail(server, id)).stato, 'non_inviato')
-  const states = async () => (await server.app.sql`select stato from invii order by id`).map(({ stato }) => String(stato))
-  // As a process leaves it that dies after it was written down.
-  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
-  police.firstByte = async () => arrive()
-  delete police.on.GenerateToken
-  const sending = server.call('POST', INVIO, invio([guestNo(3)]))
-  await reached
-  await sending
-  t.same(await states(), ['non_inviato', 'acquisito'])
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  await decide(id, 'reinvia')
+  delete police.on.Test
+  t.equal((await detail(server, id)).stato, 'pronto')
   await admin('POST', MAINTENANCE, { enabled: true })
-  await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
+  const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  // Closing waits for the sweep of the start.
+  await app.close()
+  t.match((await admin('GET', `${INVII}/${id}`)).json(), { data: { stato: 'acquisito' } })
 })
 
 t.test('when the beginning of a maintenance is answered, nothing becomes ready any more', async (t) => {
