@@ -11,14 +11,16 @@ export type FeatureFlag = Static<typeof FeatureFlag>
 /** What can be allowed by name while the service is under maintenance. `invii`: new submissions to the police. */
 export const MAINTENANCE_ALLOWANCES = ['invii'] as const
 
-const message = Text(500, { examples: ['Aggiornamento in corso, di nuovo in linea alle 14'] })
+const message = Text(500)
 const allow = Type.Array(OneOf(MAINTENANCE_ALLOWANCES), { maxItems: MAINTENANCE_ALLOWANCES.length, uniqueItems: true })
+const EXAMPLE = { enabled: true, message: 'Aggiornamento in corso, di nuovo in linea alle 14', allow: ['invii'] }
 
+/** How the maintenance shall be: without `message` it has none, without `allow` nothing is allowed. */
 export const MaintenanceChange = Closed({
   enabled: Type.Boolean(),
   message: Type.Optional(message),
   allow: Type.Optional(allow)
-})
+}, { examples: [EXAMPLE, { enabled: false }] })
 export type MaintenanceChange = Static<typeof MaintenanceChange>
 
 /** `message` and `since` are null while the service is not under maintenance. */
@@ -27,5 +29,11 @@ export const MaintenanceState = Closed({
   message: Nullable(message),
   since: Nullable(Instant),
   allow
-}, { $id: 'Manutenzione' })
+}, {
+  $id: 'Manutenzione',
+  examples: [
+    { ...EXAMPLE, since: '2026-11-21T12:30:00.000Z' },
+    { enabled: false, message: null, since: null, allow: [] }
+  ]
+})
 export type MaintenanceState = Static<typeof MaintenanceState>

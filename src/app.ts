@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati } from './alloggiati/index.ts'
+import { alloggiati, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { identity, identityRoutes } from './identity/index.ts'
@@ -11,6 +11,7 @@ import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
+import changes from './plugins/changes.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
@@ -23,7 +24,7 @@ import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import security from './plugins/security.ts'
-import { system } from './system/index.ts'
+import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
@@ -59,12 +60,14 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config })
+    await app.register(changes)
     await app.register(jobs)
     await app.register(audit, { config, keys })
     await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
     const { authenticator } = app.identity
     await app.register(auth, { config, authenticator })
     await app.register(limits, { config })
+    await app.register(settings)
     await app.register(guards, { authenticator })
     await app.register(openapi, { config })
     await app.register(idempotency, { keys })
@@ -75,6 +78,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
     await app.register(bookingHooks)
+    await app.register(submissionHooks)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })

@@ -34,6 +34,7 @@ const SECURITY = {
 /** Whoever comes can ask for these. */
 const PUBLIC = [
   'GET /api/config',
+  'GET /api/settings/features',
   'GET /health/live',
   'GET /health/ready',
   'GET /openapi.json',

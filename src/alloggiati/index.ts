@@ -1,3 +1,4 @@
 /* What other areas and the app may use of the police area. */
+export { default as submissionHooks } from './hooks.ts'
 export { ledgerSummary, type LedgerSummary } from './ledger/summary.ts'
 export { default as alloggiati } from './plugin.ts'

@@ -34,7 +34,17 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
   const ledger: LedgerContext | null =
-    service && { db, keys, clock, service, chainHead, audit, log, name: `${hostname()}/${randomUUID()}` }
+    service && {
+      db,
+      keys,
+      clock,
+      service,
+      chainHead,
+      audit,
+      log,
+      beforeReady: app.submissionHooks.beforeReady,
+      name: `${hostname()}/${randomUUID()}`
+    }
   const tables = tablesSource(db)
   const archive = receiptArchive(db, service, clock)
 

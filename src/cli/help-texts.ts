@@ -65,6 +65,16 @@ Esempi:
   locanda job
   locanda job receipts`
 
+export const MAINTENANCE_HELP = `
+Durante la manutenzione entrano soltanto gli amministratori. Con --server il comando legge l'ambiente del server
+(MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l'indirizzo: serve a chi si è chiuso fuori.
+
+Esempi:
+  locanda manutenzione on --messaggio 'Di nuovo in linea alle 14'
+  locanda manutenzione on --consenti invii
+  locanda manutenzione off
+  DATA_DIR=/srv/locanda locanda manutenzione off --server`
+
 export const SERVICE_KEY_HELP = `
 Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso
 con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-js.

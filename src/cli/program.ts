@@ -2,12 +2,14 @@ import { Command } from 'commander'
 import { SCOPES } from '#schemas/api-key.ts'
 import { BOOKING_SORTS } from '#schemas/booking.ts'
 import { Id } from '#schemas/common.ts'
+import { MAINTENANCE_ALLOWANCES } from '#schemas/setting.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
 import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
 import { login, logout } from './commands/login.ts'
+import { beginMaintenance, endMaintenance, showMaintenance } from './commands/manutenzione.ts'
 import { listBookings, showBooking } from './commands/prenotazioni.ts'
 import { printServiceKey } from './commands/service-key.ts'
 import { createContext, type Context } from './context.ts'
@@ -18,6 +20,7 @@ import {
   KEY_HELP,
   LIST_HELP,
   LOGIN_HELP,
+  MAINTENANCE_HELP,
   REHEARSE_HELP,
   SERVICE_KEY_HELP,
   SHOW_HELP,
@@ -114,6 +117,25 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .argument('[nome]', 'il nome del lavoro')
     .action(run(job))
 
+  const manutenzione = group(program, 'manutenzione', 'La manutenzione: da solo, dice se è in corso', MAINTENANCE_HELP)
+    .action(run((context) => showMaintenance(context)))
+  command(manutenzione, 'on', 'Comincia la manutenzione, o cambia quella in corso')
+    .option('--messaggio <testo>', 'che cosa legge chi trova il servizio in manutenzione')
+    .option(
+      '--consenti <nome...>',
+      `che cosa continua: ${MAINTENANCE_ALLOWANCES.join(', ')}`,
+      someOf('--consenti', MAINTENANCE_ALLOWANCES)
+    )
+    .action(run(beginMaintenance))
+  command(manutenzione, 'off', 'Termina la manutenzione')
+    .option('--server', 'sulla macchina del server, dal suo ambiente: senza alcun accesso')
+    .action(run(async (context, options: { server?: boolean }) => {
+      if (options.server === true && program.opts().url !== undefined) {
+        throw usageError("--server usa l'indirizzo su cui ascolta il server di questo ambiente: --url non serve")
+      }
+      return endMaintenance(context, options)
+    }))
+
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
     .action(run(printServiceKey))
   return program
@@ -127,8 +149,8 @@ function command (parent: Command, name: string, description: string, help = '')
     .addHelpText('after', help)
 }
 
-function group (parent: Command, name: string, description: string): Command {
-  return command(parent, name, description).helpCommand(false)
+function group (parent: Command, name: string, description: string, help = ''): Command {
+  return command(parent, name, description, help).helpCommand(false)
 }
 
 function fromSource (command: Command): Command {

@@ -57,6 +57,8 @@ declare module 'fastify' {
     access?: Access
     /** What a key must be good for; without it the method says so. */
     scope?: Scope
+    /** A part of signing in and out: it goes on for everybody while the service is under maintenance. */
+    signIn?: boolean
   }
   interface FastifyRequest {
     /** Null for a caller without credentials, or with wrong ones. */

@@ -7,6 +7,7 @@ import type { Clock } from '#src/lib/time.ts'
 import type { Audit } from '#src/plugins/audit/log.ts'
 import { chainHead, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
+import type { BeforeReady } from '../hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
 
 /** What the ledger works with. */
@@ -18,6 +19,8 @@ export interface LedgerContext {
   chainHead: ChainHead
   audit: Audit
   log: FastifyBaseLogger
+  /** Who has a say before a submission becomes ready. */
+  beforeReady: readonly BeforeReady[]
   /** Names this process in claims and transitions. */
   name: string
 }

@@ -16,6 +16,7 @@ import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from '../errors.ts'
 import { readAttempts } from './history.ts'
+import type { BeforeReady } from '../hooks.ts'
 import { move, moveRows } from './moves.ts'
 import { findObstacle, type DecisionFacts } from './obstacles.ts'
 import { sumNights } from './rows.ts'
@@ -32,6 +33,8 @@ export interface DecisionContext {
   clock: Clock
   /** Which submissions can be decided on. */
   scope: SQL
+  /** Who has a say before a submission is sent again: it is one more Send, which a person wants only now. */
+  beforeReady: readonly BeforeReady[]
   /** The account that would send again. */
   account: string | undefined
 }
@@ -40,10 +43,10 @@ export interface DecisionContext {
  * Writes down what a person decides of a submission that no rule could decide, and then moves it, in one transaction.
  * Of two persons at once one decides: the version that the other one names is not the present one any more.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
- * RegistroNonDisponibile
+ * RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
 export async function decide (
-  { db, audit, clock, scope, account }: DecisionContext,
+  { db, audit, clock, scope, beforeReady, account }: DecisionContext,
   id: number,
   body: DecisionBody,
   author: Author
@@ -54,6 +57,7 @@ export async function decide (
     throw new CampiNonValidi({ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' })
   }
   await db.transaction(async (tx) => {
+    if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
     const [submission] = await tx
       .select()
       .from(invii)

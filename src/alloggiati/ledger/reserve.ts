@@ -31,18 +31,20 @@ export interface Submission {
 
 export interface Reserved { id: number, ricevuta: string }
 
-type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit'>
+type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
 /**
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them is being sent, was filed or may have been
- * @throws RegistroNonDisponibile
+ * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
-export async function reserve ({ db, keys, clock, audit }: Registry, submission: Submission): Promise<Reserved> {
+export async function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
+  const { db, keys, clock, audit, beforeReady } = registry
   const identities = submission.records.map((record) => fingerprintGuest(keys, submission, record))
   for (;;) {
     try {
       return await db.transaction(async (tx) => {
+        for (const hook of beforeReady) await hook(tx)
         const reserved = await insertSubmission(tx, keys, clock.today(), submission, identities)
         await audit.append(tx, auditEntry(submission, reserved))
         return reserved

@@ -104,7 +104,14 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
       } = request
       const sender = body.decisione === 'reinvia' ? await readyToSend() : undefined
       await decide(
-        { db, audit: app.audit, clock, scope, account: ledger?.service.account },
+        {
+          db,
+          audit: app.audit,
+          clock,
+          scope,
+          beforeReady: app.submissionHooks.beforeReady,
+          account: ledger?.service.account
+        },
         id,
         body,
         authorOf(request)

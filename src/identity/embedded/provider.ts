@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { listenToChanges, type ChangeListener } from '../change-listener.ts'
+import type { ChangeListener } from '#src/plugins/changes.ts'
 import { apiKeyFormat } from '../keys/api-keys.ts'
 import type { IdentityProvider, ProviderOptions } from '../provider.ts'
 import type { TokenSigner } from '../sign-in/session-answer.ts'
@@ -19,10 +19,13 @@ export function embeddedProvider (
   const issuer = issuerOf(config)
   const signingKeys = createSigningKeys(db, keys)
   const standings = embeddedStandings(db, () => changes)
-  const changes: ChangeListener = listenToChanges(
-    app.sql,
-    log,
-    (change, id) => (change === 'signing' ? signingKeys.forget() : standings.onChange(change, id)),
+  const changes: ChangeListener = app.changes.subscribe(
+    {
+      user: standings.onUserChange,
+      session: standings.onSessionChange,
+      key: standings.onKeyChange,
+      signing: signingKeys.forget
+    },
     () => {
       standings.clear()
       signingKeys.forget()

@@ -1,8 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { api_keys, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Principal, Refusal } from '#src/plugins/auth.ts'
+import type { ChangeListener } from '#src/plugins/changes.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import type { Change, ChangeListener } from '../change-listener.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
@@ -17,8 +17,10 @@ export interface Standings {
   key (id: string): Promise<KeyStanding | undefined>
   /** Whether a person is an administrator, by the session or key that they use, as the database has it now. */
   isAdmin (principal: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean>
-  /** Drops what has changed. */
-  onChange (change: Change, id: string): void
+  /** Drop what has changed. */
+  onUserChange (id: string): void
+  onSessionChange (id: string): void
+  onKeyChange (id: string): void
   clear (): void
 }
 
@@ -69,14 +71,11 @@ export function embeddedStandings (db: Database, changes: () => ChangeListener):
       return typeof standing === 'object' && standing.userId === userId && standing.admin
     },
 
-    onChange (change, id) {
-      if (change === 'session' || change === 'user') {
-        sessionCache.drop((sessionId, { userId }) => (change === 'user' ? userId : sessionId) === id)
-      }
-      if (change === 'key' || change === 'user') {
-        keyCache.drop((keyId, { userId }) => (change === 'user' ? userId : keyId) === id)
-      }
+    onUserChange (id) {
+      for (const cache of [sessionCache, keyCache]) cache.drop((_, { userId }) => userId === id)
     },
+    onSessionChange: (id) => sessionCache.drop((sessionId) => sessionId === id),
+    onKeyChange: (id) => keyCache.drop((keyId) => keyId === id),
 
     clear () {
       for (const cache of [sessionCache, keyCache]) cache.drop(() => true)

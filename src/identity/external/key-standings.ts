@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
-import type { ChangeListener } from '../change-listener.ts'
+import type { ChangeListener } from '#src/plugins/changes.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
 import type { KeyStanding } from '../standing.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { ChangeListener } from '#src/plugins/changes.ts'
 import { apiKeyFormat, type ApiKeyFormat } from '../keys/api-keys.ts'
-import { listenToChanges, type ChangeListener } from '../change-listener.ts'
 import { AmministrazioneNonDisponibile } from '../errors.ts'
 import type { IdentityProvider, ProviderOptions } from '../provider.ts'
 import { externalAuthenticator } from './authenticator.ts'
@@ -36,9 +36,9 @@ export function externalProvider (
 
   const seen = seenSessions(db, log, () => changes)
   const personKeys = users && keyStandings(db, users, () => changes)
-  const changes: ChangeListener = listenToChanges(app.sql, log, (change, id) => {
-    if (change === 'session') seen.onChange(id)
-    else if (change === 'key') personKeys?.onChange(id)
+  const changes: ChangeListener = app.changes.subscribe({
+    session: (id) => seen.onChange(id),
+    key: (id) => personKeys?.onChange(id)
   }, () => {
     seen.clear()
     personKeys?.clear()

@@ -4,7 +4,7 @@ import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { VerifiedToken } from '../tokens/bearer.ts'
-import type { ChangeListener } from '../change-listener.ts'
+import type { ChangeListener } from '#src/plugins/changes.ts'
 import type { Client } from '../sign-in/sessions.ts'
 import { rowCache } from '../row-cache.ts'
 

@@ -25,7 +25,8 @@ const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, optio
   app.route({
     method: 'GET',
     url: '/user',
-    config: { access: 'user' },
+    // The official client asks it while it restores a session or takes over a new one.
+    config: { access: 'user', signIn: true },
     schema: { operationId: 'authGetUser', tags, summary: 'Chi ha fatto l’accesso', response: { 200: Ref(AuthUser) } },
     handler: async ({ principal }) => presentUser(await getUser(db, principal!.userId!))
   })
@@ -49,7 +50,8 @@ const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, optio
   app.route({
     method: 'POST',
     url: '/logout',
-    config: { access: 'user' },
+    // Whoever leaves a device must not have to wait.
+    config: { access: 'user', signIn: true },
     schema: {
       operationId: 'authLogout',
       tags,

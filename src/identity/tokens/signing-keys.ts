@@ -4,7 +4,7 @@ import { signing_keys as table } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
-import { CHANGE_CHANNEL } from '../change-listener.ts'
+import { CHANGE_CHANNEL } from '#src/plugins/changes.ts'
 
 /** A public key as JSON Web Key (RFC 7517). */
 export interface PublicJwk {

@@ -55,12 +55,13 @@ export async function ledgerBench (t: Test) {
         chainHead: ledgerChainHead(dataDir),
         audit,
         log,
+        beforeReady: [],
         name: `prova/${randomUUID()}`,
         ...changes
       }
     },
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
-      reserve({ db, keys, clock, audit, ...changes }, submissionOf(ospiti, more)),
+      reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */
     expire: async (one?: Reserved) => {
       await sql`

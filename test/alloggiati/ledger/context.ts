@@ -24,6 +24,7 @@ export async function ledgerOf (
     chainHead: ledgerChainHead(dataDir),
     audit: app.audit,
     log: app.log,
+    beforeReady: [],
     name: `prova/${randomUUID()}`
   }
 }

@@ -60,6 +60,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     chainHead: ledgerChainHead(config.DATA_DIR),
     audit: auditLog(keys, log),
     log,
+    beforeReady: [],
     name: 'prova'
   }
   const archive = receiptArchive(db, service, clock)

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { listenToChanges, type ChangeListener } from '#src/identity/change-listener.ts'
 import { createSigningKeys } from '#src/identity/tokens/signing-keys.ts'
 import { createKeys } from '#src/lib/secrets.ts'
+import { changeFeed } from '#src/plugins/changes.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
@@ -32,15 +32,14 @@ t.test('a process whose first attempts to listen failed acknowledges a change on
   await outside.unsafe(`alter database ${name} allow_connections false`)
   const heard: string[] = []
   const echo = Promise.withResolvers<void>()
-  const changes: ChangeListener = listenToChanges(
-    late,
-    log,
-    (_change, id) => {
-      heard.push(id)
-      if (id === 'echo') echo.resolve()
+  const changes = changeFeed(late, log, PATIENCE_MS).subscribe(
+    {
+      user: (id) => {
+        heard.push(id)
+        if (id === 'echo') echo.resolve()
+      }
     },
-    () => {},
-    PATIENCE_MS
+    () => {}
   )
   for (let n = 0; n < 3; n++) t.equal(await changes.ready(), false)
   await outside.unsafe(`alter database ${name} allow_connections true`)
@@ -63,18 +62,8 @@ t.test('a process waits for the others no longer than its limit, also when the d
   const { sql: busy, close } = connect(url, 1)
   t.teardown(close)
   const complaints: unknown[] = []
-  const changes = listenToChanges(
-    busy,
-    {
-      warn: (...words: unknown[]) => {
-        complaints.push(words)
-      },
-      error: () => {}
-    },
-    () => {},
-    () => {},
-    50
-  )
+  const log = { warn: (...words: unknown[]) => { complaints.push(words) }, error: () => {} }
+  const changes = changeFeed(busy, log, 50).subscribe({}, () => {})
   await changes.ready()
   const gate = Promise.withResolvers<void>()
   const held = busy.begin(async (tx) => {

@@ -3,8 +3,8 @@ import { eq, sql } from 'drizzle-orm'
 import pino from 'pino'
 import t from 'tap'
 import { seen_sessions } from '#drizzle/tables/identity.ts'
-import { listenToChanges, type ChangeListener } from '#src/identity/change-listener.ts'
 import { seenSessions } from '#src/identity/external/seen-sessions.ts'
+import { changeFeed, type ChangeListener } from '#src/plugins/changes.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { testDatabase, type TestDatabase } from '#test/database.ts'
 
@@ -14,9 +14,11 @@ const log = pino({ level: 'silent' })
 /** The record of one process; it hears what others do. */
 async function record ({ db, sql }: TestDatabase) {
   const heard: { id: string, tell: () => void }[] = []
-  const changes: ChangeListener = listenToChanges(sql, log, (change, id) => {
-    if (change === 'session') seen.onChange(id)
-    for (const each of heard) if (each.id === id) each.tell()
+  const changes: ChangeListener = changeFeed(sql, log).subscribe({
+    session: (id) => {
+      seen.onChange(id)
+      for (const each of heard) if (each.id === id) each.tell()
+    }
   }, () => {})
   const seen = seenSessions(db, log, () => changes)
   await changes.ready()

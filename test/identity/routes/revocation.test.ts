@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { listenToChanges } from '#src/identity/change-listener.ts'
+import { changeFeed } from '#src/plugins/changes.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { signIn } from '#test/helper.ts'
@@ -201,16 +201,11 @@ t.test('a change is heard by every process', async (t) => {
   }
   const echo = Promise.withResolvers<void>()
   const heard: string[] = []
-  const changes = listenToChanges(
-    asking,
-    log,
-    (_change, id) => {
-      if (id === 'echo') echo.resolve()
-    },
-    () => {},
-    PATIENCE_MS
+  const changes = changeFeed(asking, log, PATIENCE_MS).subscribe(
+    { user: (id) => { if (id === 'echo') echo.resolve() } },
+    () => {}
   )
-  const others = listenToChanges(other, log, (change, id) => { heard.push(`${change}:${id}`) }, () => {}, PATIENCE_MS)
+  const others = changeFeed(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } }, () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
   await t.test('a process that is alone waits only for itself', async () => {
@@ -223,7 +218,7 @@ t.test('a change is heard by every process', async (t) => {
     for (let n = 0; n < 20; n++) {
       await notify(asking, `user:${n}`)
       await changes.waitForListeners()
-      t.equal(heard.at(-1), `user:${n}`)
+      t.equal(heard.at(-1), String(n))
     }
   })
 
@@ -249,7 +244,7 @@ t.test('a change is heard by every process', async (t) => {
 
   await t.test('a process does not wait long for another one that does not answer', async () => {
     await mute.listen(CHANNEL, () => {})
-    await listenToChanges(slow, log, () => {}, () => {}, 100).waitForListeners()
+    await changeFeed(slow, log).subscribe({}, () => {}).waitForListeners(100)
   })
 
   t.same(complaints, [])

@@ -1,0 +1,188 @@
+import type { RouteOptions } from 'fastify'
+import t from 'tap'
+import type { MaintenanceState } from '#schemas/setting.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
+import { API_KEY, build } from '#test/helper.ts'
+import { bearer, isLetIn } from '#test/identity/requests.ts'
+import { provider, tokensOf } from '#test/identity/protocol/client.ts'
+import { countStatements } from './statements.ts'
+
+const MAINTENANCE = '/api/settings/maintenance'
+const OFF: MaintenanceState = { enabled: false, message: null, since: null, allow: [] }
+const SIGN_IN = ['GET /auth/v1/user', 'HEAD /auth/v1/user', 'POST /auth/v1/logout']
+
+t.test('GET and POST /api/settings/maintenance tell whether there is one, since when and what goes on', async (t) => {
+  const server = await build(t)
+  const { admin } = administrator(server)
+  t.strictSame((await server.call('GET', MAINTENANCE)).json(), OFF)
+  const on = await admin('POST', MAINTENANCE, { enabled: true, message: 'Torniamo alle 14', allow: ['invii'] })
+  t.equal(on.statusCode, 200)
+  const { since, ...rest } = on.json<MaintenanceState>()
+  t.strictSame(rest, { enabled: true, message: 'Torniamo alle 14', allow: ['invii'] })
+  t.match(since, /^\d{4}-\d{2}-\d{2}T.+Z$/)
+  t.strictSame((await admin('GET', MAINTENANCE)).json(), on.json())
+  const off = await admin('POST', MAINTENANCE, { enabled: false })
+  t.strictSame([off.statusCode, off.json()], [200, OFF])
+  t.strictSame((await server.call('GET', MAINTENANCE)).json(), OFF)
+})
+
+t.test('switched on again it says and allows what is asked for now, since its beginning', async (t) => {
+  const server = await build(t)
+  const { admin, who } = administrator(server)
+  const asked = [
+    { enabled: true, message: 'Uno', allow: ['invii'] },
+    { enabled: true, message: ' 100 %s ' },
+    { enabled: true, message: ' ' },
+    { enabled: false },
+    { enabled: false }
+  ]
+  const states: MaintenanceState[] = []
+  for (const body of asked) states.push((await admin('POST', MAINTENANCE, body)).json())
+  t.equal(new Set(states.slice(0, 3).map(({ since }) => since)).size, 1)
+  t.same(states.map(({ message }) => message), ['Uno', '100 %s', null, null, null])
+  t.same(states.map(({ allow }) => allow), [['invii'], [], [], [], []])
+  t.equal((await server.app.sql`select from maintenance`).length, 1)
+  const logged = await server.app.sql`select actor, details from audit_log where action = 'manutenzione' order by id`
+  const actor = await who()
+  t.strictSame(logged.map((row) => ({ ...row })), [
+    [false, true, [], ['invii'], true],
+    [true, true, ['invii'], [], true],
+    [true, true, [], [], true],
+    [true, false, [], [], false],
+    [false, false, [], [], false]
+  ].map(([before, after, allowed_before, allowed_after, message_changed]) => ({
+    actor,
+    details: { before, after, allowed_before, allowed_after, message_changed }
+  })))
+})
+
+t.test('a change that does not fit is refused, and the answer names the field', async (t) => {
+  const server = await build(t)
+  const { admin } = administrator(server)
+  const fields = async (body: object) => {
+    const answer = await admin('POST', MAINTENANCE, body)
+    t.equal(answer.statusCode, 400)
+    return answer.json<{ dettagli: { campo: string }[] }>().dettagli.map(({ campo }) => campo).sort()
+  }
+  t.same(await fields({ enabled: false, message: 'Fine', allow: [] }), ['allow', 'message'])
+  t.same(await fields({}), ['enabled'])
+  t.same(await fields({ enabled: 1 }), ['enabled'])
+  t.same(await fields({ enabled: true, message: 'a\nb' }), ['message'])
+  t.same(await fields({ enabled: true, allow: ['tutto'] }), ['allow[0]'])
+  t.same(await fields({ enabled: true, until: '14:00' }), ['until'])
+  t.strictSame((await server.call('GET', MAINTENANCE)).json(), OFF)
+})
+
+t.test('only administrators switch it, and those who do it at once all succeed', async (t) => {
+  const server = await build(t)
+  const { app, token, call } = server
+  t.equal((await app.inject({ method: 'POST', url: MAINTENANCE, payload: { enabled: true } })).statusCode, 401)
+  t.equal((await call('POST', MAINTENANCE, { enabled: true })).statusCode, 403)
+  t.equal((await call('POST', MAINTENANCE, { enabled: true }, bearer(await token()))).statusCode, 403)
+  const people = ['ada', 'bice', 'ciro', 'dino'].map((name) => administrator(server, name))
+  const answers = await Promise.all(
+    people.flatMap(({ admin }) => [true, false, true].map((enabled) => admin('POST', MAINTENANCE, { enabled })))
+  )
+  t.same(answers.map(({ statusCode }) => statusCode), Array(12).fill(200))
+})
+
+t.test('during a maintenance every route that is not public refuses who is no administrator with a 503', async (t) => {
+  const routes: RouteOptions[] = []
+  const { app, token } = await build(t, {}, (app) => { app.addHook('onRoute', (route) => { routes.push(route) }) })
+  const operator = await token()
+  const { apiKey } = (await app.inject({
+    method: 'GET',
+    url: '/api/cli/auth/key',
+    headers: bearer(operator)
+  })).json<{ apiKey: string }>()
+  t.type(apiKey, 'string')
+  const callers: Record<string, string>[] =
+    [{}, { 'x-api-key': API_KEY }, bearer(operator), { 'x-api-key': apiKey }]
+  // What browsers ask before a request is not a request of anybody.
+  const named = routes.filter(({ method }) => method !== 'OPTIONS').flatMap(({ method, url, config }) =>
+    [method].flat().map((each) => ({ method: each, url, access: config?.access, name: `${each} ${url}` }))
+  )
+  const ask = async ({ method, url }: { method: string, url: string }, headers: Record<string, string>) =>
+    await app.inject({ method: method as 'GET', url: url.replace(/:\w+/g, '1').replace('*', 'nessuna'), headers })
+  const open = named.filter(({ access, name }) => access === 'public' || access === 'cookie' || SIGN_IN.includes(name))
+  const guarded = named.filter((route) => !open.includes(route))
+  t.ok(guarded.length > 40)
+  t.same(SIGN_IN.filter((name) => !named.some((route) => route.name === name)), [])
+
+  const asNobody = async () => {
+    const statuses: string[] = []
+    for (const route of open) statuses.push(`${route.name} ${(await ask(route, {})).statusCode}`)
+    return statuses
+  }
+  const before = await asNobody()
+  const by = bearer(await token({ service: true }))
+  await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
+  for (const route of guarded) {
+    for (const headers of callers) {
+      const answer = await ask(route, headers)
+      t.equal(answer.statusCode, 503, route.name)
+      t.match(answer.headers, { 'retry-after': '60', 'cache-control': 'no-store' }, route.name)
+      if (route.method === 'HEAD') continue
+      if (route.url.startsWith('/auth/v1/')) t.match(answer.json(), { code: 503, error_code: 'unexpected_failure' })
+      else {
+        t.strictSame({ ...answer.json(), requestId: '' }, {
+          error: 'Alle 14', status: 503, codice: 'MANUTENZIONE', requestId: ''
+        }, route.name)
+      }
+    }
+  }
+  t.same(await asNobody(), before, 'public routes, pages with a guard of their own and sign-in answer as ever')
+  t.match((await app.inject({ url: '/api/v1/nessuna', headers: bearer(operator) })).statusCode, 404)
+  t.match((await app.inject({ method: 'PUT', url: MAINTENANCE })).statusCode, 405)
+  t.equal((await app.inject({ url: '/api/v1/prenotazioni', headers: by })).statusCode, 200)
+  t.equal(await isLetIn(app, bearer(await token({ name: 'ada', role: 'admin' }))), 200)
+
+  await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true } })
+  t.match((await ask(guarded[0]!, bearer(operator))).json(), { error: /^Servizio in manutenzione/ })
+  await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: false } })
+  t.equal(await isLetIn(app, bearer(operator)), 200)
+})
+
+t.test('the official client signs in, refreshes, asks who it is and signs out during a maintenance', async (t) => {
+  const { app, open, person, token } = await provider(t)
+  const { email } = await person()
+  await app.inject({
+    method: 'POST', url: MAINTENANCE, headers: bearer(await token({ service: true })), payload: { enabled: true }
+  })
+  const { auth } = open()
+  t.equal((await auth.signInWithPassword({ email, password: 'una-frase-lunga-e-mia' })).error, null)
+  t.equal((await auth.getUser()).data.user?.email, email)
+  const { refresh } = await tokensOf({ auth, exchanges: [], events: [], storage: new Map() })
+  t.equal((await auth.refreshSession({ refresh_token: refresh })).error, null)
+  const { data: { session } } = await auth.getSession()
+  t.equal(await isLetIn(app, bearer(session!.access_token)), 503)
+  const kept = await auth.updateUser({ data: { tema: 'scuro' } })
+  t.equal(kept.error?.status, 503)
+  t.ok((await auth.getSession()).data.session, 'the session stays')
+  t.equal((await auth.signOut()).error, null)
+  t.equal((await app.inject({ url: '/auth/v1/user', headers: bearer(session!.access_token) })).statusCode, 403)
+})
+
+t.test('no request asks the database for the maintenance', async (t) => {
+  const server = await build(t)
+  const { admin } = administrator(server)
+  const operator = bearer(await server.token())
+  const ask = () => server.app.inject({ url: '/api/v1/paesi', headers: operator })
+  await ask()
+  const count = countStatements(server.app)
+  t.equal(await count(ask), 0)
+  await admin('POST', MAINTENANCE, { enabled: true })
+  t.ok((await count(() => Promise.all([ask(), ask(), ask()]))) > 0, 'after a change it is read once')
+  t.equal(await count(async () => t.equal((await ask()).statusCode, 503)), 0)
+  t.equal(await count(() => admin('GET', '/api/v1/paesi')), 0)
+})
+
+t.test('a maintenance survives the restart of the server', async (t) => {
+  const { app, url, dataDir, token } = await build(t)
+  await app.inject({
+    method: 'POST', url: MAINTENANCE, headers: bearer(await token({ service: true })), payload: { enabled: true }
+  })
+  await app.close()
+  const again = await build(t, { DATABASE_URL: url, DATA_DIR: dataDir })
+  t.match((await again.call('GET', '/api/v1/paesi')).json(), { codice: 'MANUTENZIONE' })
+})
