@@ -87,13 +87,16 @@ async function tableFaults (
   })
 }
 
-/** PostgreSQL's own tables and views, as far as they were closed when the cluster was made. */
+/**
+ * PostgreSQL's own tables and views, as far as they were closed when the cluster was made. Views of the
+ * information schema show each role only what it may use.
+ */
 async function catalogFaults (sql: postgres.ISql, oid: string): Promise<string[]> {
   const rows = await sql<{ fault: string }[]>`
     select distinct 'può ' || privilege || ' su ' || c.relname as fault
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
       unnest('{SELECT,INSERT,UPDATE}'::text[]) as privilege
-    where c.oid < ${FIRST_OWN} and c.relkind in ('r', 'v')
+    where c.relnamespace = 'pg_catalog'::regnamespace and c.relkind in ('r', 'v')
       and has_column_privilege(${oid}::oid, c.oid, a.attnum, privilege)
       and not exists (
         select from pg_init_privs i, aclexplode(i.initprivs) x
