@@ -8,8 +8,8 @@ const { sql } = app
 
 await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
   values ('Ada Prova', 'IT', 1, '2026-03-01', '2026-03-04', 2)`
-await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
-  values ('AW-20260301-1', 'prova', 'server', 'Send', '2026-03-01', 3, now(), 'pronto', now())`
+await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, proprietario, lease_fino_al)
+  values ('AW-20260301-1', 'prova', 'server', 'Send', '2026-03-01', 3, now() + interval '1 day', 'pronto', 'un altro processo', now() + interval '1 day')`
 await run('select 1')
 const [{ last } = { last: 0 }] = await sql<{ last: number }[]>`select max(id) as last from audit_log`
 
@@ -17,19 +17,18 @@ const [{ last } = { last: 0 }] = await sql<{ last: number }[]>`select max(id) as
 async function fingerprint (): Promise<string> {
   const [schema] = await sql<{ hash: string }[]>`
     select md5(string_agg(line, e'\n' order by line)) as hash from (
-      select 'rel ' || relname || relkind || relowner || coalesce(relacl::text, '') || relhastriggers as line
-        from pg_class c where relnamespace in ('public'::regnamespace, 'drizzle'::regnamespace)
-      union all select 'tg ' || tgname || tgenabled::text || tgrelid from pg_trigger
-      union all select 'fn ' || proname || proacl::text || prosecdef from pg_proc where oid >= 16384
-      union all select 'ns ' || nspname || coalesce(nspacl::text, '') from pg_namespace where nspname !~ '^pg_(toast_)?temp'
-      union all select 'db ' || coalesce(datacl::text, '') from pg_database where datname = current_database()
-      union all select 'role ' || rolname || rolsuper || rolcreaterole || rolcreatedb || rolbypassrls from pg_roles
+      select concat('rel ', relname, relkind, relowner, relacl, relhastriggers) as line
+        from pg_class where relnamespace in ('public'::regnamespace, 'drizzle'::regnamespace)
+      union all select concat('tg ', tgname, tgenabled, tgrelid) from pg_trigger
+      union all select concat('fn ', proname, proacl, prosecdef) from pg_proc where oid >= 16384
+      union all select concat('ns ', nspname, nspacl) from pg_namespace where nspname !~ '^pg_(toast_)?temp'
+      union all select concat('db ', datacl) from pg_database where datname = current_database()
+      union all select concat('role ', rolname, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls) from pg_roles
         where rolname !~ '^locanda_sql_'
-      union all select 'member ' || roleid || member from pg_auth_members
-        where member in (select oid from pg_roles where rolname !~ '^locanda_sql_')
-          and roleid in (select oid from pg_roles where rolname !~ '^locanda_sql_')
-      union all select 'lo ' || oid from pg_largeobject_metadata
-      union all select 'ext ' || extname from pg_extension
+      union all select concat('member ', roleid, member) from pg_auth_members
+        where 'locanda_sql' not in (left(roleid::regrole::text, 11), left(member::regrole::text, 11))
+      union all select concat('lo ', oid) from pg_largeobject_metadata
+      union all select concat('ext ', extname) from pg_extension
     ) as lines`
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class
