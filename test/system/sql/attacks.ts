@@ -2,7 +2,8 @@
 export interface Attack { sql: string, ends: string }
 
 /** `200`: it may run, and must change nothing that is protected. */
-const attacks = (ends: string, ...statements: string[]): Attack[] => statements.map((sql) => ({ ends, sql }))
+const attacks = (ends: string, ...statements: string[]): Attack[] =>
+  statements.map((sql) => ({ ends, sql }))
 
 const escalations = ['pg_read_all_data', 'pg_write_all_data', 'pg_execute_server_program', 'pg_signal_backend']
 
@@ -31,10 +32,10 @@ export const ATTACKS: readonly Attack[] = [
     'copy audit_log from stdin',
     'lock table audit_log in access exclusive mode',
     'lock table invii in share mode',
-    "do $$ begin delete from audit_log; end $$",
+    'do $$ begin delete from audit_log; end $$',
     "do $$ begin execute 'update invii set nota = null'; end $$",
     'insert into prenotazioni_per_paese values (1, 1)',
-    "update feature_flags set enabled = true",
+    'update feature_flags set enabled = true',
     "insert into maintenance (begun_by) values ('x')",
     'delete from prenotazioni',
     'truncate prenotazioni cascade',
@@ -79,7 +80,11 @@ export const ATTACKS: readonly Attack[] = [
     'create temporary table t as table users',
     'select * from drizzle.__drizzle_migrations'
   ),
-  ...attacks('200', "select * from pg_stats where tablename = 'users'", "select lo_get(oid) from pg_largeobject_metadata"),
+  ...attacks(
+    '200',
+    "select * from pg_stats where tablename = 'users'",
+    'select lo_get(oid) from pg_largeobject_metadata'
+  ),
   // Files, programs and other servers.
   ...attacks(
     '42501',
@@ -97,7 +102,7 @@ export const ATTACKS: readonly Attack[] = [
     "load '/tmp/prova.so'",
     'create extension dblink',
     'create extension file_fdw',
-    "create server s foreign data wrapper postgres_fdw",
+    'create server s foreign data wrapper postgres_fdw',
     "create subscription s connection 'host=127.0.0.1' publication p with (connect = false)",
     'create publication p for all tables',
     "select pg_create_logical_replication_slot('s', 'pgoutput')"
@@ -126,7 +131,7 @@ export const ATTACKS: readonly Attack[] = [
     'select lo_create(0)',
     "select lo_from_bytea(0, 'prova')",
     'do $$ begin perform lo_creat(-1); end $$',
-    "do $$ begin create temporary table prenotazioni_per_paese (paese_id int primary key, totale int); end $$",
+    'do $$ begin create temporary table prenotazioni_per_paese (paese_id int primary key, totale int); end $$',
     'select 1 into temporary t'
   ),
   // Other roles and settings.
@@ -136,7 +141,7 @@ export const ATTACKS: readonly Attack[] = [
     'set role postgres',
     'set session authorization locanda',
     "select set_config('role', 'locanda', false)",
-    "do $$ begin set local role locanda; end $$",
+    'do $$ begin set local role locanda; end $$',
     ...escalations.map((role) => `set role ${role}`),
     'grant locanda to current_user',
     'grant select on users to current_user',
@@ -152,7 +157,7 @@ export const ATTACKS: readonly Attack[] = [
     'comment on table audit_log is null',
     "set session_replication_role = 'replica'",
     "select set_config('session_replication_role', 'replica', false)",
-    "set temp_file_limit = -1",
+    'set temp_file_limit = -1',
     'set log_statement = \'none\'',
     'select pg_reload_conf()',
     'select pg_rotate_logfile()',

@@ -2,9 +2,14 @@ import t from 'tap'
 import { build } from '#test/helper.ts'
 import { buildConsole, PASSWORD } from './console.ts'
 
-const { app, call, logs, run, token } = await buildConsole(t)
+const { app, call, logs, run } = await buildConsole(t)
 const BOOKING = {
-  nome_cognome: 'Ada Prova', lingua: 'IT', paese_id: 1, check_in: '2026-03-01', check_out: '2026-03-04', numero_ospiti: 2
+  nome_cognome: 'Ada Prova',
+  lingua: 'IT',
+  paese_id: 1,
+  check_in: '2026-03-01',
+  check_out: '2026-03-04',
+  numero_ospiti: 2
 }
 
 t.test('an administrator with the password gets rows, their number and their fields', async (t) => {
@@ -41,7 +46,8 @@ t.test('bookings and guests can be written, and the counts of countries follow',
   const update = await run(`update prenotazioni set lingua = 'DE', versione = versione + 1 where id = ${id}`)
   t.equal(update.json().rowCount, 1)
   t.equal((await run(`delete from ospiti where prenotazione_id = ${id} and indice = 1`)).json().rowCount, 1)
-  t.match((await call('GET', `/api/v1/prenotazioni/${id}`)).json(), { data: { lingua: 'DE', ospiti: [{ nome: 'Ada' }] } })
+  const booking = (await call('GET', `/api/v1/prenotazioni/${id}`)).json()
+  t.match(booking, { data: { lingua: 'DE', ospiti: [{ nome: 'Ada' }] } })
   t.same((await run('select totale from prenotazioni_per_paese where paese_id = 1')).json().data, [{ totale: 1 }])
 })
 
@@ -58,8 +64,8 @@ t.test('what PostgreSQL refuses is a 400 with the SQLSTATE, the position and the
 
 t.test('a statement that fails leaves nothing of itself in the database', async (t) => {
   t.match((await run("update prenotazioni set lingua = 'fr' where 1 / (id - id) = 1")).json(), { sqlstate: '22012' })
-  t.match((await run("with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w")).json(),
-    { sqlstate: '22012' })
+  const inside = "with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w"
+  t.match((await run(inside)).json(), { sqlstate: '22012' })
   t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'fr'")).json().data, [{ n: 0 }])
 })
 
