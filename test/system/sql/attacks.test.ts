@@ -8,8 +8,8 @@ const { sql } = app
 
 await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
   values ('Ada Prova', 'IT', 1, '2026-03-01', '2026-03-04', 2)`
-await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, proprietario,
-    lease_fino_al)
+await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato,
+    proprietario, lease_fino_al)
   values ('AW-20260301-1', 'prova', 'server', 'Send', '2026-03-01', 3, now() + interval '1 day', 'pronto', 'un altro',
     now() + interval '1 day')`
 await run('select 1')

@@ -9,7 +9,7 @@ const escalations = ['pg_read_all_data', 'pg_write_all_data', 'pg_execute_server
 
 export const ATTACKS: readonly Attack[] = [
   // More than one statement.
-  ...attacks('42601', 'select 1; select 2', 'select 1; drop table prenotazioni', 'begin; delete from audit_log; commit'),
+  ...attacks('42601', 'select 1; select 2', 'select 1; drop table prenotazioni', 'begin; delete from audit_log'),
   // Writing the ledger and the audit log.
   ...attacks(
     '42501',

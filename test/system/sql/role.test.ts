@@ -26,7 +26,8 @@ t.test('a credential table that somebody opened to PUBLIC keeps the console off,
 
 t.test('a function that runs with its owner\'s rights keeps the console off', async (t) => {
   const { sql, url } = await testDatabase(t)
-  await sql.unsafe('create function leak() returns bigint language sql security definer as \'select count(*) from users\'')
+  await sql.unsafe(`create function leak() returns bigint language sql security definer
+    as 'select count(*) from users'`)
   const { run } = await buildConsole(t, { DATABASE_URL: url })
   t.match((await run('select leak()')).json(), { status: 403, error: /può eseguire la funzione leak/ })
 })
@@ -56,7 +57,8 @@ t.test('without CREATEROLE the server starts, the console is off and says why', 
 
 t.test('processes that start at the same time share one role', async (t) => {
   const { url } = await testDatabase(t)
-  const apps = await Promise.all([1, 2, 3].map(() => buildConsole(t, { DATABASE_URL: url })))
+  const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+  const apps = await Promise.all([1, 2, 3].map(() => buildConsole(t, { DATABASE_URL: url, MASTER_KEY })))
   for (const { logs } of apps) t.notOk(logs.some(({ msg }) => msg === 'the SQL console stays off'))
   for (const { run } of apps) t.equal((await run('select 1')).statusCode, 200)
 })
@@ -66,11 +68,15 @@ t.test('with another master key the console works; without a password its role g
   const roles = () => sql`select rolname from pg_roles
     where rolname = (select 'locanda_sql_' || oid from pg_database where datname = current_database())`
   for (const key of [1, 2]) {
-    const { app, run } = await buildConsole(t, { DATABASE_URL: url, MASTER_KEY: Buffer.alloc(32, key).toString('base64') })
+    // Sealed with the key of before.
+    await sql`delete from signing_keys`
+    const MASTER_KEY = Buffer.alloc(32, key).toString('base64')
+    const { app, run } = await buildConsole(t, { DATABASE_URL: url, MASTER_KEY })
     t.equal((await run('select 1', PASSWORD, `capo-${key}`)).statusCode, 200)
     await app.close()
   }
   t.equal((await roles()).length, 1)
+  await sql`delete from signing_keys`
   await build(t, { DATABASE_URL: url })
   t.equal((await roles()).length, 0)
 })
