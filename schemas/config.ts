@@ -77,7 +77,11 @@ export const Environment = Type.Object({
   OCR_PROVIDER_KEY: secret('Chiave del provider OCR'),
 
   QUERY_PASSWORD: Type.Optional(
-    Type.String({ minLength: 12, description: 'Password di /api/querysql; senza, la console SQL è spenta' })
+    Type.String({
+      minLength: 12,
+      maxLength: 200,
+      description: 'Password di /api/querysql; senza, la console SQL è spenta'
+    })
   ),
   TRUST_PROXY: optional('^[0-9a-fA-F.:/, ]+$', 'CIDR dei proxy fidati, separati da virgola'),
   CORS_ORIGINS: optional(undefined, 'Origini CORS ammesse, separate da virgola'),

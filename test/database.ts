@@ -34,7 +34,14 @@ export async function testDatabase (t: Test): Promise<TestDatabase> {
 async function drop (url: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await administer(url, (sql) => sql.unsafe(`drop database ${name} with (force)`))
+      await administer(url, async (sql) => {
+        const [role] = await sql<{ name: string }[]>`
+          select rolname as name from pg_roles where rolname =
+            (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
+        await sql.unsafe(`drop database ${name} with (force)`)
+        // The role of the database's SQL console belongs to the cluster: it does not go with the database.
+        if (role) await sql.unsafe(`drop role ${role.name}`)
+      })
       return
     } catch (err) {
       if (attempt === 20) throw err

@@ -1,7 +1,7 @@
 -- How many bookings each country has. The functions run with the rights of their owner: whoever may write bookings need
 -- not be able to write the counts. In one statement the countries come in order, so that two writers wait for each other
 -- and never in a circle.
-CREATE FUNCTION prenotazioni_aggiunte () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION prenotazioni_aggiunte () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO prenotazioni_per_paese AS conto (paese_id, totale)
     SELECT paese_id, count(*) FROM nuove GROUP BY paese_id ORDER BY paese_id
@@ -10,7 +10,7 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-CREATE FUNCTION prenotazioni_tolte () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION prenotazioni_tolte () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO prenotazioni_per_paese AS conto (paese_id, totale)
     SELECT paese_id, -count(*) FROM vecchie GROUP BY paese_id ORDER BY paese_id
@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-CREATE FUNCTION prenotazioni_di_altro_paese () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION prenotazioni_di_altro_paese () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO prenotazioni_per_paese AS conto (paese_id, totale)
     SELECT * FROM (VALUES (OLD.paese_id, -1), (NEW.paese_id, 1)) AS cambi (paese_id, totale) ORDER BY paese_id
@@ -28,10 +28,21 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-CREATE FUNCTION prenotazioni_svuotate () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION prenotazioni_svuotate () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   DELETE FROM prenotazioni_per_paese;
   RETURN NULL;
+END
+$$;
+--> statement-breakpoint
+-- With their owner's rights they look at these tables, and not at temporary ones that the caller has made.
+DO $$
+DECLARE
+  conto text;
+BEGIN
+  FOREACH conto IN ARRAY ARRAY['aggiunte', 'tolte', 'di_altro_paese', 'svuotate'] LOOP
+    EXECUTE format('ALTER FUNCTION prenotazioni_%s() SET search_path = %I, pg_temp', conto, current_schema());
+  END LOOP;
 END
 $$;
 --> statement-breakpoint

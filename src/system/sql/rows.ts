@@ -1,0 +1,66 @@
+import type { SqlField } from '#schemas/sql.ts'
+
+/** A column as the driver describes it. */
+export interface Column { name: string, type: number }
+
+/* Object ids of types, which never change (`pg_type.dat` of PostgreSQL). */
+const BOOL = 16
+const INTEGERS = new Set([21, 23])
+const FLOATS = new Set([700, 701])
+const JSONS = new Set([114, 3802])
+
+const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
+
+/**
+ * A value as JSON, from the text in which PostgreSQL writes it. Nothing is lost: a number of JSON is one that a double
+ * holds, `json` keeps its own digits, and every other type is its text.
+ */
+export function toJson (type: number, text: string): string {
+  if (type === BOOL) return text === 't' ? 'true' : 'false'
+  if (INTEGERS.has(type) || JSONS.has(type)) return text
+  if (FLOATS.has(type) && !NOT_FINITE.has(text)) return text
+  return JSON.stringify(text)
+}
+
+/** The names of the columns, each once: a later column of the same name becomes `name_2`, `name_3` … */
+export function distinctNames (names: readonly string[]): string[] {
+  const taken = new Set(names)
+  const seen = new Set<string>()
+  return names.map((name) => {
+    let distinct = name
+    for (let n = 2; seen.has(distinct); n++) {
+      const next = `${name}_${n}`
+      if (!taken.has(next)) distinct = next
+    }
+    seen.add(distinct)
+    taken.add(distinct)
+    return distinct
+  })
+}
+
+/** Gathers rows as JSON text, and counts its bytes. */
+export class RowWriter {
+  readonly #rows: string[] = []
+  #keys: { key: string, type: number }[] | undefined
+  bytes = 0
+
+  get count (): number {
+    return this.#rows.length
+  }
+
+  add (row: readonly (Buffer | null)[], columns: readonly Column[]): void {
+    this.#keys ??= distinctNames(columns.map(({ name }) => name))
+      .map((name, i) => ({ key: `${JSON.stringify(name)}:`, type: columns[i]!.type }))
+    const text = `{${this.#keys.map(({ key, type }, i) => {
+      const value = row[i]
+      return key + (value == null ? 'null' : toJson(type, value.toString('utf8')))
+    }).join()}}`
+    this.#rows.push(text)
+    this.bytes += Buffer.byteLength(text) + 1
+  }
+
+  /** The whole answer; it does not pass the serializer, whose numbers are doubles. */
+  answer (rowCount: number, fields: readonly SqlField[]): string {
+    return `{"data":[${this.#rows.join()}],"rowCount":${rowCount},"fields":${JSON.stringify(fields)},"status":200}`
+  }
+}

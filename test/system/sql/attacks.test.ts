@@ -1,0 +1,73 @@
+import t from 'tap'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { ATTACKS } from './attacks.ts'
+import { buildConsole } from './console.ts'
+
+const { app, logs, run, call } = await buildConsole(t)
+const { sql } = app
+
+await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+  values ('Ada Prova', 'IT', 1, '2026-03-01', '2026-03-04', 2)`
+await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato,
+    proprietario, lease_fino_al)
+  values ('AW-20260301-1', 'prova', 'server', 'Send', '2026-03-01', 3, now() + interval '1 day', 'pronto', 'un altro',
+    now() + interval '1 day')`
+await run('select 1')
+const [{ last } = { last: 0 }] = await sql<{ last: number }[]>`select max(id) as last from audit_log`
+
+/** A hash over what the database is made of, and over every row that no statement may change. */
+async function fingerprint (): Promise<Record<string, unknown>> {
+  const [schema] = await sql<{ hash: string }[]>`
+    select md5(string_agg(line, e'\n' order by line)) as hash from (
+      select concat('rel ', relname, relkind, relowner, relacl, relhastriggers) as line
+        from pg_class where relnamespace in ('public'::regnamespace, 'drizzle'::regnamespace)
+      union all select concat('tg ', tgname, tgenabled, tgrelid) from pg_trigger
+      union all select concat('fn ', proname, proacl, prosecdef) from pg_proc where oid >= 16384
+      union all select concat('ns ', nspname, nspacl) from pg_namespace where nspname !~ 'temp'
+      union all select concat('db ', datacl) from pg_database where datname = current_database()
+      union all select concat('role ', rolname, rolsuper, rolcreaterole, rolcreatedb) from pg_roles
+        where rolname !~ '^locanda_sql_'
+      union all select concat('member ', roleid, member) from pg_auth_members
+        where 'locanda_sql' not in (left(roleid::regrole::text, 11), left(member::regrole::text, 11))
+      union all select concat('lo ', oid) from pg_largeobject_metadata
+      union all select concat('ext ', extname) from pg_extension
+    ) as lines`
+  const tables = await sql<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r'
+      and relname not in ('audit_log', 'jobs', 'sessions', 'prenotazioni_per_paese')`
+  const hashes = await Promise.all(tables.map(async ({ name }) => [
+    name, await sql.unsafe(`select md5(string_agg(t::text, '' order by t::text)) as hash from ${name} t`)
+  ]))
+  const audit = await sql`
+    select md5(string_agg(a::text, '' order by id)) as hash from audit_log a where id <= ${last}`
+  return { schema, audit, ...Object.fromEntries(hashes) }
+}
+
+t.test('the corpus is larger than sixty statements, each of its own', async (t) => {
+  t.ok(ATTACKS.length >= 80)
+  t.equal(new Set(ATTACKS.map(({ sql }) => sql)).size, ATTACKS.length)
+})
+
+t.test('no statement leaves the SQL role: each ends as it must, and what is protected is as it was', async (t) => {
+  const before = await fingerprint()
+  for (const { sql: statement, ends } of ATTACKS) {
+    const answer = await run(statement)
+    const { sqlstate, codice } = answer.json()
+    t.equal(sqlstate ?? codice ?? String(answer.statusCode), ends, statement)
+    t.same(await fingerprint(), before, `unchanged after: ${statement}`)
+  }
+})
+
+t.test('afterwards the server and the console work as before', async (t) => {
+  t.equal((await run('select 1')).statusCode, 200)
+  t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
+  t.match(await app.audit.verify(), { integro: true })
+  const [left] = await sql`select count(*)::int as n from pg_stat_activity where application_name = 'locanda-sql'`
+  t.same(left, { n: 0 })
+  const [locks] = await sql`select count(*)::int as n from pg_locks
+    where locktype = 'advisory' and objid in ${sql(Object.values(LOCKS))}
+      and database = (select oid from pg_database where datname = current_database())`
+  t.same(locks, { n: 0 })
+  t.notMatch(JSON.stringify(logs.filter(({ level }) => Number(level) >= 50)), /request failed/)
+})
