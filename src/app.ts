@@ -80,7 +80,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
-    await app.register(system, { clock })
+    await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
 
     await app.ready()

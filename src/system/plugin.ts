@@ -1,9 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import dashboard from './dashboard-routes.ts'
+import emails from './email-routes.ts'
+
+export interface SystemOptions {
+  config: Config
+  keys: Keys
+  clock: Clock
+}
 
 /** What the single-page application and operators ask first. */
-const system: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
+const system: FastifyPluginAsyncTypebox<SystemOptions> = async (app, { keys, clock }) => {
   await app.register(dashboard, { clock })
+  await app.register(emails, { keys })
 }
 export default system
