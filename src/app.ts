@@ -22,6 +22,7 @@ import mail from './plugins/mail/plugin.ts'
 import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
+import publicPages from './plugins/public-pages.ts'
 import security from './plugins/security.ts'
 import { system } from './system/index.ts'
 
@@ -69,6 +70,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(limits, { config })
     await app.register(guards, { authenticator })
     await app.register(openapi, { config })
+    await app.register(publicPages)
     await app.register(idempotency, { keys })
     await app.register(metrics, { residentMemory })
     await app.register(mail, { config, keys })

@@ -34,9 +34,11 @@ const SECURITY = {
 /** Whoever comes can ask for these. */
 const PUBLIC = [
   'GET /api/config',
+  'GET /api/version',
   'GET /health/live',
   'GET /health/ready',
   'GET /openapi.json',
+  'GET /sitemap.xml',
   'GET /auth/v1/.well-known/jwks.json',
   'GET /auth/v1/authorize',
   'GET /auth/v1/callback',

@@ -4,6 +4,8 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import dashboard from './dashboard-routes.ts'
 import emails from './email-routes.ts'
+import sitemap from './sitemap-routes.ts'
+import version from './version-routes.ts'
 
 export interface SystemOptions {
   config: Config
@@ -12,8 +14,10 @@ export interface SystemOptions {
 }
 
 /** What the single-page application and operators ask first. */
-const system: FastifyPluginAsyncTypebox<SystemOptions> = async (app, { keys, clock }) => {
+const system: FastifyPluginAsyncTypebox<SystemOptions> = async (app, { config, keys, clock }) => {
   await app.register(dashboard, { clock })
   await app.register(emails, { keys })
+  await app.register(version, { config })
+  await app.register(sitemap, { config })
 }
 export default system
