@@ -115,8 +115,10 @@ function bounded (): Pick<IOptions, 'onOpenTag' | 'onCloseTag'> {
 
 /** Drops an address of another form, a relative one above all: in a mail it leads nowhere. */
 function onlyWith (attribute: string, form: RegExp) {
-  return (tagName: string, { [attribute]: address, ...attribs }: Record<string, string>) => ({
+  return (tagName: string, attribs: Record<string, string>) => ({
     tagName,
-    attribs: address !== undefined && form.test(address) ? { ...attribs, [attribute]: address } : attribs
+    attribs: Object.fromEntries(
+      Object.entries(attribs).filter(([name, value]) => name !== attribute || form.test(value))
+    )
   })
 }
