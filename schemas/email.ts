@@ -43,12 +43,33 @@ export type EmailRecipient = Static<typeof EmailRecipient>
  */
 export const EmailAnswer = Closed({
   success: Type.Boolean(),
-  message: Type.String({ examples: ['1 e-mail accettata dal server di posta'] }),
+  message: Type.String(),
   messageId: outcome.messageId,
-  accepted: Type.Array(Type.String({ examples: ['giulia.bianchi@example.org'] })),
-  rejected: Type.Array(Type.String({ examples: ['nessuno@example.org'] })),
+  accepted: Type.Array(Type.String()),
+  rejected: Type.Array(Type.String()),
   recipients: Type.Array(EmailRecipient),
-  status: Type.Integer({ examples: [200] })
+  status: Type.Integer()
+}, {
+  examples: [
+    {
+      success: true,
+      message: '1 e-mail accettata dal server di posta',
+      messageId: '<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>',
+      accepted: ['giulia.bianchi@example.org'],
+      rejected: [],
+      recipients: [
+        {
+          recipient: 'giulia.bianchi@example.org',
+          id: 1,
+          messageId: '<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>',
+          stato: 'inviata',
+          risposta: '250 2.0.0',
+          spiegazione: 'Accettata dal server di posta'
+        }
+      ],
+      status: 200
+    }
+  ]
 })
 export type EmailAnswer = Static<typeof EmailAnswer>
 
