@@ -35,9 +35,11 @@ const SECURITY = {
 const PUBLIC = [
   'GET /api/config',
   'GET /api/settings/features',
+  'GET /api/version',
   'GET /health/live',
   'GET /health/ready',
   'GET /openapi.json',
+  'GET /sitemap.xml',
   'GET /auth/v1/.well-known/jwks.json',
   'GET /auth/v1/authorize',
   'GET /auth/v1/callback',

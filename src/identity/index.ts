@@ -1,5 +1,6 @@
 /* What other areas and the app may use of identity. */
 export { adminKeyScopes } from './keys/key-store.ts'
+export { accountFingerprint } from './people/email.ts'
 export { firstAdministrator, type Account } from './people/first-admin.ts'
 export { countPeople } from './people/count.ts'
 export { default as identity } from './plugin.ts'

@@ -87,5 +87,6 @@ export async function openapiPages (app: Parameters<typeof swaggerUi>[0]) {
     },
     async () => app.swagger()
   )
+  app.addPublicPage('/docs')
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
 }

@@ -6,9 +6,9 @@ const LOCAL_MAX = 64
 
 /**
  * The dot-string of RFC 5321 without `!`, `%`, `/` and `|`, in which some mail systems read a route, a file or a
- * command.
+ * command; and without `=?`, which begins an encoded word: programs decode it into another address.
  */
-const LOCAL = /^[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
+const LOCAL = /^(?!.*=\?)[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
 /** What a domain may be written with before UTS-46 maps it; control and format characters are not among them. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
 /**

@@ -1,3 +1,5 @@
+import { replyCodes } from './reply.ts'
+
 /** Why a mail was not taken. */
 export interface Failure {
   /** The SMTP reply code, or the error's code; never the server's words, in which recipients are named. */
@@ -34,6 +36,11 @@ export function failureOf (err: unknown): Failure {
     permanent: ofThisMail && /^5\d\d$/.test(reply),
     ofThisMail
   }
+}
+
+/** What the server replied, where the error is a reply: its codes; see `replyCodes`. */
+export function replyOf (err: unknown): string | null {
+  return replyCodes(detail(err, 'response'))
 }
 
 function detail (err: unknown, name: string): string {

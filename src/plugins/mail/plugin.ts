@@ -4,6 +4,7 @@ import { PostaNonConfigurata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '../database/connect.ts'
 import { mailbox, type Mailbox } from './address.ts'
+import { awaitOutcomes, readOutcomes, type Outcome } from './outcomes.ts'
 import { countByState, deleteOld, enqueue, type Mail } from './queue.ts'
 import { smtpTransport } from './transport.ts'
 import { mailWorker } from './worker.ts'
@@ -18,6 +19,13 @@ export interface Mailer {
   enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
   /** After the commit: the mail leaves now rather than within a minute. */
   deliver (): void
+  /** What became of mails so far; those that are forgotten are left out. */
+  outcomes (ids: readonly number[]): Promise<Outcome[]>
+  /**
+   * The same once each mail was tried, in whichever process, or after so many milliseconds. It never fails: what could
+   * not be read is left out.
+   */
+  awaitOutcomes (ids: readonly number[], ms: number): Promise<Outcome[]>
 }
 
 declare module 'fastify' {
@@ -44,8 +52,17 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     run: () => deleteOld(app.db)
   })
 
+  const reading: Pick<Mailer, 'outcomes' | 'awaitOutcomes'> = {
+    outcomes: (ids) => readOutcomes(app.db, ids),
+    awaitOutcomes: (ids, ms) => awaitOutcomes(app.db, app.log, ids, ms)
+  }
   if (config.SMTP_URL === undefined) {
-    app.decorate('mail', { configured: false, deliver () {}, enqueue: async () => { throw new PostaNonConfigurata() } })
+    app.decorate('mail', {
+      ...reading,
+      configured: false,
+      deliver () {},
+      enqueue: async () => { throw new PostaNonConfigurata() }
+    })
     return
   }
   const from = sender(config.MAIL_FROM)
@@ -58,6 +75,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   })
 
   app.decorate('mail', {
+    ...reading,
     configured: true,
     deliver,
     enqueue: (executor, mail) => enqueue(executor, keys, domain, mail)

@@ -15,6 +15,10 @@ export interface Mail { to: string, subject: string, html: string, text: string 
 export interface Claimed { id: number, message_id: string, content: Buffer | null, attempts: number }
 
 const SUBJECT_MAX = 255
+/** What is wrong with a recipient, and with a subject. */
+export const NO_ADDRESS = 'non è un indirizzo e-mail valido'
+export const NO_SUBJECT = `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri`
+
 /** Cut off, not rounded up as the columns would: due at once. */
 const NOW = sql`date_trunc('milliseconds', now())`
 /** Longer than the longest attempt: what is still claimed after it belonged to a process that died. */
@@ -35,10 +39,8 @@ export async function enqueue (
 ): Promise<{ id: number; messageId: string }> {
   const { to, subject, html, text } = mail
   const address = plainAddress(to)
-  if (address === undefined) throw new CampiNonValidi({ campo: 'to', messaggio: 'non è un indirizzo e-mail valido' })
-  if (subject.trim() === '' || subject.length > SUBJECT_MAX || !isOneLine(subject)) {
-    throw new CampiNonValidi({ campo: 'subject', messaggio: `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri` })
-  }
+  if (address === undefined) throw new CampiNonValidi({ campo: 'to', messaggio: NO_ADDRESS })
+  if (!isSubject(subject)) throw new CampiNonValidi({ campo: 'subject', messaggio: NO_SUBJECT })
   const messageId = `<${randomUUID()}@${domain}>`
   const content = keys.seal(JSON.stringify({ to: address, subject, html, text } satisfies Mail), context(messageId))
   const [row] = await executor
@@ -46,6 +48,10 @@ export async function enqueue (
     .values({ message_id: messageId, content, next_attempt_at: NOW })
     .returning({ id: mails.id })
   return { id: row!.id, messageId }
+}
+
+export function isSubject (text: string): boolean {
+  return text.trim() !== '' && text.length <= SUBJECT_MAX && isOneLine(text)
 }
 
 /**
@@ -61,7 +67,7 @@ export async function claim (db: Database): Promise<Claimed | undefined> {
     .orderBy(asc(mails.next_attempt_at), asc(mails.id)).limit(1).for('update', { skipLocked: true })
   const [mail] = await db
     .update(mails)
-    .set({ attempts: sql`${mails.attempts} + 1`, next_attempt_at: LEASE, last_error: null })
+    .set({ attempts: sql`${mails.attempts} + 1`, next_attempt_at: LEASE, last_error: null, reply: null })
     .where(eq(mails.id, sql`(${due})`))
     .returning({ id: mails.id, message_id: mails.message_id, content: mails.content, attempts: mails.attempts })
   return mail
@@ -72,16 +78,17 @@ export function unsealMail (keys: Keys, { message_id: messageId, content }: Clai
   return JSON.parse(keys.unseal(content!, context(messageId)).toString()) as Mail
 }
 
-/** The server has taken it: what it said is forgotten. */
-export async function delivered (db: Database, mail: Claimed): Promise<void> {
-  await db.update(mails).set({ stato: 'inviata', content: null, sent_at: sql`now()` }).where(stillMine(mail))
+/** The server has taken it with this reply: what the mail said is forgotten. */
+export async function delivered (db: Database, mail: Claimed, reply: string | null): Promise<void> {
+  await db.update(mails).set({ stato: 'inviata', content: null, sent_at: sql`now()`, reply }).where(stillMine(mail))
 }
 
 /** It was not taken: it is tried again later, until it is 24 hours old; a permanent failure ends it at once. */
 export async function failed (
   db: Database,
   mail: Claimed,
-  { code, permanent }: Failure
+  { code, permanent }: Failure,
+  reply: string | null
 ): Promise<MailState> {
   const over = permanent ? sql`true` : sql`${mails.created_at} <= now() - interval '24 hours'`
   const [row] = await db
@@ -90,7 +97,8 @@ export async function failed (
       stato: sql`case when ${over} then 'fallita' else 'in_coda' end`,
       content: sql`case when ${over} then null else ${mails.content} end`,
       next_attempt_at: sql`now() + make_interval(secs => ${delay(mail.attempts)})`,
-      last_error: code
+      last_error: code,
+      reply
     })
     .where(stillMine(mail))
     .returning({ stato: mails.stato })

@@ -3,6 +3,7 @@ import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { ConfigError } from '#src/config/config.ts'
 import type { Mailbox } from './address.ts'
 import type { Mail } from './queue.ts'
+import { replyCodes } from './reply.ts'
 
 /** Milliseconds. RFC 5321 would give a server minutes for each step; the queue tries again. */
 const TIMEOUTS = {
@@ -16,8 +17,8 @@ const TIMEOUTS = {
 const IDLE_MS = 5000
 
 export interface Transport {
-  /** Resolves when the server has taken the mail. */
-  send (mail: Mail, messageId: string, signal: AbortSignal): Promise<void>
+  /** Resolves when the server has taken the mail, with the codes of its reply; see `replyCodes`. */
+  send (mail: Mail, messageId: string, signal: AbortSignal): Promise<string | null>
   /** Drops every connection, also one that is sending. */
   close (): Promise<void>
 }
@@ -43,7 +44,9 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
       // What already reads as an encoded word would pass as it is, and be decoded into anything at all.
       const inert = subject.includes('=?') ? encodeWord(subject, 'B', 52) : subject
       // Addresses as objects, and nothing but strings beside them: no parser and no file or URL has a say.
-      await transporter.sendMail({ from, to: { name: '', address: to }, subject: inert, html, text, messageId, signal })
+      const message = { from, to: { name: '', address: to }, subject: inert, html, text, messageId, signal }
+      const { response } = await transporter.sendMail(message)
+      return replyCodes(response)
     },
     async close () {
       (await opened)?.transporter.close({ force: true })

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '../database/connect.ts'
-import { failureOf, UNREADABLE, type Failure } from './failure.ts'
+import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
+import { within } from './within.ts'
 
 /** One attempt, all of it: shorter than a claim. */
 const ATTEMPT_MS = 4 * 60_000
@@ -64,12 +64,12 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
     while (!end.signal.aborted) {
       const mail = await claim(db)
       if (!mail) return
-      const failure = await attempt(mail)
+      const { reply, failure } = await attempt(mail)
       if (!failure) {
-        await delivered(db, mail)
+        await delivered(db, mail, reply)
         continue
       }
-      const stato = await failed(db, mail, failure)
+      const stato = await failed(db, mail, failure, reply)
       log[stato === 'fallita' ? 'error' : 'warn'](
         { mail: mail.id, stato, codice: failure.code, attempts: mail.attempts },
         'mail not delivered'
@@ -78,21 +78,22 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
     }
   }
 
-  async function attempt (mail: Claimed): Promise<Failure | undefined> {
+  async function attempt (mail: Claimed): Promise<{ reply: string | null, failure?: Failure }> {
     let content: Mail
     try {
       content = unsealMail(keys, mail)
     } catch {
-      return { code: UNREADABLE, permanent: true, ofThisMail: true }
+      return { reply: null, failure: { code: UNREADABLE, permanent: true, ofThisMail: true } }
     }
     try {
-      await transport.send(
+      const reply = await transport.send(
         content,
         mail.message_id,
         AbortSignal.any([breakOff.signal, AbortSignal.timeout(ATTEMPT_MS)])
       )
+      return { reply }
     } catch (err) {
-      return failureOf(err)
+      return { reply: replyOf(err), failure: failureOf(err) }
     }
   }
 
@@ -110,11 +111,4 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
       await transport.close()
     }
   }
-}
-
-/** Waits for the end of `work`, but no longer than so many milliseconds. */
-async function within (ms: number, work: Promise<void> | undefined): Promise<void> {
-  const over = new AbortController()
-  await Promise.race([work, wait(ms, undefined, { signal: over.signal }).catch(() => {})])
-  over.abort()
 }

@@ -48,6 +48,7 @@ t.test('what only looks like an address, or is more than one, is not taken', asy
     'cattivo.example!ada@ospiti.example',
     'ada%0abcc@ospiti.example',
     '|comando@ospiti.example',
+    '=?utf-8?q?x=40altrove.example=3e=20?=@ospiti.example',
     '/etc/x@ospiti.example',
     'ada..prova@ospiti.example',
     '.ada@ospiti.example',

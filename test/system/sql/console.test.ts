@@ -69,8 +69,9 @@ t.test('a statement that fails leaves nothing of itself in the database', async 
   t.same((await run("select count(*)::int as n from prenotazioni where lingua = 'fr'")).json().data, [{ n: 0 }])
 })
 
-t.test('a body out of bounds is a 400 that names every field', async (t) => {
-  t.same((await run('', '')).json().dettagli.map(({ campo }: { campo: string }) => campo).sort(), ['password', 'sql'])
+t.test('a body out of bounds is a 400 that names the field', async (t) => {
+  t.match((await run('')).json(), { status: 400, dettagli: [{ campo: 'sql' }] })
+  t.match((await run('select 1', '')).json(), { status: 400, dettagli: [{ campo: 'password' }] })
   t.match((await run('x'.repeat(100_001))).json(), { status: 400, dettagli: [{ campo: 'sql' }] })
   t.match((await run('select 1', 'x'.repeat(201))).json(), { status: 400, dettagli: [{ campo: 'password' }] })
   t.equal((await run('select 1\0')).statusCode, 400)

@@ -1,0 +1,96 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { MAIL_STATES } from './mail.ts'
+
+/** Recipients of one request. */
+const RECIPIENTS_MAX = 100
+/** Characters: mail programs cut off a mail of more than 100 KB. */
+const BODY_MAX = 200_000
+
+/** `body` is HTML: of what it holds only what belongs into a mail is sent. */
+export const EmailRequest = Closed({
+  recipients: Type.Array(Text(254, { examples: ['giulia.bianchi@example.org'] }), {
+    minItems: 1,
+    maxItems: RECIPIENTS_MAX
+  }),
+  subject: Text(255, { minLength: 1, examples: ['Il vostro arrivo'] }),
+  // Line ends and tabs are text; other control characters and halves of surrogate pairs are not.
+  body: Type.String({
+    minLength: 1,
+    maxLength: BODY_MAX,
+    pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ud800-\\udfff]*$',
+    examples: ['<p>Vi aspettiamo dalle 15.</p>']
+  })
+})
+export type EmailRequest = Static<typeof EmailRequest>
+
+const outcome = {
+  id: Id,
+  /** As it stands in the mail. */
+  messageId: Type.String({ examples: ['<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>'] }),
+  stato: OneOf(MAIL_STATES, { examples: ['inviata'] }),
+  /** The codes of the mail server's reply at the last attempt; null where it has not replied. */
+  risposta: Nullable(Type.String({ examples: ['250 2.0.0'] })),
+  spiegazione: Type.String({ examples: ['Accettata dal server di posta'] })
+}
+
+const EmailRecipient = Closed({ recipient: Type.String({ examples: ['giulia.bianchi@example.org'] }), ...outcome })
+export type EmailRecipient = Static<typeof EmailRecipient>
+
+/**
+ * What is known after at most ten seconds. An address of `recipients` that is neither in `accepted` nor in `rejected`
+ * is in the queue, which goes on. `success`: none was refused for good. `messageId` is that of the first mail.
+ */
+export const EmailAnswer = Closed({
+  success: Type.Boolean(),
+  message: Type.String(),
+  messageId: outcome.messageId,
+  accepted: Type.Array(Type.String()),
+  rejected: Type.Array(Type.String()),
+  recipients: Type.Array(EmailRecipient),
+  status: Type.Integer()
+}, {
+  examples: [
+    {
+      success: true,
+      message: '1 e-mail accettata dal server di posta',
+      messageId: '<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>',
+      accepted: ['giulia.bianchi@example.org'],
+      rejected: [],
+      recipients: [
+        {
+          recipient: 'giulia.bianchi@example.org',
+          id: 1,
+          messageId: '<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>',
+          stato: 'inviata',
+          risposta: '250 2.0.0',
+          spiegazione: 'Accettata dal server di posta'
+        }
+      ],
+      status: 200
+    }
+  ]
+})
+export type EmailAnswer = Static<typeof EmailAnswer>
+
+/** `ids`: of the answer that sent them, with commas. */
+export const EmailQuery = Closed({
+  ids: Type.String({
+    pattern: `^[1-9]\\d{0,9}(,[1-9]\\d{0,9}){0,${RECIPIENTS_MAX - 1}}$`,
+    maxLength: 11 * RECIPIENTS_MAX,
+    examples: ['12,13']
+  })
+})
+
+/** A mail as it stands; who it is for is not kept. `prossimo_tentativo` is null while none is set. */
+export const Email = Closed({
+  ...outcome,
+  tentativi: Type.Integer({ minimum: 0, examples: [1] }),
+  creata_il: Instant,
+  inviata_il: Nullable(Instant),
+  prossimo_tentativo: Nullable(Instant)
+}, { $id: 'Email' })
+export type Email = Static<typeof Email>
+
+/** In the order of their ids; mails older than 30 days are forgotten and left out. */
+export const EmailList = Closed({ data: Type.Array(Ref(Email)), status: Type.Integer({ examples: [200] }) })

@@ -1,0 +1,16 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed } from './common.ts'
+
+/**
+ * `latestCommit`: the whole hash; empty where neither the package nor a repository of its own names one.
+ * `hostingDeploy`: `HOSTING_DEPLOY`, else `local`.
+ */
+export const VersionAnswer = Closed({
+  version: Type.String({ examples: ['0.1.0'] }),
+  latestCommit: Type.String({
+    description: 'L’hash del commit; vuoto se non si sa',
+    examples: ['4b825dc642cb6eb9a060e54bf8d69288fbee4904']
+  }),
+  hostingDeploy: Type.String({ examples: ['local'] })
+})
+export type VersionAnswer = Static<typeof VersionAnswer>

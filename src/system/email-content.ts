@@ -1,0 +1,124 @@
+import type { HtmlToTextOptions } from 'html-to-text'
+import type { IOptions } from 'sanitize-html'
+
+/** A mail's body, safe to show, and the same as plain text. */
+export interface EmailContent { html: string, text: string }
+
+/** Far more than any mail has. The libraries take a time that grows with the square of either. */
+const DEPTH_MAX = 100
+const ELEMENTS_MAX = 10_000
+
+const LENGTH = /^\d{1,4}(?:\.\d{1,2})?(?:px|pt|em|rem|%)?$/
+const LENGTHS = /^(?:auto|\d{1,4}(?:\.\d{1,2})?(?:px|pt|em|rem|%)?)(?: (?:auto|\d{1,4}(?:\.\d{1,2})?(?:px|pt|em|rem|%)?)){0,3}$/
+const COLOUR = /^(?:[a-z]{3,20}|#[\da-f]{3,8}|rgba?\(\d{1,3}(?:, ?\d{1,3}){2}(?:, ?[\d.]{1,5})?\))$/i
+const BORDER = /^(?:none|0|\d{1,2}px (?:solid|dashed|dotted) (?:[a-z]{3,20}|#[\da-f]{3,8}))$/i
+const WORD = /^[a-z-]{2,20}$/
+
+/** Inline style: none of these takes an address, covers what is not the mail's own, or reads as code. */
+const STYLES: Record<string, RegExp[]> = {
+  ...Object.fromEntries(['color', 'background-color'].map((name) => [name, [COLOUR]])),
+  ...Object.fromEntries(['font-size', 'line-height', 'width', 'max-width', 'height'].map((name) => [name, [LENGTH]])),
+  ...Object.fromEntries(
+    ['margin', 'padding'].flatMap((name) => ['', '-top', '-right', '-bottom', '-left'].map((side) => name + side))
+      .map((name) => [name, [LENGTHS]])
+  ),
+  ...Object.fromEntries(
+    ['font-style', 'text-align', 'text-decoration', 'vertical-align', 'border-collapse'].map((name) => [name, [WORD]])
+  ),
+  'font-weight': [/^(?:bold|normal|[1-9]00)$/],
+  'font-family': [/^[\w ,'"-]{1,100}$/],
+  border: [BORDER]
+}
+
+const ALLOWED: IOptions = {
+  allowedTags: [
+    'a', 'abbr', 'b', 'blockquote', 'br', 'caption', 'center', 'cite', 'code', 'col', 'colgroup', 'dd', 'del', 'div',
+    'dl', 'dt', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'ins', 'li', 'ol', 'p', 'pre', 'q', 's',
+    'small', 'span', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'u', 'ul'
+  ],
+  // What these hold is no text of the mail.
+  nonTextTags: [
+    'script', 'style', 'title', 'textarea', 'option', 'select', 'noscript', 'noembed', 'noframes', 'iframe', 'object',
+    'template', 'svg', 'math', 'xmp', 'plaintext'
+  ],
+  allowedAttributes: {
+    '*': ['style', 'dir', 'lang', 'title'],
+    a: ['href'],
+    img: ['src', 'alt', 'width', 'height'],
+    table: ['width', 'border', 'cellpadding', 'cellspacing', 'align', 'role'],
+    col: ['span', 'width'],
+    td: ['colspan', 'rowspan', 'align', 'valign', 'width'],
+    th: ['colspan', 'rowspan', 'align', 'valign', 'width'],
+    ol: ['start', 'type']
+  },
+  allowedStyles: { '*': STYLES },
+  allowedSchemes: ['http', 'https', 'mailto'],
+  allowedSchemesByTag: { img: ['https'] },
+  allowProtocolRelative: false,
+  transformTags: { a: onlyWith('href', /^(?:https?:\/\/|mailto:)/i), img: onlyWith('src', /^https:\/\//i) },
+  exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs.src === undefined
+}
+
+const AS_TEXT: HtmlToTextOptions = {
+  wordwrap: 78,
+  formatters: {
+    // What an image shows is its description: its address says nothing to a reader.
+    description: ({ attribs }, _walk, builder) => builder.addInline(attribs.alt ?? ''),
+    cell: ({ children }, walk, builder) => {
+      walk(children, builder)
+      builder.addInline(' ')
+    }
+  },
+  selectors: [
+    { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+    { selector: 'img', format: 'description' },
+    { selector: 'table', format: 'block' },
+    { selector: 'tr', format: 'block' },
+    ...['td', 'th'].map((selector) => ({ selector, format: 'cell' })),
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } }))
+  ]
+}
+
+/**
+ * Of any HTML the part that belongs into a mail (text, tables, links, images from https), and the same as plain text,
+ * in which every link is shown; or why there is none.
+ */
+export async function mailContent (body: string): Promise<EmailContent | { problem: string }> {
+  // Loaded for the first mail: most servers send none for long.
+  const [{ default: sanitize }, { convert }] = await Promise.all([import('sanitize-html'), import('html-to-text')])
+  let html: string
+  try {
+    html = sanitize(body, { ...ALLOWED, ...bounded() })
+  } catch (err) {
+    if (err instanceof TooMuch) return { problem: 'ha troppi elementi, o troppo annidati' }
+    throw err
+  }
+  const text = convert(html, AS_TEXT)
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(text)
+    ? { html, text }
+    : { problem: 'non contiene alcun testo che si possa inviare' }
+}
+
+class TooMuch extends Error {}
+
+/** Counts elements as they are read, and breaks off in time. */
+function bounded (): Pick<IOptions, 'onOpenTag' | 'onCloseTag'> {
+  let depth = 0
+  let elements = 0
+  return {
+    onOpenTag () {
+      if (++depth > DEPTH_MAX || ++elements > ELEMENTS_MAX) throw new TooMuch()
+    },
+    onCloseTag () { depth-- }
+  }
+}
+
+/** Drops an address of another form, a relative one above all: in a mail it leads nowhere. */
+function onlyWith (attribute: string, form: RegExp) {
+  return (tagName: string, attribs: Record<string, string>) => ({
+    tagName,
+    attribs: Object.fromEntries(
+      Object.entries(attribs).filter(([name, value]) => name !== attribute || form.test(value))
+    )
+  })
+}
