@@ -15,6 +15,9 @@ await sql`insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, p
 await run('select 1')
 const [{ last } = { last: 0 }] = await sql<{ last: number }[]>`select max(id) as last from audit_log`
 
+const [{ role } = { role: '' }] = await sql<{ role: string }[]>`
+  select 'locanda_sql_' || oid as role from pg_database where datname = current_database()`
+
 /** A hash over what the database is made of, and over every row that no statement may change. */
 async function fingerprint (): Promise<Record<string, unknown>> {
   const [schema] = await sql<{ hash: string }[]>`
@@ -25,10 +28,11 @@ async function fingerprint (): Promise<Record<string, unknown>> {
       union all select concat('fn ', proname, proacl, prosecdef) from pg_proc where oid >= 16384
       union all select concat('ns ', nspname, nspacl) from pg_namespace where nspname !~ 'temp'
       union all select concat('db ', datacl) from pg_database where datname = current_database()
+      -- Other tests have roles of their own in this cluster, which come and go meanwhile.
       union all select concat('role ', rolname, rolsuper, rolcreaterole, rolcreatedb) from pg_roles
-        where rolname !~ '^locanda_sql_'
+        where rolname in (current_user, ${role})
       union all select concat('member ', roleid, member) from pg_auth_members
-        where 'locanda_sql' not in (left(roleid::regrole::text, 11), left(member::regrole::text, 11))
+        where ${role}::regrole in (roleid, member)
       union all select concat('lo ', oid) from pg_largeobject_metadata
       union all select concat('ext ', extname) from pg_extension
     ) as lines`
