@@ -67,7 +67,7 @@ t.test('afterwards the server and the console work as before', async (t) => {
   t.equal((await run('select 1')).statusCode, 200)
   t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
   t.match(await app.audit.verify(), { integro: true })
-  const [left] = await sql`select count(*)::int as n from pg_stat_activity where application_name = 'locanda-sql'`
+  const [left] = await sql`select count(*)::int as n from pg_stat_activity where usename = ${role}`
   t.same(left, { n: 0 })
   const [locks] = await sql`select count(*)::int as n from pg_locks
     where locktype = 'advisory' and objid in ${sql(Object.values(LOCKS))}
