@@ -3,7 +3,6 @@ import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 
 /** What became of a run; `interrotto`: the process that ran it has died. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
-export type JobOutcome = typeof JOB_OUTCOMES[number]
 
 export const JobName = Type.String({ pattern: '^[a-z-]{1,40}$', maxLength: 40, examples: ['receipts'] })
 

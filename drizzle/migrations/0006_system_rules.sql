@@ -1,6 +1,6 @@
 -- How many bookings each country has. The functions run with the rights of their owner: whoever may write bookings need
--- not be able to write the counts. In one statement the countries come in order, so that two writers wait for each other
--- and never in a circle.
+-- not be able to write the counts. Each statement writes every country once, and the countries in order, so that two
+-- statements do not wait for each other in a circle.
 CREATE FUNCTION prenotazioni_aggiunte () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO prenotazioni_per_paese AS conto (paese_id, totale)
@@ -19,10 +19,12 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
-CREATE FUNCTION prenotazioni_di_altro_paese () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION prenotazioni_cambiate () RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO prenotazioni_per_paese AS conto (paese_id, totale)
-    SELECT * FROM (VALUES (OLD.paese_id, -1), (NEW.paese_id, 1)) AS cambi (paese_id, totale) ORDER BY paese_id
+    SELECT paese_id, sum(quante) FROM (
+      SELECT paese_id, 1 AS quante FROM nuove UNION ALL SELECT paese_id, -1 FROM vecchie
+    ) AS cambi GROUP BY paese_id HAVING sum(quante) <> 0 ORDER BY paese_id
     ON CONFLICT (paese_id) DO UPDATE SET totale = conto.totale + excluded.totale;
   RETURN NULL;
 END
@@ -40,7 +42,7 @@ DO $$
 DECLARE
   conto text;
 BEGIN
-  FOREACH conto IN ARRAY ARRAY['aggiunte', 'tolte', 'di_altro_paese', 'svuotate'] LOOP
+  FOREACH conto IN ARRAY ARRAY['aggiunte', 'tolte', 'cambiate', 'svuotate'] LOOP
     EXECUTE format('ALTER FUNCTION prenotazioni_%s() SET search_path = %I, pg_temp', conto, current_schema());
   END LOOP;
 END
@@ -52,8 +54,8 @@ CREATE TRIGGER prenotazioni_conta_aggiunte AFTER INSERT ON prenotazioni
 CREATE TRIGGER prenotazioni_conta_tolte AFTER DELETE ON prenotazioni
   REFERENCING OLD TABLE AS vecchie FOR EACH STATEMENT EXECUTE FUNCTION prenotazioni_tolte();
 --> statement-breakpoint
-CREATE TRIGGER prenotazioni_conta_cambi AFTER UPDATE OF paese_id ON prenotazioni FOR EACH ROW
-  WHEN (OLD.paese_id IS DISTINCT FROM NEW.paese_id) EXECUTE FUNCTION prenotazioni_di_altro_paese();
+CREATE TRIGGER prenotazioni_conta_cambi AFTER UPDATE ON prenotazioni
+  REFERENCING OLD TABLE AS vecchie NEW TABLE AS nuove FOR EACH STATEMENT EXECUTE FUNCTION prenotazioni_cambiate();
 --> statement-breakpoint
 CREATE TRIGGER prenotazioni_conta_svuota AFTER TRUNCATE ON prenotazioni
   FOR EACH STATEMENT EXECUTE FUNCTION prenotazioni_svuotate();
@@ -75,3 +77,14 @@ CREATE TRIGGER feature_flags_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCAT
 --> statement-breakpoint
 CREATE TRIGGER maintenance_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON maintenance
   FOR EACH STATEMENT EXECUTE FUNCTION settings_changed('maintenance');
+--> statement-breakpoint
+
+-- Days and instants that the API can show, for those who write by SQL. Rows from before are not looked at.
+ALTER TABLE prenotazioni ADD CONSTRAINT prenotazioni_date_del_calendario CHECK (
+  check_in BETWEEN '0001-01-01' AND '9999-12-31' AND check_out BETWEEN '0001-01-01' AND '9999-12-31'
+  AND isfinite(created_at) AND isfinite(updated_at)
+) NOT VALID;
+--> statement-breakpoint
+ALTER TABLE ospiti ADD CONSTRAINT ospiti_data_del_calendario CHECK (
+  data_nascita BETWEEN '0001-01-01' AND '9999-12-31'
+) NOT VALID;

@@ -9,6 +9,9 @@ import type postgres from 'postgres'
  */
 export const CHANGE_CHANNEL = 'locanda_identity'
 const WAIT_MS = 500
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+/** Questions that wait for an answer; more than all processes together ask at once. */
+const UNANSWERED_MAX = 1000
 
 /** What is reported: of users, sessions and keys the id that has changed, of the settings which ones. */
 export type Change = 'user' | 'session' | 'key' | 'signing' | 'settings'
@@ -57,6 +60,9 @@ export function changeFeed (
   const subscribers: { handlers: ChangeHandlers, onGap: () => void }[] = []
   const rounds = new Map<string, SyncRound>()
   const ownId = randomUUID()
+  /** Questions of other processes. */
+  const unanswered = new Set<string>()
+  let answering: Promise<void> | undefined
   let isListening = false
   let listening: Promise<void> | undefined
 
@@ -70,10 +76,21 @@ export function changeFeed (
 
   function acknowledge (id: string) {
     if (rounds.has(id)) countAnswer(id, ownId)
-    else {
-      sql`select pg_notify(${CHANGE_CHANNEL}, ${`ack:${id}:${ownId}`})`.catch((err: unknown) =>
-        log.warn({ err }, 'a change was heard but could not be acknowledged')
-      )
+    // Everybody who may connect to the database can ask: what is no question of a process is not answered, and a flood
+    // neither fills the memory nor takes the connections.
+    else if (UUID.test(id) && unanswered.size < UNANSWERED_MAX) {
+      unanswered.add(id)
+      answering ??= answerAll().finally(() => { answering = undefined })
+    }
+  }
+
+  async function answerAll () {
+    while (unanswered.size > 0) {
+      const ids = [...unanswered]
+      unanswered.clear()
+      await sql`
+        select pg_notify(${CHANGE_CHANNEL}, 'ack:' || id || ${`:${ownId}`}) from unnest(${ids}::text[]) as id
+      `.catch((err: unknown) => log.warn({ err }, 'a change was heard but could not be acknowledged'))
     }
   }
 

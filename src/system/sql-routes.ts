@@ -32,7 +32,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       body: SqlQuery,
       response: { 200: SqlAnswer, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
     },
-    onRequest: async () => {
+    preValidation: async () => {
       if (!isOn) throw new SqlSpento('QUERY_PASSWORD non è impostata su questo server')
     },
     handler: async (request, reply) => {

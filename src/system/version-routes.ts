@@ -22,9 +22,13 @@ const version: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { con
       response: { 200: VersionAnswer }
     },
     handler: async (_request, reply) => {
-      // What a build has noted counts. The files do not change under a process: git is asked once.
+      // What a build has noted counts. The files do not change under a process: git answers once.
       commit ??= GIT_HEAD === undefined ? checkedOutCommit(PACKAGE) : Promise.resolve(commitOf(GIT_HEAD))
-      const latestCommit = await commit
+      const latestCommit = await commit.catch(() => {
+        // On a busy machine git may take too long: the next caller has it asked again.
+        commit = undefined
+        return ''
+      })
       reply.header('cache-control', 'public, max-age=300')
       return { version: VERSION, latestCommit, hostingDeploy: config.HOSTING_DEPLOY ?? 'local' }
     }

@@ -136,3 +136,27 @@ t.test('bookings from before the counts are counted when the database is migrate
     { paese_id: 1, totale: 10 }, { paese_id: 2, totale: 10 }, { paese_id: 3, totale: 10 }
   ])
 })
+
+t.test('statements over many bookings in opposite order do not wait for each other in a circle', async (t) => {
+  const { app } = await build(t)
+  const { sql } = app
+  await sql`
+    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    select 'Anna Prova', 'IT', 901 + n % 2, '2026-11-22', '2026-11-23', 1 from generate_series(1, 400) n`
+  for (let round = 0; round < 5; round++) {
+    await Promise.all([0, 1].map((half) => sql`
+      update prenotazioni set paese_id = 1803 - paese_id
+      where id in (select id from prenotazioni where id % 4 / 2 = ${half} order by id)`))
+  }
+  t.same([...await sql`select paese_id, totale from prenotazioni_per_paese where totale > 0 order by paese_id`], [
+    { paese_id: 901, totale: 200 }, { paese_id: 902, totale: 200 }
+  ])
+})
+
+t.test('the database takes no day from SQL that the API cannot show', async (t) => {
+  const { app, call } = await build(t)
+  const { id } = await create(call)
+  for (const change of ["check_in = '0044-03-15 BC'", "check_out = '10000-01-01'", "created_at = 'infinity'"]) {
+    await t.rejects(app.sql.unsafe(`update prenotazioni set ${change} where id = ${id}`), { code: '23514' }, change)
+  }
+})

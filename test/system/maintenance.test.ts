@@ -126,7 +126,7 @@ t.test('during a maintenance every route that is not public refuses who is no ad
       if (route.url.startsWith('/auth/v1/')) t.match(answer.json(), { code: 503, error_code: 'unexpected_failure' })
       else {
         t.strictSame({ ...answer.json(), requestId: '' }, {
-          error: 'Alle 14', status: 503, codice: 'MANUTENZIONE', requestId: ''
+          error: 'Servizio in manutenzione: Alle 14', status: 503, codice: 'MANUTENZIONE', requestId: ''
         }, route.name)
       }
     }

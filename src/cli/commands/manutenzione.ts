@@ -65,8 +65,8 @@ async function callOwnServer (context: Context, body: MaintenanceChange): Promis
   const answer = await context
     .send(base, PATH, { method: 'POST', body, headers: { authorization: `Bearer ${key}` } })
     .catch((err: unknown) => { throw err instanceof CliError ? notRunning(err, base) : err })
-  // A server of another environment takes the key for that of nobody.
-  if ([401, 403, 503].includes(answer.status) && refusal(answer).codice !== 'DATABASE_NON_DISPONIBILE') {
+  // A server of another environment takes the key for that of nobody, whom a maintenance keeps out.
+  if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,
       'AMBIENTE_DIVERSO',
@@ -83,7 +83,8 @@ function notRunning ({ exit, codice, message }: CliError, base: string): CliErro
     ? new CliError(
       exit,
       codice,
-      `Nessun server risponde a ${base}: avviarlo e ripetere il comando. La manutenzione non impedisce l'avvio`
+      `Nessun server risponde a ${base}, l'indirizzo dell'ambiente (HOST, PORT): se il server ne ha un altro, ` +
+        "ripetere il comando con l'ambiente del server; se è fermo, avviarlo: la manutenzione non lo impedisce"
     )
     : new CliError(exit, codice, message)
 }

@@ -74,6 +74,7 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err.validation) return invalid(err)
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
+  if (err.code === 'MANUTENZIONE') return new AuthError('unexpected_failure', { status: 503, message: err.message })
   // Clients repeat a request that failed with a 5xx; after a 503 that is worth doing.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
 }

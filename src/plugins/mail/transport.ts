@@ -5,12 +5,15 @@ import type { Mailbox } from './address.ts'
 import type { Mail } from './queue.ts'
 import { replyCodes } from './reply.ts'
 
-/** Milliseconds. RFC 5321 would give a server minutes for each step; the queue tries again. */
+/**
+ * Milliseconds. RFC 5321 would give a server minutes for each step; but other mails wait meanwhile, and the queue tries
+ * again.
+ */
 const TIMEOUTS = {
   dnsTimeout: 10_000,
   connectionTimeout: 20_000,
   greetingTimeout: 30_000,
-  socketTimeout: 120_000,
+  socketTimeout: 45_000,
   socketCloseTimeout: 2000
 }
 /** A connection serves one round of the queue; left idle for long, the server would drop it under the next mail. */

@@ -4,7 +4,7 @@ import { Manutenzione } from '../errors.ts'
 
 /** Seconds after which a client may ask again. */
 const RETRY_AFTER = '60'
-const WITHOUT_MESSAGE = 'Servizio in manutenzione: riprovare più tardi'
+const WITHOUT_MESSAGE = 'riprovare più tardi'
 
 /**
  * Refuses every request of a non-administrator while the service is under maintenance. Not those of public routes,

@@ -1,18 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { ChangeListener } from '#src/plugins/changes.ts'
 
-/** How long a request waits for the database before it makes do with what was last known. */
+/** How long a request waits for the database. */
 const PATIENCE_MS = 2000
+/** Between two attempts to read. */
+const PAUSE_MS = 100
 
 /** What was read from the database, kept until the database says that it has changed. */
 export interface Kept<T> {
   /**
    * At once while nothing says that it has changed, else as soon as it is read; requests share one reading. While the
-   * database does not answer, what was last known. Rejects when it was never known.
+   * database does not answer, what was last known, unless that has changed since: then it rejects, as it does when
+   * nothing was ever known.
    */
   current (): T | Promise<T>
-  /** It may have changed: the next request waits for the present one. */
+  /** It has changed: what was last known is not in force any more. */
+  change (): void
+  /** It may have changed: the next request asks for the present one. */
   forget (): void
   /** Reads it again, and makes nobody wait. Never rejects. */
   refresh (): Promise<void>
@@ -26,6 +32,7 @@ export function kept<T> (
 ): Kept<T> {
   let last: { value: T } | undefined
   let isCurrent = false
+  let hasChanged = false
   /** Counts the changes: what was read before a change is read again. */
   let generation = 0
   let reading: Promise<T> | undefined
@@ -44,32 +51,52 @@ export function kept<T> (
       if (before !== generation) continue
       last = { value }
       isCurrent = isListening
+      hasChanged = false
       return value
     }
   }
 
   async function freshOrLast (): Promise<T> {
-    const { promise: tooLate, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(new ServizioOccupato()), PATIENCE_MS)
-    try {
-      return await Promise.race([read(), tooLate])
-    } catch (err) {
-      if (last === undefined) throw err
-      log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
-      return last.value
-    } finally {
-      clearTimeout(timer)
+    const deadline = performance.now() + PATIENCE_MS
+    for (;;) {
+      try {
+        return await within(deadline - performance.now(), read())
+      } catch (err) {
+        if (last !== undefined && !hasChanged) {
+          log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
+          return last.value
+        }
+        if (performance.now() + PAUSE_MS >= deadline) throw err
+        await sleep(PAUSE_MS)
+      }
     }
+  }
+
+  function forget () {
+    generation++
+    isCurrent = false
   }
 
   return {
     current: () => isCurrent ? last!.value : freshOrLast(),
-    forget () {
-      generation++
-      isCurrent = false
+    forget,
+    change () {
+      hasChanged = true
+      forget()
     },
     async refresh () {
       await read().catch((err: unknown) => log.warn({ err }, 'the settings cannot be read again'))
     }
+  }
+}
+
+/** @throws ServizioOccupato when it takes longer */
+async function within<T> (ms: number, work: Promise<T>): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new ServizioOccupato()), ms)
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -16,7 +16,7 @@ export interface Settings {
 declare module 'fastify' {
   interface FastifyInstance {
     settings: {
-      /** At once, except after a change. While the database does not answer, the last known ones. */
+      /** At once, except after a change. While the database does not answer, the last known ones, if not changed. */
       current (): Settings | Promise<Settings>
       /** To be awaited after a change, before it is answered: from then on it is in force in every process. */
       inForce (): Promise<void>
@@ -33,7 +33,7 @@ const LISTENERS_WAIT_MS = 5000
 export default fp(async function settings (app) {
   const { db, log } = app
   const settings = kept(readSettings, () => changes, log)
-  const changes: ChangeListener = app.changes.subscribe({ settings: settings.forget }, settings.forget)
+  const changes: ChangeListener = app.changes.subscribe({ settings: settings.change }, settings.forget)
 
   app.decorate('settings', {
     current: settings.current,

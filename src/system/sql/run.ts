@@ -13,6 +13,8 @@ const DEADLINE_MS = TIMEOUT_MS + 1000
 const MAX_ROWS = 10_000
 /** Of the answer's rows, and of what comes from the database. */
 const MAX_BYTES = 10 * 1024 * 1024
+/** Characters of PostgreSQL's message that are shown: a statement can raise a longer one. */
+const MESSAGE_MAX = 1000
 
 /** Why a statement was ended from here. */
 type Stop = 'time' | 'size' | 'copy' | 'caller gone'
@@ -65,6 +67,7 @@ export async function runStatement (
     pid = await begin(session.sql)
     const writer = new RowWriter()
     const result = await readRows(session.sql, statement, writer, stop)
+    if (writer.isGarbled) throw refusal('0A000', 'client_encoding cannot be changed')
     const fields = await describe(session, login.user, result.columns)
     await session.sql.unsafe('commit')
     // Not every statement counts: EXPLAIN and SHOW have rows and no number of them.
@@ -148,7 +151,8 @@ function meaningOf (err: unknown): Error {
 }
 
 function refusal (sqlstate: string, message: string, position?: string): SqlNonValido {
-  return new SqlNonValido(textOf(sqlstate) ?? '', sqlstate, position === undefined ? null : Number(position), message)
+  const shown = message.slice(0, MESSAGE_MAX).toWellFormed()
+  return new SqlNonValido(textOf(sqlstate) ?? '', sqlstate, position === undefined ? null : Number(position), shown)
 }
 
 /** Nothing that a statement does keeps it alive. Only the role's own backend: its number may be another's by now. */

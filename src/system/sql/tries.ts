@@ -15,7 +15,7 @@ const ENTRIES = 1000
 const WRONG_PASSWORD = 'password_errata'
 
 /** A wrong password in the audit log: when, whose, from where. */
-export interface WrongTry { at: number, actor: string, ip: string | null }
+interface WrongTry { at: number, actor: string, ip: string | null }
 
 /**
  * Judges one try of the password, and writes a wrong one down. The audit log is the counter: all processes share it,
@@ -39,7 +39,7 @@ export function judgeTry (db: Database, audit: Audit, author: Author, isRight: b
 }
 
 /** Seconds until the next try; 0: now. The tries come with the newest first. */
-export function secondsToWait (wrong: readonly WrongTry[], { actor, ip }: Author, now: number): number {
+function secondsToWait (wrong: readonly WrongTry[], { actor, ip }: Author, now: number): number {
   const own = wrong.filter((tried) => tried.actor === actor || (tried.ip !== null && network(tried.ip) === network(ip)))
   const ends = ([[own, OWN], [wrong, ALL]] as const).map(([tries, limit]) => {
     const counted = tries.filter(({ at }) => at > now - limit.withinMs)

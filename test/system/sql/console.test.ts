@@ -133,3 +133,25 @@ t.test('without QUERY_PASSWORD the console is off and says so, whatever the body
     t.match(answer.json(), { codice: 'SQL_SPENTO', error: /QUERY_PASSWORD/ })
   }
 })
+
+t.test('a statement that sets another encoding for a while gets no answer that would be garbled', async (t) => {
+  const around = (inner: string) => `select set_config('client_encoding', 'LATIN1', false) union all ${inner}
+    union all select set_config('client_encoding', 'UTF8', false)`
+  t.match((await run(around("select 'Müller'"))).json(), { status: 400, sqlstate: '0A000' })
+  t.match((await run("select 'Müller' as nome")).json().data, [{ nome: 'Müller' }])
+})
+
+t.test('of a message of millions of characters only the beginning is shown', async (t) => {
+  const answer = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
+  t.equal(answer.statusCode, 400)
+  t.ok(answer.body.length < 10_000)
+})
+
+t.test('a flood of made-up questions to the processes leaves the server at its work', async (t) => {
+  t.equal((await run("select count(pg_notify('locanda_identity', 'sync:' || g)) from generate_series(1, 50000) g"))
+    .statusCode, 200)
+  const flood = await run(`
+    select count(pg_notify('locanda_identity', 'sync:' || gen_random_uuid())) from generate_series(1, 50000) g`)
+  t.equal(flood.statusCode, 200)
+  t.equal((await run('select 1')).statusCode, 200)
+})

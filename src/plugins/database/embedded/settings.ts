@@ -28,9 +28,13 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   TimeZone: 'UTC',
   log_timezone: 'UTC',
   jit: 'off',
+  // Of one process: a statement that sorts without end does not fill the disk on which the ledger lies.
+  temp_file_limit: '2GB',
   // Guests' data stay out of the log: no statements, no values of violated constraints.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  // The message of an error holds values, too, and a statement can raise as many messages as it likes.
+  log_min_messages: 'fatal',
   log_checkpoints: 'off',
   unix_socket_permissions: '0700'
 }
