@@ -21,6 +21,12 @@ export const EmailRequest = Closed({
     pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ud800-\\udfff]*$',
     examples: ['<p>Vi aspettiamo dalle 15.</p>']
   })
+}, {
+  examples: [{
+    recipients: ['giulia.bianchi@example.org'],
+    subject: 'Il vostro arrivo',
+    body: '<p>Vi aspettiamo dalle 15.</p>'
+  }]
 })
 export type EmailRequest = Static<typeof EmailRequest>
 

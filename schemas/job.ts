@@ -4,7 +4,7 @@ import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 /** What became of a run; `interrotto`: the process that ran it has died. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
-export const JobName = Type.String({ pattern: '^[a-z-]{1,40}$', maxLength: 40, examples: ['receipts'] })
+export const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })
 
 export const JobParams = Closed({ nome: JobName })
 

@@ -1,12 +1,16 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Text } from './common.ts'
 
-/** A key that nobody has used yet becomes a new flag. */
-export const FeatureFlag = Closed({
+const flag = {
   key: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', maxLength: 64, examples: ['check_in_online'] }),
   enabled: Type.Boolean({ examples: [true] })
-}, { $id: 'Funzione' })
+}
+
+export const FeatureFlag = Closed(flag, { $id: 'Funzione' })
 export type FeatureFlag = Static<typeof FeatureFlag>
+
+/** A key that nobody has used yet becomes a new flag. */
+export const FeatureChange = Closed(flag, { examples: [{ key: 'check_in_online', enabled: true }] })
 
 /** What can be allowed by name while the service is under maintenance. `invii`: new submissions to the police. */
 export const MAINTENANCE_ALLOWANCES = ['invii'] as const

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { Ref } from '#schemas/common.ts'
-import { FeatureFlag, MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
+import { FeatureChange, FeatureFlag, MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { MAX_FLAGS, setFeature } from './settings/features.ts'
@@ -39,7 +39,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       operationId: 'setFunzione',
       tags,
       summary: 'Accende o spegne una funzione; una chiave nuova è una funzione nuova',
-      body: Ref(FeatureFlag),
+      body: FeatureChange,
       response: { 200: Ref(FeatureFlag) }
     },
     handler: async (request) => {
