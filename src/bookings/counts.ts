@@ -7,7 +7,7 @@ import type { Day } from '#src/lib/time.ts'
 export interface DayCounts {
   arrivals: number
   departures: number
-  /** The main guest of the next arrival, on that day or later; null when nobody is to arrive. */
+  /** The main guest of the next arrival, on that day or later; null when no arrival follows. */
   next_guest: string | null
 }
 

@@ -24,8 +24,8 @@ export interface ChangeListener {
   /** Whether this process listens: only then may it keep what it reads, because it will hear of changes. */
   ready (): Promise<boolean>
   /**
-   * Counts as a gap for whoever asks. Resolves when every process that listens has heard of every change committed so
-   * far, or when the time for the processes that do not answer is up.
+   * Counts as a gap for the subscriber that asks. Resolves when every process that listens has heard of every change
+   * committed so far, or when the time for the processes that do not answer is up.
    * @param waitMs how long they are waited for
    */
   waitForListeners (waitMs?: number): Promise<void>
@@ -76,8 +76,8 @@ export function changeFeed (
 
   function acknowledge (id: string) {
     if (rounds.has(id)) countAnswer(id, ownId)
-    // Everybody who may connect to the database can ask: what is no question of a process is not answered, and a flood
-    // neither fills the memory nor takes the connections.
+    // Every role of the database can send such a question. One that no process has made is not answered, and a flood of
+    // them neither fills the memory nor takes the connections.
     else if (UUID.test(id) && unanswered.size < UNANSWERED_MAX) {
       unanswered.add(id)
       answering ??= answerAll().finally(() => { answering = undefined })

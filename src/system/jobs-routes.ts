@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '#src/lib/within.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Closed } from '#schemas/common.ts'
 import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
@@ -48,9 +48,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       )
       if (run === 'unknown') throw new LavoroNonTrovato()
       if (run === 'running') throw new LavoroInCorso()
-      const waited = new AbortController()
-      await Promise.race([run.ended, sleep(ANSWER_WITHIN_MS, undefined, { signal: waited.signal }).catch(() => {})])
-      waited.abort()
+      await within(ANSWER_WITHIN_MS, run.ended)
       const data = (await jobs.list()).find((job) => job.nome === nome)
       if (data === undefined) throw new LavoroNonTrovato()
       reply.code(data.in_corso ? 202 : 200)

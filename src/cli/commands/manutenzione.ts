@@ -65,7 +65,7 @@ async function callOwnServer (context: Context, body: MaintenanceChange): Promis
   const answer = await context
     .send(base, PATH, { method: 'POST', body, headers: { authorization: `Bearer ${key}` } })
     .catch((err: unknown) => { throw err instanceof CliError ? notRunning(err, base) : err })
-  // A server of another environment takes the key for that of nobody, whom a maintenance keeps out.
+  // A server of another environment does not know the key. During a maintenance it then answers 503 MANUTENZIONE.
   if ([401, 403].includes(answer.status) || refusal(answer).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,

@@ -50,7 +50,7 @@ const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, optio
   app.route({
     method: 'POST',
     url: '/logout',
-    // Whoever leaves a device must not have to wait.
+    // A person who leaves a device must be able to sign out also during a maintenance.
     config: { access: 'user', signIn: true },
     schema: {
       operationId: 'authLogout',

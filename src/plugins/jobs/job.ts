@@ -11,7 +11,7 @@ interface AnyJob {
 interface SharedJob extends AnyJob { everyProcess?: false, atStart?: never }
 
 /**
- * The work belongs to the process: each runs it, whatever the others do. With `atStart` it is also run when the server
+ * The work belongs to the process: each process runs it for itself. With `atStart` it is also run when the server
  * is ready.
  */
 interface ProcessJob extends AnyJob { everyProcess: true, atStart?: boolean }

@@ -109,7 +109,7 @@ export async function markLost (db: Database, names: readonly string[]): Promise
   return lost.map(({ name }) => name)
 }
 
-/** Those of these jobs whose time has come and that nobody runs. */
+/** Those of these jobs whose time has come and that no process runs. */
 export async function findDue (db: Database, names: readonly string[], now: Date): Promise<string[]> {
   const due = await db
     .select({ name: table.name })

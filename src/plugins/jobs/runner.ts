@@ -19,7 +19,7 @@ import {
   type End
 } from './repository.ts'
 
-/** A run that was begun. `ended` resolves when its end is recorded, whatever it was. */
+/** A run that was begun. `ended` resolves when its end is recorded, also when it has failed. */
 export interface Run { ended: Promise<void> }
 
 export type JobRunner = ReturnType<typeof jobRunner>

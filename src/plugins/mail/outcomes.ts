@@ -3,7 +3,7 @@ import { asc, inArray } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { mails } from '#drizzle/tables/mail.ts'
 import type { Database, Executor } from '../database/connect.ts'
-import { within } from './within.ts'
+import { within } from '#src/lib/within.ts'
 
 /** What became of a mail so far; who it is for is not known any more once it is over. */
 export type Outcome = Pick<

@@ -4,7 +4,7 @@ import type { Database } from '../database/connect.ts'
 import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
-import { within } from './within.ts'
+import { within } from '#src/lib/within.ts'
 
 /** One attempt, all of it: shorter than a claim. */
 const ATTEMPT_MS = 4 * 60_000

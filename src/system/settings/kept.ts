@@ -60,7 +60,7 @@ export function kept<T> (
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {
       try {
-        return await within(deadline - performance.now(), read())
+        return await orTooLate(deadline - performance.now(), read())
       } catch (err) {
         if (last !== undefined && !hasChanged) {
           log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
@@ -91,7 +91,7 @@ export function kept<T> (
 }
 
 /** @throws ServizioOccupato when it takes longer */
-async function within<T> (ms: number, work: Promise<T>): Promise<T> {
+async function orTooLate<T> (ms: number, work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new ServizioOccupato()), ms)
   try {

@@ -17,8 +17,8 @@ export async function readMaintenance (db: Executor): Promise<MaintenanceState> 
 export interface MaintenanceStates { before: MaintenanceState, after: MaintenanceState }
 
 /**
- * Switches the maintenance on or off. Switched on again it takes over message and allowances as they are asked for now,
- * and goes on since its beginning; switched off again it stays off.
+ * Switches the maintenance on or off. Switched on a second time, it gets the new message and the new allowances and
+ * keeps its beginning. Switched off a second time, it stays off.
  * @param who the principal that asks
  */
 export async function changeMaintenance (
