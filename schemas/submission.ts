@@ -26,8 +26,11 @@ export const UNFINISHED_STATES = [
 /** What a person can decide of: no rule can say what became of the submission. */
 export const DECIDABLE_STATES = ['sconosciuto', 'da_verificare'] as const satisfies State[]
 
-/** A worker is at work on the submission: one at a time for each account, because a receipt only counts. */
-export const IN_FLIGHT_STATES = ['preso', 'in_invio'] as const satisfies State[]
+/** The call is out: one at a time for each account, because a receipt only counts. */
+export const IN_FLIGHT_STATES = ['in_invio'] as const satisfies State[]
+
+/** The submission waits for its turn, or is out: what became of it will be known soon. */
+export const UNDER_WAY_STATES = ['pronto', 'preso', 'in_invio'] as const satisfies State[]
 
 /** The service acquired guests, all or some of them, and the receipt of the day has not proven it yet. */
 export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]

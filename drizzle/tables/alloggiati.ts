@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import {
+  type AnyPgColumn,
   boolean,
   date,
   foreignKey,
@@ -38,6 +39,7 @@ export const invii = pgTable(
     operatore: text().notNull(),
     metodo: text().notNull(),
     id_appartamento: integer(),
+    /** The booking to which all its rows belong; null where they belong to several, or to none. */
     prenotazione_id: integer(),
     data_arrivo: date().notNull(),
     permanenza: integer().notNull(),
@@ -54,14 +56,17 @@ export const invii = pgTable(
     /** What a person is shown: why it is as it is. */
     nota: text(),
     creato_il: instant().notNull().defaultNow(),
-    aggiornato_il: instant().notNull().defaultNow()
+    aggiornato_il: instant().notNull().defaultNow(),
+    /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+    sigillo: bytea()
   },
   (t) => [
     index('invii_prenotazione').on(t.prenotazione_id),
+    index('invii_arrivo').on(t.data_arrivo),
     index('invii_aperti')
       .on(t.stato)
       .where(sql`${t.stato} in (${among(UNFINISHED_STATES)})`),
-    // One call at a time for each account: two calls at once could not be told apart on a receipt that only counts.
+    // One Send at a time for each account: two at once could not be told apart on a receipt that only counts.
     uniqueIndex('invii_un_volo')
       .on(t.utente)
       .where(sql`${t.stato} in (${among(IN_FLIGHT_STATES)})`)
@@ -76,22 +81,40 @@ export const invii_schedine = pgTable('invii_schedine', {
   /** Index of the leader of its family or group; its own for a single guest. They are sent together or not at all. */
   capo: integer().notNull(),
   utente: text().notNull(),
-  riga: bytea().notNull(),
+  /** The booking of the guest. */
+  prenotazione_id: integer(),
+  /** Null once it was erased. */
+  riga: bytea(),
   permanenza: integer().notNull(),
   /** No longer written or read: kept for processes of the version before, and dropped one version later. */
   impronta_contenuto: bytea(),
   /** HMAC of account, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
+  /** HMAC of account, arrival, the letters of both names in any order, and birth date; null in rows of versions before. */
+  impronta_persona: bytea(),
+  /** HMAC of account, arrival and document number; null for guests without a document, and in rows of versions before. */
+  impronta_documento: bytea(),
+  /** A person has confirmed, in `invii_conferme`, that this is another guest than the one who was sent before. */
+  confermata: boolean().notNull().default(false),
   esito: text({ enum: ROW_OUTCOMES }).notNull(),
   codice_errore: text(),
   messaggio_soap: text(),
-  dettaglio: text()
+  dettaglio: text(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.indice] }),
-  // Never twice: a guest that is being sent, was filed or may have been cannot be entered again.
-  uniqueIndex('invii_schedine_una_volta').on(t.utente, t.impronta_identita)
-    .where(sql`${t.esito} in (${among(LIVE_ROW_OUTCOMES)})`)
+  // Never twice: a guest that is being sent, was filed or may have been cannot be entered again, unless a person
+  // confirms that it is another one.
+  uniqueIndex('invii_schedine_una_volta').on(t.utente, t.impronta_identita).where(liveAndUnconfirmed(t)),
+  uniqueIndex('invii_schedine_una_persona').on(t.utente, t.impronta_persona).where(liveAndUnconfirmed(t)),
+  uniqueIndex('invii_schedine_un_documento').on(t.utente, t.impronta_documento).where(liveAndUnconfirmed(t)),
+  index('invii_schedine_prenotazione').on(t.prenotazione_id)
 ])
+
+function liveAndUnconfirmed ({ esito, confermata }: { esito: AnyPgColumn, confermata: AnyPgColumn }) {
+  return sql`${esito} in (${among(LIVE_ROW_OUTCOMES)}) and not ${confermata}`
+}
 
 /** One call that may have reached the service. Append-only; committed before the first byte leaves. */
 export const invii_tentativi = pgTable('invii_tentativi', {
@@ -107,7 +130,9 @@ export const invii_tentativi = pgTable('invii_tentativi', {
   /** Rows handed over, and their nights together. */
   schedine: integer().notNull(),
   notti: integer().notNull(),
-  impronta_richiesta: bytea().notNull()
+  impronta_richiesta: bytea().notNull(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [
   primaryKey({ columns: [t.invio_id, t.numero] }),
   index('invii_tentativi_giorno').on(t.giorno_da)
@@ -127,8 +152,11 @@ export const invii_esiti = pgTable('invii_esiti', {
   errore: text(),
   /** The raw reply, encrypted. */
   risposta: bytea(),
-  registrato_il: instant().notNull().defaultNow()
+  registrato_il: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [
+  index('invii_esiti_tentativo').on(t.invio_id, t.numero),
   foreignKey({ columns: [t.invio_id, t.numero], foreignColumns: [invii_tentativi.invio_id, invii_tentativi.numero] }),
   uniqueIndex('invii_esiti_definitivo').on(t.invio_id, t.numero)
     .where(sql`${t.esito} in (${among(FINAL_ATTEMPT_OUTCOMES)})`)
@@ -164,8 +192,59 @@ export const invii_decisioni = pgTable('invii_decisioni', {
   motivo: text().notNull(),
   /** Protocol number of the portal, or of the certified mail. */
   protocollo: text(),
-  quando: instant().notNull().defaultNow()
+  quando: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [unique('invii_decisioni_una').on(t.invio_id, t.versione)])
+
+/**
+ * A person's word that guests of a submission are others than those sent before, or more than the booking says.
+ * Append-only; without one the database takes no confirmed row.
+ */
+export const invii_conferme = pgTable('invii_conferme', {
+  invio_id: integer().primaryKey().references(() => invii.id),
+  chi: text().notNull(),
+  motivo: text().notNull(),
+  /** The references that the person was told of. */
+  precedenti: text().array().notNull(),
+  quando: instant().notNull().defaultNow()
+})
+
+/**
+ * The questura was asked to correct what it has of a submission: only it can. Append-only.
+ */
+export const invii_correzioni = pgTable('invii_correzioni', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  invio_id: integer().notNull().references(() => invii.id),
+  /** The row that is wrong; null: the whole submission. */
+  indice: integer(),
+  chi: text().notNull(),
+  motivo: text().notNull(),
+  /** Protocol number of the certified mail, or of the questura. */
+  protocollo: text(),
+  quando: instant().notNull().defaultNow()
+}, (t) => [index('invii_correzioni_invio').on(t.invio_id)])
+
+/** The encrypted records of a submission were erased. Append-only. */
+export const invii_cancellazioni = pgTable('invii_cancellazioni', {
+  invio_id: integer().primaryKey().references(() => invii.id),
+  righe: integer().notNull(),
+  quando: instant().notNull().defaultNow()
+})
+
+/** How many submissions of an account are in each state: kept by the trigger of transitions. */
+export const invii_conteggi = pgTable('invii_conteggi', {
+  utente: text().notNull(),
+  stato: text({ enum: STATE_NAMES }).notNull(),
+  quanti: integer().notNull()
+}, (t) => [primaryKey({ columns: [t.utente, t.stato] })])
+
+/** Alarms that were raised: each matter once a day, in whichever process. */
+export const allarmi = pgTable('allarmi', {
+  argomento: text().notNull(),
+  giorno: date().notNull(),
+  quando: instant().notNull().defaultNow()
+}, (t) => [primaryKey({ columns: [t.argomento, t.giorno] })])
 
 /**
  * While a suspension is in force nothing is sent: a person's, or the ledger's own when the database is older than its

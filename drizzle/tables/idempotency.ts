@@ -1,4 +1,4 @@
-import { index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 
 /** Answers kept for 24 hours under the caller's `Idempotency-Key`. `status` is null while the first request runs. */
 export const idempotency_keys = pgTable('idempotency_keys', {
@@ -7,6 +7,10 @@ export const idempotency_keys = pgTable('idempotency_keys', {
   fingerprint: text().notNull(),
   status: integer(),
   body: text(),
+  /** Headers that belong to the answer: `etag`, `location`. */
+  headers: jsonb().$type<Record<string, string>>(),
+  /** What the request has begun, and the caller can ask for until the answer is known. */
+  reference: text(),
   created_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().defaultNow()
 }, (t) => [
   primaryKey({ columns: [t.principal, t.key] }),

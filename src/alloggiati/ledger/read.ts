@@ -108,6 +108,6 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
     messaggio_soap,
     dettaglio,
     permanenza,
-    schedina: maskLine(unsealLine(keys, id, indice, riga))
+    schedina: riga === null ? null : maskLine(unsealLine(keys, id, indice, riga))
   }))
 }

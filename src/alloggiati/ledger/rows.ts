@@ -28,7 +28,8 @@ export async function readRows (db: Executor, keys: Keys, id: number, esito: Row
     .from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, esito)))
     .orderBy(asc(schedine.indice))
-  return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga) }))
+  // Only the records of submissions that have ended are erased.
+  return found.map(({ riga, ...row }) => ({ ...row, line: unsealLine(keys, id, row.indice, riga!) }))
 }
 
 /** Whether nothing is known for good of a row. */

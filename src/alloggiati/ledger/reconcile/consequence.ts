@@ -53,7 +53,7 @@ export function deriveFinding (
   const change = deriveChange(submission, own, outcomes, { day, today: dayInRome(now) }, conclusion)
   const path = change?.path ?? []
   const isReceipted = conclusion.isBalanced === true && ownOutcomes.includes('K') &&
-    UNRECEIPTED.includes(path.at(-1) ?? submission.stato)
+    (path.at(-1) ?? submission.stato) === 'acquisito'
   if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
   return {
     note: TEXTS.balanced(day),
