@@ -10,6 +10,11 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 
 const LET_IN = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
+/**
+ * Every caller asks every route by its own address, and every spelling of each address is asked for by one caller of
+ * so many, in turns: every pair of caller and spelling meets at many routes. All of them took a minute more.
+ */
+const SHARE = 5
 
 interface Route extends Guarded { method: string, url: string }
 
@@ -44,16 +49,18 @@ t.test(
 
     const count = { checks: 0, letIn: 0 }
     const failures: string[] = []
-    for (const route of routes) {
-      for (const caller of everybody) {
-        for (const spelling of SPELLINGS) await check(route, caller, spelling)
+    for (const [r, route] of routes.entries()) {
+      for (const [c, caller] of everybody.entries()) {
+        for (const [s, spelling] of SPELLINGS.entries()) {
+          if (s === 0 || (r + c + s) % SHARE === 0) await check(route, caller, spelling)
+        }
       }
     }
     t.same(failures, [])
     t.ok(count.letIn > 1000, 'those who may are let in')
     t.comment(
-      `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings = ` +
-        `${count.checks} requests, ${failures.length} failures`
+      `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
+        `in turns: ${count.checks} requests, ${failures.length} failures`
     )
 
     async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
