@@ -118,6 +118,44 @@ t.test('a worker whose claim was lost during the rehearsal does not send', async
   t.same(await states(), ['pronto/in_corso'])
 })
 
+t.test('a reply is written down although the database is away when it comes', async (t) => {
+  const { police, db, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  let refusals = 0
+  police.firstByte = async (operation) => { if (operation === 'Send') refusals = 2 }
+  const transaction: typeof db.transaction = (work) => {
+    if (refusals-- <= 0) return db.transaction(work)
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    return Promise.reject(new Error('Failed query: begin', { cause }))
+  }
+  const flickering = Object.assign(Object.create(db) as typeof db, { transaction })
+  t.equal((await carryOut(await worker({ db: flickering }), id, true)).stato, 'acquisito')
+  t.same(await states(), ['acquisito/acquisita'])
+})
+
+t.test('an outcome that nobody has written down in time is told as such, whatever was the reason', async (t) => {
+  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const late = carryOut(await worker(), id, true)
+  await reply.arrived
+  await expire()
+  await sweep(await worker())
+  t.match(await sql`select nota from invii`, [{ nota: /non è stato scritto in tempo/ }])
+  reply.release((socket) => socket.destroy())
+  await late
+})
+
+t.test('a connection that is idle within a transaction is ended before those who wait for its locks give up',
+  async (t) => {
+    const { sql } = await ledgerBench(t)
+    t.match(await sql`
+      select current_setting('idle_in_transaction_session_timeout')::interval between interval '1 second'
+        and current_setting('statement_timeout')::interval as sooner`, [{ sooner: true }])
+  }
+)
+
 t.test('of two sweeps at once one records an attempt whose process died, with one alarm', async (t) => {
   const { police, db, sql, worker, reserve, expire, states, logs } = await ledgerBench(t)
   const { id, ricevuta } = await reserve([single()])
