@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, errorWith, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
+import { STATE_NAMES } from './submission.ts'
 
 const GUEST_EXAMPLE = {
   tipo_alloggiato: '16',
@@ -112,6 +113,8 @@ export const InvioFailure = errorWith({
 /** A guest that was sent before, or may have been: 409. */
 export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
+  /** Where it stands, when it is under way. */
+  stato: Type.Optional(OneOf(STATE_NAMES)),
   ospiti: Type.Optional(Type.Array(Type.Integer()))
 }, {
   $id: 'InvioGiaFatto',

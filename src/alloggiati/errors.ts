@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
+import type { State } from '#schemas/submission.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
 /**
@@ -12,11 +13,11 @@ const CAUSES = {
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
   CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
-  SERVIZIO_OCCUPATO:
-    'Un altro invio dello stesso account è in corso: nessuna schedina è stata inviata, riprovare fra poco',
   INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
+  INVIO_IN_CORSO: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
+  NON_INVIATO: 'Nessuna schedina è stata inviata: si può inviare di nuovo',
   ESITO_SCONOSCIUTO:
     'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. ' +
     'Verificare la ricevuta di domani o il portale'
@@ -29,9 +30,9 @@ const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
   'SERVIZIO_NON_RAGGIUNGIBILE',
-  'SERVIZIO_OCCUPATO',
   'INVII_SOSPESI',
-  'RIFIUTATO_DAL_SERVIZIO'
+  'RIFIUTATO_DAL_SERVIZIO',
+  'NON_INVIATO'
 ])
 
 interface Details {
@@ -42,12 +43,16 @@ interface Details {
   schedine?: EsitoSchedina[]
 }
 
-/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`. */
+/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`; 202 for who asked not to wait. */
 export class InvioFallito extends ShapedError {
-  constructor (cause: Cause, { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {}) {
+  constructor (
+    cause: Cause,
+    { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {},
+    status: 422 | 202 = 422
+  ) {
     super(
       cause,
-      422,
+      status,
       CAUSES[cause],
       { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
       NOT_SENT.has(cause)
@@ -63,6 +68,19 @@ export class SchedineGiaInviate extends ShapedError {
       409,
       `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`,
       { ricevuta: references[0], ospiti }
+    )
+  }
+}
+
+/** Guests who are being sent: what becomes of them will be known soon. `ospiti` are indices into the request's list. */
+export class SchedineInCorso extends ShapedError {
+  constructor (ricevuta: string, stato: State, ospiti?: readonly number[]) {
+    super(
+      'INVIO_IN_CORSO',
+      409,
+      `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco`,
+      { ricevuta, stato, ...(ospiti === undefined ? {} : { ospiti }) },
+      true
     )
   }
 }

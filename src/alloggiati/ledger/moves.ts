@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine } from '#drizzle/tables/alloggiati.ts'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 
 /** A transition to make: from where to where, by whom and why, as the chain of transitions will tell. */
@@ -19,9 +20,22 @@ export interface Move {
 /** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
-/** Tells the trigger who makes the changes of this transaction, and why. */
+/** Until a submission that no caller waits for is tried again. No lease is longer. */
+export const RETRY = sql`now() + interval '5 minutes'`
+
+/**
+ * Takes the lock of the chain, until the transaction ends. Whoever changes submissions takes it before it locks any
+ * row: two that lock in different orders would wait for each other.
+ */
+export async function lockChain (tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`)
+}
+
+/** Tells the trigger who makes the changes of this transaction, and why; locks the chain. */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
-  await tx.execute(sql`select set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+  await tx.execute(sql`
+    select pg_advisory_xact_lock(${LOCKS.ledgerChain}),
+      set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
 }
 
 /**

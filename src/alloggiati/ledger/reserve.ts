@@ -27,6 +27,8 @@ export interface Submission {
   leaders: readonly number[]
   id_appartamento: number | undefined
   prenotazione_id: number | null
+  /** Called with the reference in the transaction that writes the submission down. */
+  note?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
 export interface Reserved { id: number, ricevuta: string }
@@ -46,6 +48,7 @@ export async function reserve (registry: Registry, submission: Submission): Prom
       return await db.transaction(async (tx) => {
         for (const hook of beforeReady) await hook(tx)
         const reserved = await insertSubmission(tx, keys, clock.today(), submission, identities)
+        await submission.note?.(tx, reserved.ricevuta)
         await audit.append(tx, auditEntry(submission, reserved))
         return reserved
       })
