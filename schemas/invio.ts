@@ -58,7 +58,7 @@ export type InvioQuery = Static<typeof InvioQuery>
 export const InvioList = Closed({ data: Type.Array(Ref(Invio)) }, { examples: [{ data: [EXAMPLE] }] })
 
 /** What of a record may be shown: enough to tell one guest of the list from another, not enough to know a person by. */
-const Mascherata = Closed({
+export const Mascherata = Closed({
   tipo_alloggiato: Type.String(),
   cognome: Type.String({ description: 'Iniziale' }),
   nome: Type.String({ description: 'Iniziale' }),
@@ -215,7 +215,7 @@ export type InvioDetail = Static<typeof InvioDetail>
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
 
 /** Ten characters that are not blanks at the ends. */
-const Motivo = Text(1000, {
+export const Motivo = Text(1000, {
   pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
   description: 'Almeno 10 caratteri',
   examples: ['Verificato sul portale della Questura']

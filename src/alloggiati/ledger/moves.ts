@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine } from '#drizzle/tables/alloggiati.ts'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 
 /** A transition to make: from where to where, by whom and why, as the chain of transitions will tell. */
@@ -18,6 +19,11 @@ export interface Move {
 
 /** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
+
+/** Waits for the end of the ledger's chain, and holds it until the transaction ends. */
+export async function lockChain (tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`)
+}
 
 /** Tells the trigger who makes the changes of this transaction, and why. */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {

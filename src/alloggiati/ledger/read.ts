@@ -91,11 +91,16 @@ function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Fi
   return [
     scope,
     stato === undefined ? undefined : eq(invii.stato, stato),
-    prenotazione_id === undefined ? undefined : eq(invii.prenotazione_id, prenotazione_id),
+    prenotazione_id === undefined ? undefined : hasGuestOf(prenotazione_id),
     da === undefined ? undefined : gte(invii.data_arrivo, da),
     a === undefined ? undefined : lte(invii.data_arrivo, a),
     ricevuta === undefined ? undefined : eq(invii.ricevuta, ricevuta)
   ]
+}
+
+/** By the rows: one submission may hold guests of several bookings. */
+function hasGuestOf (prenotazione_id: number): SQL {
+  return sql`${invii.id} in (select s.invio_id from ${schedine} s where s.prenotazione_id = ${prenotazione_id})`
 }
 
 async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<InvioDetail['righe']> {

@@ -110,9 +110,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
     },
     handler: async (request) => {
-      const { id_appartamento, testMode } = request.body ?? {}
+      const { id_appartamento, ...rest } = request.body ?? {}
       const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
-      return submit(context, { ospiti: schedine, prenotazione: soggiorno, testMode }, authorOf(request))
+      return submit(context, { ospiti: schedine, prenotazione: soggiorno, ...rest }, authorOf(request))
     }
   })
 }

@@ -16,7 +16,7 @@ type StoredType = string | null
 export async function fromBooking (
   db: Executor, id: number, id_appartamento?: number
 ): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
-  const { ospiti: guests, ...stay } = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti } = await stayWithGuests(db, id)
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
   const schedine = guests.map((guest, at) => {
     const tipo_alloggiato = types[at]!
@@ -24,7 +24,8 @@ export async function fromBooking (
     const values = SCHEDINA_FIELDS.map((name) => [name, leftOut.includes(name) ? '' : guest[name] ?? ''])
     return { ...Object.fromEntries(values) as SchedinaIntera, tipo_alloggiato }
   })
-  return { schedine, soggiorno: id_appartamento === undefined ? stay : { ...stay, id_appartamento } }
+  const soggiorno = { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) }
+  return { schedine, soggiorno }
 }
 
 /**

@@ -4,12 +4,13 @@ import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../errors.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { logIn, rehearse } from '../ledger/handover.ts'
-import { reserve } from '../ledger/reserve.ts'
+import { reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
+import { confirmationOf } from './confirmation.ts'
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good.
@@ -17,11 +18,12 @@ import { findBooking } from './booking-match.ts'
  * @throws InvioFallito, SchedineGiaInviate, CampiNonValidi, RegistroNonDisponibile
  */
 export async function submit (context: SchedineContext, body: InvioBody, author: Author): Promise<InvioAnswer> {
+  const confirmation = confirmationOf(body)
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   return body.testMode === true
     ? await dryRun(context.ledger.service, accepted)
-    : await send(context.ledger, accepted, author)
+    : await send(context.ledger, accepted, author, confirmation)
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
@@ -45,7 +47,8 @@ async function dryRun (service: PoliceService, { lines, stay }: Accepted): Promi
 async function send (
   ledger: LedgerContext,
   { stay, ...accepted }: Accepted,
-  { actor: operatore, ip }: Author
+  { actor: operatore, ip }: Author,
+  confirmation: Submission['confirmation']
 ): Promise<InvioAnswer> {
   const { db, service, log } = ledger
   const { records, lines } = accepted
@@ -58,7 +61,8 @@ async function send (
     metodo,
     ...accepted,
     id_appartamento: stay.id_appartamento,
-    prenotazione_id
+    prenotazione_id,
+    confirmation
   })
   announce('reserved', id)
   let result: SubmissionResult
