@@ -16,6 +16,7 @@ import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
 import { codiciRoutes } from './routes/codici.ts'
 import { controlRoutes } from './routes/control.ts'
+import { correctionRoutes } from './routes/corrections.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
@@ -64,6 +65,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(checkRoutes, { service })
   await app.register(schedineRoutes, { context: { ledger, clock, tables: tables.get } })
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
+  await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
   await app.register(receiptRoutes, { archive, account: service?.account, clock })
   await app.register(codiciRoutes, { tables: tables.get })

@@ -114,7 +114,7 @@ t.test('two guests of one list with one name in two spellings, or one document, 
   const { app, call } = await build(t, TODAY)
   const lists = [
     [[guestNo(1, { cognome: 'LI', nome: 'WEI' }), guestNo(2, { cognome: 'WEI', nome: 'LI' })], 'stessa_persona'],
-    [[guestNo(1), guestNo(2, { numero_documento: 'CA 00001 AA' })], 'stesso_documento']
+    [[guestNo(1), guestNo(2, { numero_documento: 'CA 10001 AA' })], 'stesso_documento']
   ] as const
   for (const [ospiti, motivo] of lists) {
     const refused = (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione: soggiorno })).json()

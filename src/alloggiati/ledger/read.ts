@@ -6,7 +6,9 @@ import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
-import { readAttempts, readDecisions, readReceipt, readTransitions } from './history.ts'
+import {
+  readAttempts, readConfirmation, readCorrections, readDecisions, readReceipt, readTransitions
+} from './history.ts'
 import { maskLine } from './mask.ts'
 import { unsealLine } from './rows.ts'
 
@@ -82,6 +84,8 @@ export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number
       tentativi,
       transizioni: await readTransitions(tx, id),
       decisioni: await readDecisions(tx, id),
+      conferma: await readConfirmation(tx, id),
+      correzioni: await readCorrections(tx, id),
       ricevuta_giorno: await readReceipt(tx, utente, tentativi)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
