@@ -144,6 +144,7 @@ export type GiaInviato = Static<typeof GiaInviato>
  */
 export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
+  /** Where it stands, when it is under way. */
   stato: Type.Optional(OneOf(STATE_NAMES)),
   ospiti: Type.Optional(Type.Array(Type.Integer())),
   duplicati: Type.Optional(Type.Array(Duplicato)),

@@ -37,13 +37,15 @@ export interface BuildOptions {
   prepare?: (app: FastifyInstance) => void | Promise<void>
   /** For tests: milliseconds for a whole call to the police, in place of the usual minute. */
   soapTimeoutMs?: number
+  /** For tests: milliseconds within which a caller who waits for the police is answered, in place of 25 seconds. */
+  policeAnswerMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, soapTimeoutMs, idpTimeoutMs } = options
+  const { config, logStream, prepare, residentMemory, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -83,7 +85,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(submissionHooks)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
-    await app.register(alloggiati, { config, keys, clock, soapTimeoutMs })
+    await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
 

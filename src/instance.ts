@@ -17,7 +17,8 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     // A first start makes a database, which takes longer than the usual 10 seconds where disk or processor are busy.
     pluginTimeout: 120_000,
     requestTimeout: 60_000,
-    connectionTimeout: 60_000,
+    // Longer than any request waits for its answer: the connection must not be cut first.
+    connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
     http: { headersTimeout: 15_000 },
     routerOptions: { maxParamLength: 300 },

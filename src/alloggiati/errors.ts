@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import type { Duplicato, EsitoSchedina, GiaInviato } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
+import type { State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
@@ -13,11 +14,11 @@ const CAUSES = {
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
   CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
-  SERVIZIO_OCCUPATO:
-    'Un altro invio dello stesso account è in corso: nessuna schedina è stata inviata, riprovare fra poco',
   INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
+  INVIO_IN_CORSO: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
+  NON_INVIATO: 'Nessuna schedina è stata inviata: si può inviare di nuovo',
   ESITO_SCONOSCIUTO:
     'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. ' +
     'Verificare la ricevuta di domani o il portale'
@@ -30,9 +31,9 @@ const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
   'SERVIZIO_NON_RAGGIUNGIBILE',
-  'SERVIZIO_OCCUPATO',
   'INVII_SOSPESI',
-  'RIFIUTATO_DAL_SERVIZIO'
+  'RIFIUTATO_DAL_SERVIZIO',
+  'NON_INVIATO'
 ])
 
 interface Details {
@@ -43,12 +44,16 @@ interface Details {
   schedine?: EsitoSchedina[]
 }
 
-/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`. */
+/** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`; 202 for who asked not to wait. */
 export class InvioFallito extends ShapedError {
-  constructor (cause: Cause, { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {}) {
+  constructor (
+    cause: Cause,
+    { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {},
+    status: 422 | 202 = 422
+  ) {
     super(
       cause,
-      422,
+      status,
       CAUSES[cause],
       { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
       NOT_SENT.has(cause)
@@ -76,16 +81,13 @@ export class SchedineGiaInviate extends ShapedError {
   }
 }
 
-/** Guests who are being sent: what becomes of them will be known soon. */
+/** A submission that is being sent: what becomes of its guests will be known soon. */
 export class SchedineInCorso extends ShapedError {
-  constructor (duplicati: readonly Duplicato[]) {
-    const [{ stato }] = duplicati as [Duplicato]
-    const [ricevuta, ...others] = referencesOf(duplicati)
-    const references = [ricevuta, ...others].join(', ')
-    const text = `Un invio degli stessi ospiti è in corso, con la ricevuta ${references}: attenderne l'esito`
-    const body = { ricevuta, stato, ospiti: guestsOf(duplicati), duplicati }
-    // The same request, with the same Idempotency-Key, may be made again.
-    super('INVIO_IN_CORSO', 409, `${text} (${duplicati.map(tell).join(', ')})`, body, true)
+  constructor (ricevuta: string, stato: State, duplicati?: readonly Duplicato[]) {
+    const guests = duplicati && { ospiti: guestsOf(duplicati), duplicati }
+    const told = duplicati === undefined ? '' : ` (${duplicati.map(tell).join(', ')})`
+    const text = `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco${told}`
+    super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...guests }, true)
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '#src/lib/time.ts'
 import { addAlloggiatiJobs } from './jobs.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
+import { createLane } from './ledger/lane.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
 import { checkSuspension } from './ledger/suspension.ts'
 import { receiptArchive } from './receipts/archive.ts'
@@ -24,15 +25,21 @@ import { submissionRoutes } from './routes/submissions.ts'
 import { policeService } from './service/police-service.ts'
 import { tablesSource } from './tables/source.ts'
 
-export interface AlloggiatiOptions { config: Config, keys: Keys, clock: Clock, soapTimeoutMs?: number }
+export interface AlloggiatiOptions {
+  config: Config
+  keys: Keys
+  clock: Clock
+  soapTimeoutMs?: number
+  policeAnswerMs?: number
+}
 
 /** The legal registration of guests with the State Police. */
 const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, options) => {
-  const { config, keys, clock, soapTimeoutMs: timeoutMs } = options
+  const { config, keys, clock, soapTimeoutMs: timeoutMs, policeAnswerMs: answerWithinMs } = options
   const { db, audit, log } = app
   const mode = config.ALLOGGIATI_MODE
 
-  const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs })
+  const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
   const ledger: LedgerContext | null =
     service && {
@@ -40,6 +47,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
       keys,
       clock,
       service,
+      lane: createLane(app.closing),
       chainHead,
       audit,
       log,
@@ -59,6 +67,15 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     if (await checkSuspension(db, chainHead)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
     addAlloggiatiJobs(app, { ledger, archive, tables })
     addLedgerGauges(app, ledger)
+    // What was dispatched is followed to its end; nothing else is in the lane then.
+    app.addHook('preClose', ledger.lane.empty)
+    // When the connection was lost, another database may have taken the place of the one before.
+    const { ready } = app.changes.subscribe({}, () => {
+      checkSuspension(db, chainHead).catch((err: unknown) =>
+        log.warn({ err }, 'the end of the chain could not be compared')
+      )
+    })
+    app.addHook('onReady', async () => { await ready() })
   }
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)

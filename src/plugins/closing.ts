@@ -6,13 +6,23 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 /** How long a client may still take to send a body: nothing has been done for it yet. */
 const BODY_WITHIN_MS = 3000
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Aborted when the server begins to end. Who waits for a turn then gives up: its request is to be answered. */
+    closing: AbortSignal
+  }
+}
+
 /**
  * The end of the server: requests under way are finished, later ones are refused, and then every connection is dropped.
  * Node alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp(async function closing (app) {
   const unfinished = new Set<ServerResponse>()
+  const end = new AbortController()
   let refusing = false
+
+  app.decorate('closing', end.signal)
 
   app.addHook('onRequest', function refuseOrCount (_request, { raw }, done) {
     if (refusing) return done(new ServizioOccupato())
@@ -28,6 +38,7 @@ export default fp(async function closing (app) {
 
   app.addHook('preClose', async () => {
     refusing = true
+    end.abort()
     app.server.close()
     const deadline = setTimeout(() => {
       for (const { req } of unfinished) if (!req.complete) req.destroy()

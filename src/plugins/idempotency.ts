@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Transaction } from './database/connect.ts'
 
 export const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
@@ -25,8 +26,23 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key under which this request's answer will be kept. */
     idempotencyKey: string | null
+    /**
+     * What an earlier request with the same key has begun, if it has no answer yet: a route that calls `noteBegun` must
+     * answer from that, and begin nothing.
+     */
+    begun: string | null
+    /** The answer says only that the end is not known yet: it is not kept, and a repeated request asks again. */
+    isUndecided: boolean
+    /**
+     * Notes beside the key, in the transaction that begins it, by which reference the work of this request is known.
+     * Without a key it does nothing.
+     */
+    noteBegun (tx: Transaction, reference: string): Promise<void>
   }
 }
+
+/** Headers that belong to an answer. */
+const KEPT_HEADERS = ['etag', 'location'] as const
 
 const HEADER_MAX = 255
 
@@ -34,10 +50,15 @@ const HEADER_MAX = 255
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
  * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
  * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
- * the greater harm.
+ * the greater harm. A route that notes what it has begun answers a repeated request from that.
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
+  app.decorateRequest('begun', null)
+  app.decorateRequest('isUndecided', false)
+  app.decorateRequest('noteBegun', async function (this: FastifyRequest, tx: Transaction, reference: string) {
+    if (this.idempotencyKey !== null) await tx.update(keys).set({ reference }).where(unanswered(this))
+  })
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
@@ -62,7 +83,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       .toString('hex')
     const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
-      set: { fingerprint, status: null, body: null, created_at: sql`now()` },
+      set: { fingerprint, status: null, body: null, headers: null, reference: null, created_at: sql`now()` },
       setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
     }).returning({ key: keys.key })
     if (taken) {
@@ -71,18 +92,28 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     }
     const [stored] = await app.db.select().from(keys).where(and(eq(keys.principal, principal), eq(keys.key, key)))
     if (stored && stored.fingerprint !== fingerprint) throw new ChiaveRiusata()
-    if (!stored || stored.status === null) throw new ChiaveInCorso()
-    reply.header('idempotency-replayed', 'true')
+    if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
+    if (stored.status === null) {
+      request.idempotencyKey = key
+      request.begun = stored.reference
+      return
+    }
+    reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
     return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
   }
 
   async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    const key = request.idempotencyKey
-    if (key === null) return payload
-    const mine = and(eq(keys.principal, request.principal!.id), eq(keys.key, key), isNull(keys.status))
+    if (request.idempotencyKey === null || request.isUndecided) return payload
+    const mine = unanswered(request)
     // A failure that left nothing behind: the caller may try again with the same key.
-    if (reply.statusCode >= 500 || request.failedTransiently) await app.db.delete(keys).where(mine)
-    else await app.db.update(keys).set({ status: reply.statusCode, body: String(payload) }).where(mine)
+    if (request.failedTransiently) await app.db.delete(keys).where(mine)
+    else if (reply.statusCode >= 500) await app.db.delete(keys).where(and(mine, isNull(keys.reference)))
+    else {
+      const headers = Object.fromEntries(
+        KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
+      )
+      await app.db.update(keys).set({ status: reply.statusCode, body: String(payload), headers }).where(mine)
+    }
     return payload
   }
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs'] })
@@ -96,4 +127,9 @@ function headerKey (request: FastifyRequest): string | undefined {
     throw new CampiNonValidi({ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` })
   }
   return key
+}
+
+/** The row of the key of a request, as long as it has no answer. */
+function unanswered ({ principal, idempotencyKey }: FastifyRequest) {
+  return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!), isNull(keys.status))
 }

@@ -119,7 +119,7 @@ export async function production (
   t: Test,
   police: { endpoint: string },
   environ: Record<string, string> = {},
-  options: Pick<BuildOptions, 'soapTimeoutMs'> = {}
+  options: Pick<BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs'> = {}
 ): Promise<TestApp> {
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }

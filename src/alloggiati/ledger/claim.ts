@@ -1,55 +1,46 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { postgresError } from '#src/plugins/database/problems.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import type { Cause } from '../errors.ts'
 import type { LedgerContext } from './context.ts'
-import { LEASE, move, moveRows } from './moves.ts'
+import { LEASE, lockChain, move, moveRows, RETRY } from './moves.ts'
 import { mayBeAcquired } from './record-verdict.ts'
 import { checkSuspension } from './suspension.ts'
 
-/** How long a caller waits for another submission of the account to end. */
-const QUEUE_MS = 45_000
-const QUEUE_STEP_MS = 100
-/** Until a submission that no caller waits for is tried again. */
-const RETRY = sql`now() + interval '5 minutes'`
+/** Who asked for a submission to be carried out. */
+export interface Caller {
+  /**
+   * Whether the caller is there to be told; then they are told the end. What cannot be sent is freed only while
+   * somebody is told so: otherwise it stays ready, and is tried again.
+   */
+  hold (): boolean
+}
 
 /** A worker's hold on a submission that is being carried out. */
 export interface Claim {
   id: number
   /** Written beside the submission; another worker's claim has another. */
   token: string
-  /** A caller waits for the answer: what cannot be sent is freed at once, instead of being tried again later. */
-  waiting: boolean
+  caller: Caller
 }
 
 /** Why nothing was sent; empty where another worker has the submission, or it needs no sending. */
 export interface NotSent { causa?: Cause, errore?: string }
 
 /**
- * Claims a submission that is `pronto`, once no other submission of the account is in flight.
+ * Claims a submission that is `pronto`. Any number of submissions of an account may be claimed: the flight is taken
+ * later.
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
   const { db, chainHead } = context
-  const until = performance.now() + QUEUE_MS
-  for (;;) {
-    if (await checkSuspension(db, chainHead)) return withdraw(context, claim, 'INVII_SOSPESI')
-    try {
-      return await db.transaction((tx) => tryClaim(tx, context, claim)) ? undefined : {}
-    } catch (err) {
-      // Another submission of the account is in flight.
-      if (postgresError(err)?.constraint_name !== 'invii_un_volo') throw err
-    }
-    if (!claim.waiting) return {}
-    if (performance.now() > until) return withdraw(context, claim, 'SERVIZIO_OCCUPATO')
-    await sleep(QUEUE_STEP_MS)
-  }
+  if (await checkSuspension(db, chainHead)) return withdraw(context, claim, 'INVII_SOSPESI')
+  return await db.transaction((tx) => tryClaim(tx, context, claim)) ? undefined : {}
 }
 
 async function tryClaim (tx: Transaction, { name, clock }: LedgerContext, { id, token }: Claim): Promise<boolean> {
+  await lockChain(tx)
   const [submission] = await tx
     .select({ data_arrivo: invii.data_arrivo, stato: invii.stato })
     .from(invii)
@@ -64,16 +55,25 @@ async function tryClaim (tx: Transaction, { name, clock }: LedgerContext, { id, 
   return move(tx, id, { da: 'pronto', a: 'preso', chi: name, perche: 'preso in carico', set })
 }
 
-/** A caller who waits gets an answer now: the submission ends, and its guests are free. */
-async function withdraw ({ db, name }: LedgerContext, { id, waiting }: Claim, causa: Cause): Promise<NotSent> {
-  if (waiting) {
-    await db.transaction(async (tx) => {
-      if (await move(tx, id, { da: 'pronto', a: 'non_inviato', chi: name, perche: causa })) {
-        await moveRows(tx, id, 'non_inviata', 'in_corso')
-      }
-    })
+/** A caller who waits gets an answer now: the submission ends, and its guests are free. Otherwise it stays ready. */
+async function withdraw (context: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
+  const { db, name } = context
+  if (!caller.hold()) {
+    await leaveReady(context, id)
+    return { causa }
   }
+  await db.transaction(async (tx) => {
+    await lockChain(tx)
+    const change = { da: 'pronto', chi: name, perche: causa } as const
+    if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
+    else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
+  })
   return { causa }
+}
+
+/** Leaves a submission that is ready to the next sweep, of whichever process; the lease says that it was looked at. */
+export async function leaveReady ({ db }: LedgerContext, id: number): Promise<void> {
+  await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
 
 /** Gives the worker the whole lease again. @returns false when the submission is another worker's by now */
@@ -83,25 +83,39 @@ export async function renewLease (db: Executor, { id, token }: Claim): Promise<b
   return renewed.length > 0
 }
 
+/** Gives a claimed submission back: it is ready again, for whoever comes by when the lease is over. */
+export async function putBack (
+  { db, name }: LedgerContext,
+  { id, token }: Claim,
+  perche: string,
+  lease_fino_al: SQL
+): Promise<void> {
+  const set = { proprietario: null, lease_fino_al }
+  await db.transaction((tx) => move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim: token, set }))
+}
+
 /**
  * Ends a claim before the dispatch: nothing was sent. When a caller waits, the submission ends and its guests are free,
  * unless an earlier attempt may have been acquired; otherwise it is tried again later.
  */
 export async function releaseUnsent (
-  { db, name }: LedgerContext,
-  { id, token, waiting }: Claim,
+  context: LedgerContext,
+  claim: Claim,
   { causa, errore }: NotSent
 ): Promise<NotSent> {
-  /* c8 ignore next -- every caller says `errore` today: the rest is for the next one */
-  const change = { da: 'preso', chi: name, perche: errore ?? causa ?? 'non inviato', claim: token } as const
+  const { db, name, lane } = context
+  const { id, token, caller } = claim
+  const perche = errore ?? causa ?? 'non inviato'
+  // While the process ends nothing is given up for good: the next one tries again.
+  if (lane.closing.aborted || !caller.hold()) {
+    await putBack(context, claim, perche, lane.closing.aborted ? sql`now()` : RETRY)
+    return { causa, errore }
+  }
+  const change = { da: 'preso', chi: name, perche, claim: token } as const
   await db.transaction(async (tx) => {
-    if (!waiting) {
-      await move(tx, id, { ...change, a: 'pronto', set: { proprietario: null, lease_fino_al: RETRY } })
-    } else if (await mayBeAcquired(tx, id)) {
-      await move(tx, id, { ...change, a: 'da_verificare' })
-    } else if (await move(tx, id, { ...change, a: 'non_inviato' })) {
-      await moveRows(tx, id, 'non_inviata', 'in_corso')
-    }
+    await lockChain(tx)
+    if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
+    else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
   })
   return { causa, errore }
 }

@@ -9,6 +9,7 @@ import { chainHead, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { BeforeReady } from '../hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
+import type { Lane } from './lane.ts'
 
 /** What the ledger works with. */
 export interface LedgerContext {
@@ -16,6 +17,8 @@ export interface LedgerContext {
   keys: Keys
   clock: Clock
   service: PoliceService
+  /** What this process carries out. */
+  lane: Lane
   chainHead: ChainHead
   audit: Audit
   log: FastifyBaseLogger

@@ -1,9 +1,10 @@
-import { and, asc, eq, inArray, type SQL } from 'drizzle-orm'
+import { and, asc, eq, inArray, max, type SQL } from 'drizzle-orm'
 import {
   invii,
   invii_decisioni as decisions,
   invii_esiti as observations,
-  invii_schedine as schedine
+  invii_schedine as schedine,
+  invii_tentativi as made
 } from '#drizzle/tables/alloggiati.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
 import {
@@ -17,7 +18,7 @@ import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere } from '../errors.ts'
 import { readAttempts } from './history.ts'
 import type { BeforeReady } from '../hooks.ts'
-import { move, moveRows } from './moves.ts'
+import { lockChain, move, moveRows } from './moves.ts'
 import { findObstacle, type DecisionFacts } from './obstacles.ts'
 import { sumNights } from './rows.ts'
 import { TRANSITIONS } from './transitions.ts'
@@ -58,6 +59,7 @@ export async function decide (
   }
   await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
+    await lockChain(tx)
     const [submission] = await tx
       .select()
       .from(invii)
@@ -69,7 +71,7 @@ export async function decide (
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
     if (!DECIDABLE_STATES.some((decidable) => decidable === stato)) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
-    const circumstances = { data_arrivo, today: clock.today(), ownAccount: utente === account }
+    const circumstances = { data_arrivo, now: clock.now(), today: clock.today(), ownAccount: utente === account }
     const facts = { ...await readFacts(tx, id), ...circumstances }
     const reason = findObstacle(decisione, facts)
     if (reason !== undefined) throw new DecisioneNonPossibile(reason)
@@ -97,7 +99,7 @@ async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, ty
   }
 }
 
-type HistoryFacts = Omit<DecisionFacts, 'data_arrivo' | 'today' | 'ownAccount'>
+type HistoryFacts = Omit<DecisionFacts, 'data_arrivo' | 'now' | 'today' | 'ownAccount'>
 
 async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
   const attempts = await readAttempts(tx, id)
@@ -108,7 +110,22 @@ async function readFacts (tx: Transaction, id: number): Promise<HistoryFacts> {
   const concerned: RowOutcome[] = [...UNRESOLVED_ROW_OUTCOMES]
   if (decidedAcquired && !proven) concerned.push('acquisita')
   const concernedRows = await tx.$count(schedine, and(eq(schedine.invio_id, id), inArray(schedine.esito, concerned)))
-  return { attempts, decidedAcquired, proven, concerned, concernedRows }
+  const deliveryEnds = await readDeliveryEnd(tx, id, attempts)
+  return { attempts, deliveryEnds, decidedAcquired, proven, concerned, concernedRows }
+}
+
+/** Until when the service may still act on an attempt that may have reached it; null where there is none. */
+async function readDeliveryEnd (
+  tx: Transaction,
+  id: number,
+  attempts: DecisionFacts['attempts']
+): Promise<Date | null> {
+  const inDoubt = attempts.filter(({ esito }) => esito !== 'N').map(({ numero }) => numero)
+  const [last] = await tx
+    .select({ at: max(made.consegna_entro) })
+    .from(made)
+    .where(and(eq(made.invio_id, id), inArray(made.numero, inDoubt)))
+  return last?.at ? new Date(last.at) : null
 }
 
 /** What a decision makes of the rows that it is about, and what it says of the attempts. */

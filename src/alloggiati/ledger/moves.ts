@@ -20,14 +20,22 @@ export interface Move {
 /** Longer than the longest call: when it has ended, the worker that claimed the submission is not at work any more. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
-/** Waits for the end of the ledger's chain, and holds it until the transaction ends. */
+/** Until a submission that no caller waits for is tried again. No lease is longer. */
+export const RETRY = sql`now() + interval '5 minutes'`
+
+/**
+ * Takes the lock of the chain, until the transaction ends. Whoever changes submissions takes it before it locks any
+ * row: two that lock in different orders would wait for each other.
+ */
 export async function lockChain (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`)
 }
 
-/** Tells the trigger who makes the changes of this transaction, and why. */
+/** Tells the trigger who makes the changes of this transaction, and why; locks the chain. */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
-  await tx.execute(sql`select set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+  await tx.execute(sql`
+    select pg_advisory_xact_lock(${LOCKS.ledgerChain}),
+      set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
 }
 
 /**

@@ -14,13 +14,18 @@ export interface DecisionFacts {
   concerned: readonly RowOutcome[]
   /** How many rows have one of them. */
   concernedRows: number
+  /** Until when the service may still act on an attempt that may have reached it. */
+  deliveryEnds: Date | null
   data_arrivo: Day
+  now: Date
   today: Day
   /** The submission is of the account that would send again. */
   ownAccount: boolean
 }
 
-interface Obstacle { applies (facts: DecisionFacts): boolean, text: string }
+const MINUTE_MS = 60_000
+
+interface Obstacle { applies (facts: DecisionFacts): boolean, text: string | ((facts: DecisionFacts) => string) }
 
 const ACQUIRED: Obstacle = {
   applies: ({ proven }) => proven,
@@ -38,6 +43,13 @@ const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
       text:
         'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
         'Va comunicato per altra via'
+    },
+    {
+      // Sent again now, and delivered late, the guests would be acquired twice.
+      applies: ({ deliveryEnds, now }) => deliveryEnds !== null && now < deliveryEnds,
+      text: ({ deliveryEnds }) =>
+        'il servizio può ancora ricevere il tentativo precedente. ' +
+        `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds!)}`
     }
   ],
   acquisito: [
@@ -53,5 +65,12 @@ const OBSTACLES: Readonly<Record<DecisionName, readonly Obstacle[]>> = {
 
 /** Why a decision is not possible; undefined when it is. */
 export function findObstacle (decisione: DecisionName, facts: DecisionFacts): string | undefined {
-  return OBSTACLES[decisione].find(({ applies }) => applies(facts))?.text
+  const text = OBSTACLES[decisione].find(({ applies }) => applies(facts))?.text
+  return typeof text === 'function' ? text(facts) : text
+}
+
+/** The first whole minute that is not before an instant, `HH:MM` by the clock of Rome. */
+function nextMinuteInRome (instant: Date): string {
+  const minute = new Date(Math.ceil(instant.getTime() / MINUTE_MS) * MINUTE_MS)
+  return minute.toLocaleTimeString('it-IT', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' })
 }

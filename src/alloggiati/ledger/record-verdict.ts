@@ -11,12 +11,15 @@ import {
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { unknownVerdict, type Verdict } from './classify.ts'
 import type { LedgerContext } from './context.ts'
-import { move } from './moves.ts'
+import { lockChain, move } from './moves.ts'
 import { nextStates, rowAfter } from './next-states.ts'
 import { sumNights, type Row } from './rows.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
 export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
+
+const NOT_WRITTEN_DOWN =
+  "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"
 
 interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly State[] }
 
@@ -34,6 +37,7 @@ export async function recordVerdict (
 ): Promise<void> {
   const { id, numero } = attempt
   const { ricevuta, ofLastAttempt, path } = await db.transaction(async (tx) => {
+    await lockChain(tx)
     const contradicted = await observe(tx, attempt, verdict, 'risposta', (raw) =>
       keys.seal(raw, `invii_esiti.risposta/${id}/${numero}`)
     )
@@ -49,12 +53,12 @@ export async function recordVerdict (
   }
 }
 
-/** Records an attempt whose process has died: what it did cannot be known. */
+/** Records an attempt whose outcome nobody has written down in time: what it did cannot be known. */
 export async function recordLostAttempt (tx: Transaction, id: number, numero: number, chi: string): Promise<void> {
   const rows = await tx.select({ indice: schedine.indice, permanenza: schedine.permanenza }).from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'))).orderBy(asc(schedine.indice))
   const attempt = { id, numero, rows }
-  const verdict = { ...unknownVerdict(rows.length), errore: 'il processo è morto prima della risposta' }
+  const verdict = { ...unknownVerdict(rows.length), errore: NOT_WRITTEN_DOWN }
   await observe(tx, attempt, verdict, 'scadenza')
   await apply(tx, attempt, verdict, { retry: false, contradicted: false, chi })
 }

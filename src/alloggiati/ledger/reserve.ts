@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import {
   invii, invii_conferme as confirmations, invii_numerazione, invii_schedine as schedine
 } from '#drizzle/tables/alloggiati.ts'
+import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { keepBookings } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
@@ -36,6 +37,8 @@ export interface Submission {
   bookings?: readonly number[]
   /** A person's word that these are others than the guests sent before, or more than the booking says. */
   confirmation?: { motivo: string }
+  /** Called with the reference in the transaction that writes the submission down. */
+  note?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
 export interface Reserved { id: number, ricevuta: string }
@@ -89,6 +92,7 @@ async function tryReserve (
       .values({ invio_id: id, chi, motivo: confirmation!.motivo, precedenti: confirmed.references })
   }
   await insertRows(tx, registry, submission, id, confirmed?.rows ?? new Set())
+  await submission.note?.(tx, ricevuta)
   await audit.append(tx, auditEntry(submission, { id, ricevuta }, confirmed))
   return { id, ricevuta }
 }
@@ -101,8 +105,7 @@ function confirmedOf (
 ): Confirmed | undefined {
   if (conflicts.length > 0 && (confirmation === undefined || conflicts.some(({ settled }) => settled))) {
     const duplicati = conflicts.map(({ told }) => told)
-    const underWay = duplicati.every(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
-    throw underWay ? new SchedineInCorso(duplicati) : new SchedineGiaInviate(duplicati)
+    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati)
   }
   const [first] = excess
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
@@ -112,6 +115,14 @@ function confirmedOf (
     rows: new Set(conflicts.map(({ told }) => told.ospite)),
     references: [...new Set([...conflicts.flatMap(({ told }) => told.ricevuta ?? []), ...sent])]
   }
+}
+
+/** The refusal when all that stands against a list is being sent. */
+function underWay (duplicati: readonly Duplicato[]): SchedineInCorso | undefined {
+  const [first] = duplicati
+  const all = duplicati.every(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
+  if (!all || !first?.ricevuta || !first.stato) return undefined
+  return new SchedineInCorso(first.ricevuta, first.stato, duplicati)
 }
 
 function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readonly (number | null)[] {

@@ -25,7 +25,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { da: 'pronto', a: 'preso', perche: 'un processo lo prende in carico' },
   { da: 'pronto', a: 'non_inviato', serve: 'tutti_N', perche: 'ritirato da chi lo aspettava' },
   { da: 'pronto', a: 'da_verificare', perche: 'la finestra di arrivo si è chiusa' },
-  { da: 'preso', a: 'pronto', perche: 'il processo è morto prima di inviare' },
+  { da: 'preso', a: 'pronto', perche: 'niente è stato inviato: si riprova' },
   { da: 'preso', a: 'non_inviato', serve: 'tutti_N', perche: 'accesso, prova o connessione falliti' },
   { da: 'preso', a: 'rifiutato', serve: 'tutti_N', perche: 'la prova ha respinto le schedine' },
   { da: 'preso', a: 'da_verificare', perche: 'la finestra di arrivo si è chiusa' },

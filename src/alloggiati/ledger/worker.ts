@@ -1,15 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { and, asc, eq } from 'drizzle-orm'
+import { asc, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
-import { claimSubmission, releaseUnsent, renewLease, type Claim, type NotSent } from './claim.ts'
-import type { RowVerdict, Verdict } from './classify.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import {
+  claimSubmission, leaveReady, putBack, releaseUnsent, type Caller, type Claim, type NotSent
+} from './claim.ts'
 import { announce, type LedgerContext } from './context.ts'
-import { dispatch } from './dispatch.ts'
-import { logIn, rehearse, send } from './handover.ts'
-import { move } from './moves.ts'
-import { mayBeAcquired, recordVerdict } from './record-verdict.ts'
-import { readRows, type Row } from './rows.ts'
+import { dispatch, NotDispatched } from './dispatch.ts'
+import { otherFlightsOver, takeFlight } from './flight.ts'
+import { send } from './handover.ts'
+import { insist } from './insist.ts'
+import { LaneClosed, type Turn } from './lane.ts'
+import { LEASE } from './moves.ts'
+import { quietUntil } from './quiet-hours.ts'
+import { recordVerdict } from './record-verdict.ts'
+import { handoverOf, rehearseClaimed, type Rehearsed } from './rehearsal.ts'
+
+/** A rehearsal is good for so long: then the service may judge otherwise, or the token be old. */
+const REHEARSAL_GOOD_MS = 5 * 60_000
+/** Between two looks at the clock in the quiet hours. */
+const CLOCK_MS = 1000
 
 /** A submission as it stands after it was carried out, row by row. */
 export interface SubmissionResult extends NotSent {
@@ -25,67 +36,137 @@ export interface RowResult {
   dettaglio?: string | null
 }
 
+/** What came of one try; `again`: it is ready as before, and still in the lane. */
+type Try = NotSent | 'again' | undefined
+
 /**
- * Carries a submission that is `pronto` through to its outcome: claim, login, rehearsal, connection, commit, Send. Safe
- * to call for any submission, from any process, any number of times: a worker that does not get the claim only reports.
- * @param waiting a caller waits for the answer: what cannot be sent is freed at once; otherwise it is tried again later
+ * Carries a submission that is `pronto` through to its outcome: its place in the lane, claim, login, rehearsal, the
+ * flight, connection, commit, Send. Safe to call for any submission, from any process, any number of times: a worker
+ * that does not get the claim only reports. When the process ends, what is not dispatched stays ready.
+ * @param caller who waits for the answer: what cannot be sent is freed at once; without, it is tried again later
  */
-export async function carryOut (context: LedgerContext, id: number, waiting: boolean): Promise<SubmissionResult> {
-  const claim: Claim = { id, token: `${context.name}/${randomUUID()}`, waiting }
-  const notSent = await claimSubmission(context, claim) ?? await sendClaimed(context, claim)
-  return { ...await readResult(context, id), ...notSent }
+export async function carryOut (
+  context: LedgerContext,
+  id: number,
+  caller: Caller | boolean
+): Promise<SubmissionResult> {
+  const { db, lane, name } = context
+  const turn = lane.enter(id)
+  const hold = typeof caller === 'boolean' ? () => caller : () => caller.hold()
+  let tried: Try = 'again'
+  try {
+    while (tried === 'again') {
+      turn.step()
+      const token = `${name}/${randomUUID()}`
+      tried = await tryOnce(context, turn, { id, token, caller: { hold } })
+    }
+  } finally {
+    turn.leave()
+  }
+  return { ...await readResult(db, id), ...tried }
 }
 
-async function sendClaimed (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
+async function tryOnce (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+  const { id } = claim
+  try {
+    await quietHoursOver(context, id)
+    await turn.place()
+  } catch (err) {
+    if (!(err instanceof LaneClosed)) throw err
+    await leaveReady(context, id)
+    return {}
+  }
+  return await claimSubmission(context, claim) ?? await sendClaimed(context, turn, claim)
+}
+
+/** @throws LaneClosed */
+async function quietHoursOver ({ db, clock, lane }: LedgerContext, id: number): Promise<void> {
+  const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, id))
+  for (;;) {
+    const end = quietUntil(clock.now(), submission!.data_arrivo)
+    if (end === undefined) return
+    await lane.pause(CLOCK_MS)
+  }
+}
+
+async function sendClaimed (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
   announce('claimed', claim.id)
   try {
-    return await rehearseAndSend(context, claim)
+    return await rehearseAndSend(context, turn, claim)
   } catch (err) {
+    if (err instanceof LaneClosed) {
+      await putBack(context, claim, 'il processo si chiude: ripreso dal prossimo', sql`now()`)
+      return {}
+    }
     context.log.error({ err, invio: claim.id }, 'a submission could not be carried out')
     // Before the dispatch this frees it; after the dispatch it changes nothing, and the sweep records the attempt.
     return releaseUnsent(context, claim, { errore: 'errore interno' })
   }
 }
 
-async function rehearseAndSend (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
-  const { db, keys, service, log } = context
+async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim): Promise<Try> {
+  const { db } = context
   const { id } = claim
   const [submission] = await db
     .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo })
     .from(invii)
     .where(eq(invii.id, id))
-  const rows = await readRows(db, keys, id, 'in_corso')
-  const handover = (some: readonly Row[]) =>
-    ({ lines: some.map(({ line }) => line), id_appartamento: submission!.id_appartamento ?? undefined })
+  const { id_appartamento, tentativo } = submission!
+  let rehearsed = await rehearseClaimed(context, claim, id_appartamento)
+  if (!isRehearsed(rehearsed)) return rehearsed && releaseUnsent(context, claim, rehearsed)
+  if (!await takeFlight(context, turn, claim)) return undefined
+  for (;;) {
+    if (performance.now() - rehearsed.at > REHEARSAL_GOOD_MS) {
+      rehearsed = await rehearseClaimed(context, claim, id_appartamento)
+      if (!isRehearsed(rehearsed)) return rehearsed && releaseUnsent(context, claim, rehearsed)
+    }
+    const sent = await sendRehearsed(context, claim, { ...rehearsed, id_appartamento, numero: tentativo + 1 })
+    if (sent !== 'flight-taken') return sent
+    // Another process was faster. The rehearsal is as good as before.
+    if (!await otherFlightsOver(context, claim)) return undefined
+  }
+}
 
-  const { token, refused } = await logIn(service, handover(rows))
-  if (refused) return releaseUnsent(context, claim, refused)
-  if (!await renewLease(db, claim)) return undefined
-  announce('logged-in', id)
+function isRehearsed (rehearsal: Rehearsed | NotSent | undefined): rehearsal is Rehearsed {
+  return rehearsal !== undefined && 'token' in rehearsal
+}
 
-  const rehearsal = await rehearse(service, token, handover(rows))
-  if (rehearsal.stato === 'non_inviato') return releaseUnsent(context, claim, rehearsal)
-  const accepted = await excludeRefused(context, claim, rows, rehearsal)
-  if (accepted.length === 0 || !await renewLease(db, claim)) return undefined
-  announce('rehearsed', id)
+interface Sending extends Rehearsed { id_appartamento: number | null, numero: number }
 
-  const attempt = { id, numero: submission!.tentativo + 1, rows: accepted }
+/** Connects, commits the attempt, sends, and writes down what came of it. */
+async function sendRehearsed (
+  context: LedgerContext,
+  claim: Claim,
+  { token, rows, id_appartamento, numero }: Sending
+): Promise<Try | 'flight-taken'> {
+  const { db, service, log } = context
+  const { id } = claim
   let dispatched = false
+  let reason: NotDispatched['reason'] | undefined
   const beforeWrite = async () => {
     announce('connected', id)
-    await dispatch(context, id, claim.token, accepted).catch((err: unknown) => {
-      log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+    try {
+      await dispatch(context, id, claim.token, rows)
+    } catch (err) {
+      if (err instanceof NotDispatched) reason = err.reason
+      else log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
       throw err
-    })
+    }
     dispatched = true
     announce('dispatched', id)
   }
-  const verdict = await send(service, token, handover(accepted), { beforeWrite })
+  const verdict = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
   announce('replied', id)
-  if (!dispatched && !await wasDispatched(context, claim, attempt.numero)) {
-    return releaseUnsent(context, claim, verdict)
+  if (reason === 'flight-taken') return reason
+  if (reason === 'quiet-hours') {
+    await putBack(context, claim, 'intorno a mezzanotte non si invia: parte dopo le 00:02', LEASE)
+    return 'again'
   }
-  await recordVerdict(context, attempt, verdict, !claim.waiting)
+  if (reason === 'suspended') return releaseUnsent(context, claim, { causa: 'INVII_SOSPESI' })
+  if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
+    return insist(() => releaseUnsent(context, claim, verdict))
+  }
+  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, !claim.caller.hold()))
   announce('recorded', id)
   return { causa: verdict.causa, errore: verdict.errore }
 }
@@ -94,7 +175,7 @@ async function rehearseAndSend (context: LedgerContext, claim: Claim): Promise<N
  * Whether the commit of an attempt went through although dispatching failed: then its outcome must be written. The
  * claim tells: an attempt of the same number may be another worker's, whose Send is still out.
  */
-async function wasDispatched ({ db }: LedgerContext, { id, token }: Claim, numero: number): Promise<boolean> {
+async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
   const [submission] = await db
     .select({ tentativo: invii.tentativo, stato: invii.stato, owner: invii.proprietario })
     .from(invii)
@@ -102,60 +183,8 @@ async function wasDispatched ({ db }: LedgerContext, { id, token }: Claim, numer
   return submission?.tentativo === numero && submission.stato === 'in_invio' && submission.owner === token
 }
 
-/**
- * Takes out what the rehearsal refused, and with it the rest of the same family or group: a member cannot be filed
- * without its leader, nor later alone. A submission that was sent before and may have been acquired is not split: a
- * person decides.
- * @returns the rows to send; none when all rows are refused, which ends the submission, or when it is another worker's
- * by now
- */
-async function excludeRefused (
-  { db, name }: LedgerContext,
-  claim: Claim,
-  rows: readonly Row[],
-  rehearsal: Verdict
-): Promise<Row[]> {
-  const { id } = claim
-  const isRefused = (at: number) => rehearsal.schedine[at]?.esito === 'rifiutata'
-  const refused = new Set(rows.filter((_, at) => isRefused(at)).map(({ capo }) => capo))
-  if (refused.size === 0) return [...rows]
-  const accepted = rows.filter(({ capo }) => !refused.has(capo))
-  const changed = await db.transaction(async (tx) => {
-    // First of all: a row that is freed while another worker has it in flight could be sent twice.
-    const inDoubt = await mayBeAcquired(tx, id)
-    const a = inDoubt ? 'da_verificare' : 'rifiutato'
-    const change = {
-      da: 'preso',
-      a,
-      chi: name,
-      perche: 'la prova ha respinto le schedine',
-      claim: claim.token
-    } as const
-    const owned = accepted.length > 0 && !inDoubt ? await renewLease(tx, claim) : await move(tx, id, change)
-    if (!owned || inDoubt) return false
-    for (const [at, { indice, capo }] of rows.entries()) {
-      if (!refused.has(capo)) continue
-      await tx
-        .update(schedine)
-        .set(refusalOf(rehearsal.schedine[at]!))
-        .where(and(eq(schedine.invio_id, id), eq(schedine.indice, indice)))
-    }
-    return true
-  })
-  return changed ? accepted : []
-}
-
-/** What is written of a row that is not sent. */
-function refusalOf (row: RowVerdict): RowVerdict {
-  return row.esito === 'rifiutata'
-    ? row
-    : {
-        esito: 'rifiutata',
-        dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
-      }
-}
-
-async function readResult ({ db }: LedgerContext, id: number): Promise<SubmissionResult> {
+/** A submission as it stands, row by row. */
+export async function readResult (db: Executor, id: number): Promise<SubmissionResult> {
   const [submission] = await db.select({ stato: invii.stato }).from(invii).where(eq(invii.id, id))
   const { indice, esito, codice_errore, messaggio_soap, dettaglio } = schedine
   const rows = await db

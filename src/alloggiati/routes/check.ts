@@ -30,7 +30,9 @@ async function check (service: PoliceService | null): Promise<Static<typeof Chec
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
-  const { esito, ErroreDes } = await authenticate(service).catch((err: Error) => {
+  // A person looks whether it works now: neither a token nor a refusal of before says so.
+  service.token.invalidate()
+  const { esito, ErroreDes } = await authenticate(service, service.answerDeadline()).catch((err: Error) => {
     const refused = err instanceof AlloggiatiCredentialsError
     throw new ConnessioneFallita(refused ? 'CREDENZIALI_RIFIUTATE' : 'SERVIZIO_NON_RAGGIUNGIBILE', err.message)
   })

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   FileBody,
   InvioAnswer,
@@ -13,13 +14,17 @@ import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
+import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
 import { fromBooking } from '../schedine/from-booking.ts'
+import { requesterOf } from '../schedine/requester.ts'
 import { submit } from '../schedine/submission.ts'
 
 const tags = ['Alloggiati Web']
 // An Idempotency-Key that was used for something else is a 422 too, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
+// 202: begun, for who asked not to wait (`Prefer: respond-async`).
+const sendResponses = { 200: InvioAnswer, 202: Ref(InvioFailure), 409: Ref(InvioDuplicate), 422: failed }
 
 /** Schedine, given in the request or made from a booking's saved guests: checked, sent, or written as a file. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
@@ -52,9 +57,11 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       tags,
       summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
       body: InvioBody,
-      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
+      response: sendResponses
     },
-    handler: async (request) => submit(context, request.body, authorOf(request))
+    preHandler: answerRepeated,
+    handler: async (request, reply) =>
+      submit(context, request.body, authorOf(request), requesterOf(request, reply))
   })
 
   app.route({
@@ -107,12 +114,20 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
         'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',
       params: IdParams,
       body: InvioPrenotazioneBody,
-      response: { 200: InvioAnswer, 409: Ref(InvioDuplicate), 422: failed }
+      response: sendResponses
     },
-    handler: async (request) => {
+    preHandler: answerRepeated,
+    handler: async (request, reply) => {
       const { id_appartamento, ...rest } = request.body ?? {}
       const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
-      return submit(context, { ospiti: schedine, prenotazione: soggiorno, ...rest }, authorOf(request))
+      const body = { ospiti: schedine, prenotazione: soggiorno, ...rest }
+      return submit(context, body, authorOf(request), requesterOf(request, reply))
     }
   })
+
+  /** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
+  async function answerRepeated (request: FastifyRequest, reply: FastifyReply) {
+    if (request.begun === null) return undefined
+    return reply.send(await answerBegun(db, request.begun, requesterOf(request, reply)))
+  }
 }

@@ -14,6 +14,7 @@ import {
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import { within } from '#src/lib/within.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
@@ -131,14 +132,13 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   }
 
   /**
-   * When it does not succeed at once, the sweep tries again: a guest who may have been acquired is never reported as
-   * not sent.
+   * Not waited for longer than the caller waits. When it does not succeed at once, the sweep tries again: a guest who
+   * may have been acquired is never reported as not sent.
    */
   async function sendAgain (context: LedgerContext, id: number): Promise<void> {
-    try {
-      await carryOut(context, id, false)
-    } catch (err) {
+    const sending = carryOut(context, id, false).catch((err: unknown) => {
       app.log.error({ err, invio: id }, 'a submission that was decided on could not be followed to its end')
-    }
+    })
+    await within(context.service.answerWithinMs, sending)
   }
 }

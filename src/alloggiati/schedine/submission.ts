@@ -1,9 +1,10 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
+import { ACQUIRED_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../errors.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
-import { logIn, rehearse } from '../ledger/handover.ts'
+import { rehearse } from '../ledger/handover.ts'
 import { reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
@@ -11,27 +12,32 @@ import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
 import { confirmationOf } from './confirmation.ts'
+import { waitingCaller, type Requester } from './requester.ts'
 
 /**
- * Checks a list of guests and hands it to the police: a dry run in test mode, else for good.
- * @param author who asks
- * @throws InvioFallito, SchedineGiaInviate, CampiNonValidi, RegistroNonDisponibile
+ * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
+ * time goes on, and is answered as under way.
+ * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, CampiNonValidi, RegistroNonDisponibile
  */
-export async function submit (context: SchedineContext, body: InvioBody, author: Author): Promise<InvioAnswer> {
+export async function submit (
+  context: SchedineContext,
+  body: InvioBody,
+  author: Author,
+  requester: Requester
+): Promise<InvioAnswer> {
   const confirmation = confirmationOf(body)
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   return body.testMode === true
     ? await dryRun(context.ledger.service, accepted)
-    : await send(context.ledger, accepted, author, confirmation)
+    : await send(context.ledger, { ...accepted, confirmation }, author, requester)
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
 async function dryRun (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
   const { id_appartamento } = stay
-  const handover = { lines, id_appartamento }
-  const { token, refused } = await logIn(service, handover)
-  const verdict = refused ?? await rehearse(service, token, handover)
+  const rehearsal = await rehearse(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
+  const { verdict } = rehearsal!
   if (verdict.stato !== 'acquisito') {
     const schedine = verdict.schedine.map((row, indice) => ({ ...row, indice }))
     throw failure({ ...verdict, schedine }, 'valida')
@@ -46,12 +52,12 @@ async function dryRun (service: PoliceService, { lines, stay }: Accepted): Promi
 
 async function send (
   ledger: LedgerContext,
-  { stay, ...accepted }: Accepted,
+  { stay, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
-  confirmation: Submission['confirmation']
+  requester: Requester
 ): Promise<InvioAnswer> {
-  const { db, service, log } = ledger
-  const { records, lines } = accepted
+  const { db, service } = ledger
+  const { records } = accepted
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserve(ledger, {
@@ -62,23 +68,57 @@ async function send (
     ...accepted,
     id_appartamento: stay.id_appartamento,
     prenotazione_id,
-    confirmation
+    confirmation,
+    note: requester.note
   })
+  requester.locate(id)
   announce('reserved', id)
-  let result: SubmissionResult
-  try {
-    result = await carryOut(ledger, id, true)
-  } catch (err) {
+  const result = await follow(ledger, { id, ricevuta }, requester)
+  return answerOf(result, { ricevuta, metodo, prenotazione_id })
+}
+
+/**
+ * Has a submission carried out, and waits for its end as long as its caller does.
+ * @throws InvioFallito (INVIO_IN_CORSO) when it goes on
+ */
+async function follow (
+  ledger: LedgerContext,
+  { id, ricevuta }: { id: number, ricevuta: string },
+  requester: Requester
+): Promise<SubmissionResult> {
+  const caller = waitingCaller(requester)
+  let result: SubmissionResult | undefined
+  const work = carryOut(ledger, id, caller).then(
+    (end) => { result = end },
     // What was written before still stands; the sweep carries it on.
-    log.error({ err, ricevuta }, 'a submission could not be followed to its end')
-    throw new InvioFallito('ESITO_SCONOSCIUTO', { ricevuta })
-  }
-  if (result.stato !== 'acquisito') throw failure(result, 'acquisita', { ricevuta })
+    (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
+  )
+  await caller.waitFor(work, ledger.service.answerWithinMs)
+  if (result !== undefined && !isUnderWay(result.stato)) return result
+  requester.leaveOpen()
+  throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
+}
+
+/** Whether it waits for its turn, or is out: what becomes of it will be known soon. */
+export function isUnderWay (stato: State): boolean {
+  return UNDER_WAY_STATES.some((each) => each === stato)
+}
+
+/**
+ * The answer about a submission that is not under way.
+ * @throws InvioFallito when not all of it was acquired
+ */
+export function answerOf (
+  result: SubmissionResult,
+  { ricevuta, metodo, prenotazione_id }: { ricevuta: string, metodo: string, prenotazione_id: number | null }
+): InvioAnswer {
+  if (!ACQUIRED_STATES.some((stato) => stato === result.stato)) throw failure(result, 'acquisita', { ricevuta })
+  const { length } = result.schedine
   return {
     success: true,
-    message: counted(lines.length, 'schedina acquisita', 'schedine acquisite'),
+    message: counted(length, 'schedina acquisita', 'schedine acquisite'),
     ricevuta,
-    dettagli: { schedine_inviate: lines.length, metodo, prenotazione_id }
+    dettagli: { schedine_inviate: length, metodo, prenotazione_id }
   }
 }
 
@@ -90,7 +130,7 @@ function failure (
 ): InvioFallito {
   const messaggio_soap = errore ?? ''
   if (stato === 'non_inviato') {
-    return new InvioFallito(causa ?? 'SERVIZIO_NON_RAGGIUNGIBILE', { messaggio_soap, ...reference })
+    return new InvioFallito(causa ?? 'NON_INVIATO', { messaggio_soap, ...reference })
   }
   if (stato !== 'rifiutato' && stato !== 'parziale') {
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })

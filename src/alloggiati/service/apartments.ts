@@ -24,7 +24,10 @@ export class AppartamentoRifiutato extends ShapedError {
 
 /** The apartments of the account that are in force. Empty for an account that manages none. */
 export function listApartments (service: PoliceService): Promise<Appartamento[]> {
-  return orUnreachable(async () => parseTabella('ListaAppartamenti', await downloadTable(service, 'ListaAppartamenti')))
+  return orUnreachable(async () => {
+    const csv = await downloadTable(service, 'ListaAppartamenti', service.answerDeadline())
+    return parseTabella('ListaAppartamenti', csv)
+  })
 }
 
 /** @throws AppartamentoRifiutato, ServizioNonRaggiungibile */
@@ -38,12 +41,11 @@ export function addApartment (
     Indirizzo: indirizzo,
     Proprietario: proprietario
   }
-  return changeApartments(service, async (token) => {
-    const { result } = await service.client.GestioneAppartamenti_AggiungiAppartamento({
-      Utente: service.utente,
-      token,
-      ...apartment
-    })
+  return changeApartments(service, async (token, signal) => {
+    const { result } = await service.client.GestioneAppartamenti_AggiungiAppartamento(
+      { Utente: service.utente, token, ...apartment },
+      { signal }
+    )
     return result.GestioneAppartamenti_AggiungiAppartamentoResult
   })
 }
@@ -53,22 +55,22 @@ export function addApartment (
  * @throws AppartamentoRifiutato, ServizioNonRaggiungibile
  */
 export function disableApartment (service: PoliceService, id: number): Promise<void> {
-  return changeApartments(service, async (token) => {
-    const { result } = await service.client.GestioneAppartamenti_DisabilitaAppartamento({
-      Utente: service.utente,
-      token,
-      IdAppartamento: id
-    })
+  return changeApartments(service, async (token, signal) => {
+    const { result } = await service.client.GestioneAppartamenti_DisabilitaAppartamento(
+      { Utente: service.utente, token, IdAppartamento: id },
+      { signal }
+    )
     return result.GestioneAppartamenti_DisabilitaAppartamentoResult
   })
 }
 
 async function changeApartments (
   service: PoliceService,
-  call: (token: string) => Promise<EsitoOperazioneServizio>
+  call: (token: string, signal: AbortSignal) => Promise<EsitoOperazioneServizio>
 ): Promise<void> {
-  const token = await orUnreachable(() => service.token.get())
-  const outcome = await call(token).catch(refuseOrDoubt)
+  const signal = service.answerDeadline()
+  const token = await orUnreachable(() => service.token.get(signal))
+  const outcome = await call(token, signal).catch(refuseOrDoubt)
   if (outcome.esito) return
   forgetRefused(service, token, outcome)
   throw new AppartamentoRifiutato('APPARTAMENTO_RIFIUTATO', 'Il servizio ha rifiutato la richiesta', {

@@ -37,11 +37,9 @@ export async function deliver (
 }
 
 /** Proves the credentials: a login and the service's own test of its token. */
-export async function authenticate (service: PoliceService): Promise<EsitoOperazioneServizio> {
-  const { result } = await service.client.Authentication_Test({
-    Utente: service.utente,
-    token: await service.token.get()
-  })
+export async function authenticate (service: PoliceService, signal: AbortSignal): Promise<EsitoOperazioneServizio> {
+  const request = { Utente: service.utente, token: await service.token.get(signal) }
+  const { result } = await service.client.Authentication_Test(request, { signal })
   return result.Authentication_TestResult
 }
 
@@ -49,9 +47,16 @@ export async function authenticate (service: PoliceService): Promise<EsitoOperaz
  * One code table as CSV. An account without apartments is refused that table: it is empty then.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
-export async function downloadTable (service: PoliceService, tipo: TipoTabella): Promise<string> {
-  const token = await service.token.get()
-  const { result: { TabellaResult, CSV } } = await service.client.Tabella({ Utente: service.utente, token, tipo })
+export async function downloadTable (
+  service: PoliceService,
+  tipo: TipoTabella,
+  signal?: AbortSignal
+): Promise<string> {
+  const token = await service.token.get(signal)
+  const { result: { TabellaResult, CSV } } = await service.client.Tabella(
+    { Utente: service.utente, token, tipo },
+    { signal }
+  )
   if (TabellaResult.esito) return CSV
   refuseToken(service, token, TabellaResult)
   if (tipo === 'ListaAppartamenti') return ''
@@ -59,14 +64,16 @@ export async function downloadTable (service: PoliceService, tipo: TipoTabella):
 }
 
 /**
- * The receipt of a day; undefined when the service has none, which is not to say that nothing was sent.
+ * The receipt of a day; undefined when the service has none, which is not to say that nothing was sent. It is waited
+ * for as long as a caller waits.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadReceipt (service: PoliceService, day: Day): Promise<Buffer | undefined> {
-  const token = await service.token.get()
+  const signal = service.answerDeadline()
+  const token = await service.token.get(signal)
   const {
     result: { RicevutaResult, PDF }
-  } = await service.client.Ricevuta({ Utente: service.utente, token, Data: day })
+  } = await service.client.Ricevuta({ Utente: service.utente, token, Data: day }, { signal })
   if (RicevutaResult.esito) return PDF
   refuseToken(service, token, RicevutaResult)
   return undefined

@@ -21,7 +21,14 @@ export interface PoliceService {
   account: string
   client: SoapClient
   token: TokenSource
+  /** Milliseconds within which a caller is answered, whatever the service does. */
+  answerWithinMs: number
+  /** Aborted when a caller who asks now must be answered. */
+  answerDeadline (): AbortSignal
 }
+
+/** Clients, and proxies before us, give up after 30 seconds or more. */
+const ANSWER_WITHIN_MS = 25_000
 
 interface Options {
   config: Config
@@ -31,6 +38,8 @@ interface Options {
   log: FastifyBaseLogger
   /** Of a whole call; the client's own default when it is not given. */
   timeoutMs?: number
+  /** Within which a caller is answered; 25 seconds when it is not given. */
+  answerWithinMs?: number
 }
 
 /**
@@ -38,29 +47,31 @@ interface Options {
  * @returns the service, or null in production without credentials; and what to close at the end
  */
 export async function policeService (
-  { config, keys, clock, db, log, timeoutMs }: Options
+  { config, keys, clock, db, log, timeoutMs, answerWithinMs = ANSWER_WITHIN_MS }: Options
 ): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
   const credentials = credentialsOf(config)
   if (config.ALLOGGIATI_MODE === 'production') {
     if (credentials === undefined) return { service: null, close: async () => {} }
     const endpoint = config.ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
     const client = soapClient({ endpoint, timeoutMs, ca: config.ALLOGGIATI_CA })
-    return { service: serviceOf('production', endpoint, credentials, client, clock), close: async () => {} }
+    const parts = { endpoint, credentials, client, clock, answerWithinMs }
+    return { service: serviceOf('production', parts), close: async () => {} }
   }
   const own = credentials ?? sandboxCredentials(keys)
   const sandbox = await startSandbox({ db, clock, log, credentials: own })
-  return {
-    service: serviceOf('sandbox', sandbox.endpoint, own, soapClient({ endpoint: sandbox.endpoint }), clock),
-    close: sandbox.close
-  }
+  const { endpoint } = sandbox
+  const parts = { endpoint, credentials: own, client: soapClient({ endpoint }), clock, answerWithinMs }
+  return { service: serviceOf('sandbox', parts), close: sandbox.close }
+}
+
+interface Parts extends Pick<PoliceService, 'endpoint' | 'client' | 'answerWithinMs'> {
+  credentials: Credentials
+  clock: Clock
 }
 
 function serviceOf (
   mode: PoliceService['mode'],
-  endpoint: string,
-  credentials: Credentials,
-  client: SoapClient,
-  clock: Clock
+  { endpoint, credentials, client, clock, answerWithinMs }: Parts
 ): PoliceService {
   const { utente } = credentials
   return {
@@ -69,7 +80,9 @@ function serviceOf (
     utente,
     account: mode === 'sandbox' ? `sandbox:${utente}` : utente,
     client,
-    token: tokenSource(client, credentials, clock)
+    token: tokenSource(client, credentials, clock),
+    answerWithinMs,
+    answerDeadline: () => AbortSignal.timeout(answerWithinMs)
   }
 }
 

@@ -21,27 +21,30 @@ export interface Link { id: number, hash: string }
 export interface ChainHead {
   /** Whether the database still has the last link that was noted. */
   isIn (db: Executor): Promise<boolean>
-  /** Notes the present last link of the chain, durably. */
+  /** Notes the present last link of the chain, durably; a later one that another process has noted stays. */
   update (db: Executor): Promise<void>
 }
 
 interface ReadableHead extends ChainHead {
-  /** The last link that was noted. The file is read once: later only what this object has noted counts. */
+  /** The last link that was noted. */
   last (): Promise<Link | undefined>
 }
 
+/** The file is read every time: another process with the same folder may have noted a later link. */
 export function chainHead (file: string, chain: Chain): ReadableHead {
-  let noted: Promise<Link | undefined> | undefined
-  const last = () => (noted ??= read(file))
+  const last = () => read(file)
+
+  async function has (db: Executor, link: Link): Promise<boolean> {
+    const [row] = await db.select({ hash: chain.hash }).from(chain).where(eq(chain.id, link.id))
+    return row !== undefined && row.hash.toString('hex') === link.hash
+  }
 
   return {
     last,
 
     async isIn (db) {
       const link = await last()
-      if (link === undefined) return true
-      const [row] = await db.select({ hash: chain.hash }).from(chain).where(eq(chain.id, link.id))
-      return row !== undefined && row.hash.toString('hex') === link.hash
+      return link === undefined || has(db, link)
     },
 
     async update (db) {
@@ -49,12 +52,12 @@ export function chainHead (file: string, chain: Chain): ReadableHead {
       if (!row) {
         // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
         await rm(file, { force: true })
-        noted = Promise.resolve(undefined)
         return
       }
       const link = { id: row.id, hash: row.hash.toString('hex') }
+      const noted = await last().catch(() => undefined)
+      if (noted && noted.id >= link.id && await has(db, noted)) return
       await write(file, JSON.stringify(link))
-      noted = Promise.resolve(link)
     }
   }
 }

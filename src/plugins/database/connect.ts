@@ -23,7 +23,18 @@ export function connect (url: string, max: number): Connection {
     // need not wait for.
     backoff: () => 0.25,
     onnotice: () => {},
-    connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000 }
+    connection: {
+      application_name: 'locanda',
+      TimeZone: 'UTC',
+      statement_timeout: 30_000,
+      // A process that is frozen in the middle of a transaction loses it, and its locks, before those who wait for them
+      // give up.
+      idle_in_transaction_session_timeout: 15_000,
+      // One whose machine is gone, within a minute. In seconds; without meaning for a Unix socket.
+      tcp_keepalives_idle: 30,
+      tcp_keepalives_interval: 10,
+      tcp_keepalives_count: 3
+    }
   })
   return { sql, db: drizzle(sql), close: () => sql.end({ timeout: 5 }) }
 }

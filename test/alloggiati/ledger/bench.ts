@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -52,6 +53,7 @@ export async function ledgerBench (t: Test) {
         keys,
         clock,
         service: service!,
+        lane: createLane(),
         chainHead: ledgerChainHead(dataDir),
         audit,
         log,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -21,6 +22,7 @@ export async function ledgerOf (
     keys,
     clock,
     service: service!,
+    lane: createLane(),
     chainHead: ledgerChainHead(dataDir),
     audit: app.audit,
     log: app.log,

@@ -4,6 +4,7 @@ import { asc, eq, sql } from 'drizzle-orm'
 import type { Test } from 'tap'
 import { invii, invii_esiti, invii_schedine, invii_tentativi, sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -57,6 +58,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     keys,
     clock,
     service: service!,
+    lane: createLane(),
     chainHead: ledgerChainHead(config.DATA_DIR),
     audit: auditLog(keys, log),
     log,

@@ -217,13 +217,20 @@ t.test('an attempt has one final outcome at most', async (t) => {
   )
 })
 
-t.test('an account has one submission in flight at most', async (t) => {
+t.test('an account has one submission in flight at most, and any number that are being rehearsed', async (t) => {
   const { sql } = await testDatabase(t)
-  const [one, other] = [await submission(sql), await submission(sql)]
-  await sql`update invii set stato = 'preso' where id = ${one}`
-  await t.rejects(sql`update invii set stato = 'preso' where id = ${other}`, { code: '23505' })
+  await placed(sql, 'in_invio')
+  const other = await placed(sql, 'preso')
+  const fly = async (id: number) => {
+    await sql`
+      insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
+      from invii where id = ${id}`
+    await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${id}`
+  }
+  await t.rejects(fly(other), { code: '23505', constraint_name: 'invii_un_volo' })
   const elsewhere = await submission(sql, 'pronto', { utente: 'RM000002' })
-  await t.resolves(sql`update invii set stato = 'preso' where id = ${elsewhere}`)
+  await sql`update invii set stato = 'preso' where id = ${elsewhere}`
+  await t.resolves(fly(elsewhere))
 })
 
 t.test('every change is in the chain, by whom and why, and the chain can be recomputed', async (t) => {

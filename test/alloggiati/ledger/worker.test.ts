@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createLane } from '#src/alloggiati/ledger/lane.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
+import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { good, guestNo, held, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { good, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { ledgerBench } from './bench.ts'
 
 /* How one submission is carried out: in which order, by whom, and what of it. */
@@ -83,7 +86,7 @@ t.test('a submission that ended without a Send is not sent any more', async (t) 
   t.same(police.calls, [])
 })
 
-t.test('an account has one submission in flight: the next one waits until it has its outcome', async (t) => {
+t.test('an account has one submission in flight: another process rehearses the next one, and waits', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
@@ -91,12 +94,139 @@ t.test('an account has one submission in flight: the next one waits until it has
   const first = carryOut(await worker(), one.id, true)
   await reply.arrived
   const second = carryOut(await worker(), other.id, true)
-  t.equal((await carryOut(await worker(), other.id, false)).stato, 'pronto', 'who need not wait does not')
-  t.equal(police.callsOf('Test').length, 1)
+  await until(() => police.callsOf('Test').length === 2)
+  t.same(await states(), ['in_invio/in_corso', 'preso/in_corso'])
+  t.equal(police.begun.filter((operation) => operation === 'Send').length, 1)
   delete police.on.Send
   reply.release(answer(rowsReply('Send', [true])))
   t.same((await Promise.all([first, second])).map(({ stato }) => stato), ['acquisito', 'acquisito'])
   t.same(await states(), ['acquisito/acquisita', 'acquisito/acquisita'])
+  t.equal(police.callsOf('Test').length, 2, 'the rehearsal stays good')
+})
+
+t.test('of many submissions of a process four are rehearsed at a time; they are sent as they came', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const reserved = []
+  for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const mine = await worker()
+  const all = reserved.map(({ id }) => carryOut(mine, id, true))
+  await reply.arrived
+  await until(() => police.callsOf('Test').length === 5)
+  t.same(
+    (await states()).map((state) => state.split('/')[0]),
+    ['in_invio', 'preso', 'preso', 'preso', 'preso', 'pronto', 'pronto'],
+    'one is out, four are rehearsed, and the others have written nothing'
+  )
+  delete police.on.Send
+  police.acquire(police.callsOf('Send')[0]!.rows)
+  reply.release(answer(rowsReply('Send', [true])))
+  t.same((await Promise.all(all)).map(({ stato }) => stato), reserved.map(() => 'acquisito'))
+  const letters = police.acquired().map((line) => /NUMERATI (\w)/.exec(line)![1])
+  t.same(letters, [...letters].sort(), 'first come first served')
+})
+
+t.test('a sweep leaves alone what is in the lane of its process, and renews its lease', async (t) => {
+  const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
+  const reserved = []
+  for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const mine = await worker()
+  const all = reserved.map(({ id }) => carryOut(mine, id, true))
+  await reply.arrived
+  await until(() => police.callsOf('Test').length === 5)
+  const before = await states()
+  await expire()
+  await sweep(mine)
+  t.same(await states(), before)
+  const renewed = await sql`select from invii where stato = 'pronto' and lease_fino_al > now() + interval '60 seconds'`
+  t.equal(renewed.length, 2, 'no other process need take them')
+  delete police.on.Send
+  police.acquire(police.callsOf('Send')[0]!.rows)
+  reply.release(answer(rowsReply('Send', [true])))
+  await Promise.all(all)
+  t.equal(police.acquired().length, 7)
+  t.same(twice(police.acquired()), [])
+})
+
+t.test('what another process has taken out of an overlong lane is carried out once, and reported', async (t) => {
+  const { police, worker, reserve, expire } = await ledgerBench(t)
+  const reserved = []
+  for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const mine = await worker()
+  const all = reserved.map(({ id }) => carryOut(mine, id, true))
+  await reply.arrived
+  await until(() => police.callsOf('Test').length === 5)
+  await expire(reserved[6])
+  const other = sweep(await worker())
+  await until(() => police.callsOf('Test').length === 6)
+  delete police.on.Send
+  police.acquire(police.callsOf('Send')[0]!.rows)
+  reply.release(answer(rowsReply('Send', [true])))
+  await Promise.all([...all, other])
+  t.equal(police.acquired().length, 7)
+  t.same(twice(police.acquired()), [])
+  t.equal(police.callsOf('Test').length, 7)
+})
+
+t.test('when the process ends, what waits is ready for the next one at once, and what is out is followed', async (t) => {
+  const { police, worker, reserve, states } = await ledgerBench(t)
+  const reserved = []
+  for (let n = 0; n < 6; n++) reserved.push(await reserve([guestNo(n)]))
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const end = new AbortController()
+  const lane = createLane(end.signal)
+  const dying = await worker({ lane })
+  const all = reserved.map(({ id }) => carryOut(dying, id, true))
+  await reply.arrived
+  await until(() => police.callsOf('Test').length === 5)
+  end.abort()
+  const results = await Promise.all(all.slice(1))
+  t.ok(results.every(({ stato }) => stato === 'pronto'))
+  let isEmpty = false
+  const emptied = lane.empty().then(() => { isEmpty = true })
+  t.notOk(isEmpty, 'one is out')
+  delete police.on.Send
+  police.acquire(police.callsOf('Send')[0]!.rows)
+  reply.release(answer(rowsReply('Send', [true])))
+  t.equal((await all[0]!).stato, 'acquisito')
+  await emptied
+  await sweep(await worker())
+  t.ok((await states()).every((state) => state === 'acquisito/acquisita'))
+  t.same(twice(police.acquired()), [])
+})
+
+t.test('a token that the service does not take any more is replaced once, before anything is given up', async (t) => {
+  const { police, worker, reserve } = await ledgerBench(t)
+  const mine = await worker()
+  await carryOut(mine, (await reserve([guestNo(1)])).id, true)
+  let tests = 0
+  police.on.Test = (socket, received) => {
+    const reply = ++tests === 1 ? refusalReply('Test', 'TOKEN_NON_VALIDO') : rowsReply('Test', [true])
+    answer(reply)(socket, received)
+  }
+  t.equal((await carryOut(mine, (await reserve([guestNo(2)])).id, true)).stato, 'acquisito')
+  police.on.Test = answer(refusalReply('Test', 'TOKEN_NON_VALIDO'))
+  const before = police.callsOf('Test').length
+  t.match(await carryOut(mine, (await reserve([guestNo(3)])).id, true), { causa: 'RIFIUTATO_DAL_SERVIZIO' })
+  t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
+})
+
+t.test('a caller who is not there to be told changes nothing: what fails stays ready, and is tried again', async (t) => {
+  const { police, worker, reserve, expire, states } = await ledgerBench(t)
+  const { id } = await reserve([guestNo(1)])
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  t.equal((await carryOut(await worker(), id, { hold: () => false })).stato, 'pronto')
+  t.same(await states(), ['pronto/in_corso'])
+  delete police.on.Test
+  await expire()
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita'])
 })
 
 t.test('while a worker lives each step renews its lease', async (t) => {

@@ -4,7 +4,7 @@ import type { State } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { LedgerContext } from '../context.ts'
-import { move, moveRows } from '../moves.ts'
+import { lockChain, move, moveRows } from '../moves.ts'
 import type { AccountDay, Finding } from './day.ts'
 import { deriveFindings } from './findings.ts'
 import { readDay } from './read-day.ts'
@@ -18,6 +18,7 @@ const NEWS_MS = 3_600_000
  */
 export async function reconcileDay ({ db, service, clock, log, name }: LedgerContext, day: Day): Promise<void> {
   const { accountDay, result, applied } = await db.transaction(async (tx) => {
+    await lockChain(tx)
     const accountDay = await readDay(tx, service.account, day, clock.now())
     const result = deriveFindings(accountDay)
     for (const finding of result.findings) await applyFinding(tx, accountDay, finding, name)

@@ -1,7 +1,8 @@
 import type { Clock } from '#src/lib/time.ts'
 import type { SoapClient } from './client.ts'
 import type { TokenInfo } from './contract.ts'
-import { AlloggiatiCredentialsError } from './errors.ts'
+import { abortKind } from './connection.ts'
+import { AlloggiatiCredentialsError, SoapTransportError } from './errors.ts'
 import { malformedReply } from './reply.ts'
 
 export interface Credentials {
@@ -15,8 +16,9 @@ export interface TokenSource {
    * A token that is good for a while yet. Parallel callers share one login.
    * @throws AlloggiatiCredentialsError when the login is refused, and again without a call for 15 minutes after that;
    *   SoapTransportError when there is no answer
+   * @param signal ends the wait; a login under way goes on, for whoever else waits for it
    */
-  get (): Promise<string>
+  get (signal?: AbortSignal): Promise<string>
   /**
    * Forgets `token`, which the service has refused; a newer one is kept. Without argument everything is forgotten, a
    * refused login too: for a person who has put the account in order.
@@ -78,11 +80,11 @@ export function tokenSource (
   }
 
   return {
-    async get () {
+    async get (signal) {
       const now = clock.now().getTime()
       if (kept && now < kept.until) return kept.token
       if (refusal && now < refusal.until) throw refusal.error
-      return login ? (await login).token : await start()
+      return untilAborted(signal, login ? login.then(({ token }) => token) : start())
     },
     invalidate (token) {
       if (token !== undefined && token !== kept?.token) return
@@ -91,6 +93,20 @@ export function tokenSource (
       login = undefined
       refusal = undefined
     }
+  }
+}
+
+/** Waits for work that may go on without us. */
+async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work
+  const { promise, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(new SoapTransportError(abortKind(signal), { sent: true }))
+  if (signal.aborted) giveUp()
+  signal.addEventListener('abort', giveUp)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }
 

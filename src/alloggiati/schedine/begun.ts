@@ -1,0 +1,25 @@
+import { eq } from 'drizzle-orm'
+import { invii } from '#drizzle/tables/alloggiati.ts'
+import type { InvioAnswer } from '#schemas/alloggiati.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { SchedineInCorso } from '../errors.ts'
+import { readResult } from '../ledger/worker.ts'
+import type { Requester } from './requester.ts'
+import { answerOf, isUnderWay } from './submission.ts'
+
+/**
+ * The answer to a repeated request: from the submission that the first one has begun, as it is by now.
+ * @throws SchedineInCorso while it is under way; InvioFallito
+ */
+export async function answerBegun (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
+  const { id, metodo, prenotazione_id } = invii
+  const [found] = await db.select({ id, metodo, prenotazione_id }).from(invii).where(eq(invii.ricevuta, ricevuta))
+  const { id: submission, ...told } = found!
+  requester.locate(submission)
+  const result = await readResult(db, submission)
+  if (isUnderWay(result.stato)) {
+    requester.leaveOpen()
+    throw new SchedineInCorso(ricevuta, result.stato)
+  }
+  return answerOf(result, { ricevuta, ...told })
+}

@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { within } from '#src/lib/within.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Caller } from '../ledger/claim.ts'
+
+/** For so long a caller whose submission is just being freed is kept waiting beyond the usual time, to be told so. */
+const HELD_MS = 10_000
+
+/** The request that asks for a submission, as far as the way of the submission needs to know it. */
+export interface Requester {
+  /** They want no answer but that it was begun (RFC 7240, `respond-async`). */
+  isAsync: boolean
+  hasHungUp (): boolean
+  /** Notes the reference beside the request's Idempotency-Key. */
+  note (tx: Transaction, ricevuta: string): Promise<void>
+  /** Says in the answer where the submission is found. */
+  locate (id: number): void
+  /** The answer is not the last one: a repeated request with the same key asks again. */
+  leaveOpen (): void
+}
+
+export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requester {
+  const preferences = String(request.headers.prefer ?? '').split(',')
+  const isAsync = preferences.some((each) => each.trim().toLowerCase() === 'respond-async')
+  return {
+    isAsync,
+    hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
+    locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
+    leaveOpen () {
+      request.isUndecided = true
+      if (isAsync) reply.header('preference-applied', 'respond-async')
+    }
+  }
+}
+
+/** A caller who is there until the time is up, or they hang up. Once held, they are told the end. */
+export function waitingCaller ({ isAsync, hasHungUp }: Pick<Requester, 'isAsync' | 'hasHungUp'>) {
+  let isThere = !isAsync
+  let isHeld = false
+
+  return {
+    hold () {
+      isHeld ||= isThere && !hasHungUp()
+      return isHeld
+    },
+    /** Waits for the end of `work`, which holds the caller or not, but no longer than they are there. */
+    async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
+      if (isThere) await within(ms, work)
+      isThere = false
+      if (isHeld) await within(HELD_MS, work)
+    }
+  } satisfies Caller & Record<string, unknown>
+}
