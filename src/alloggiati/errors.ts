@@ -69,6 +69,7 @@ const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso doc
 
 /** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
+  readonly duplicati: readonly Duplicato[]
   constructor (duplicati: readonly Duplicato[]) {
     const references = referencesOf(duplicati)
     const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
@@ -78,21 +79,25 @@ export class SchedineGiaInviate extends ShapedError {
       ospiti: guestsOf(duplicati),
       duplicati
     })
+    this.duplicati = duplicati
   }
 }
 
 /** A submission that is being sent: what becomes of its guests will be known soon. */
 export class SchedineInCorso extends ShapedError {
-  constructor (ricevuta: string, stato: State, duplicati?: readonly Duplicato[]) {
-    const guests = duplicati && { ospiti: guestsOf(duplicati), duplicati }
-    const told = duplicati === undefined ? '' : ` (${duplicati.map(tell).join(', ')})`
+  readonly duplicati: readonly Duplicato[]
+  constructor (ricevuta: string, stato: State, duplicati: readonly Duplicato[] = []) {
+    const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
+    const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
     const text = `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco${told}`
     super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...guests }, true)
+    this.duplicati = duplicati
   }
 }
 
 /** More guests than the booking is for would be with the police. */
 export class OspitiOltreLaPrenotazione extends ShapedError {
+  readonly prenotazione_id: number
   constructor (excess: { prenotazione_id: number, numero_ospiti: number, gia_inviati: readonly GiaInviato[] }) {
     const sent = counted(excess.gia_inviati.length, 'ospite già inviato', 'ospiti già inviati')
     const references = [...new Set(excess.gia_inviati.map(({ ricevuta }) => ricevuta))]
@@ -104,6 +109,7 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
         `con questo invio sarebbero di più. ${TO_GO_ON}`,
       { ...excess }
     )
+    this.prenotazione_id = excess.prenotazione_id
   }
 }
 

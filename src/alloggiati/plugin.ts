@@ -18,6 +18,7 @@ import { checkRoutes } from './routes/check.ts'
 import { codiciRoutes } from './routes/codici.ts'
 import { controlRoutes } from './routes/control.ts'
 import { correctionRoutes } from './routes/corrections.ts'
+import { dayRoutes } from './routes/day.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
@@ -80,7 +81,9 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
-  await app.register(schedineRoutes, { context: { ledger, clock, tables: tables.get } })
+  const context = { ledger, clock, tables: tables.get }
+  await app.register(schedineRoutes, { context })
+  await app.register(dayRoutes, { context })
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
   await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
