@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, errorWith, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
+import { Mascherata, Motivo } from './invio.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
 import { STATE_NAMES } from './submission.ts'
 
@@ -40,12 +41,22 @@ export const ValidaAnswer = Closed(
   }
 )
 
+/**
+ * A person's word that these are others than the guests sent before, or more than the booking says. One without the
+ * other is refused in the handler.
+ */
+export const Conferma = {
+  confermo_diverso: Type.Optional(Type.Boolean({ description: 'Sono altre persone: serve motivo' })),
+  motivo: Type.Optional(Motivo)
+}
+
 /** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
 export const InvioBody = Closed({
   ospiti: Ospiti,
   prenotazione: Type.Optional(Soggiorno),
   soggiorno: Type.Optional(Soggiorno),
-  testMode: Type.Optional(Type.Boolean())
+  testMode: Type.Optional(Type.Boolean()),
+  ...Conferma
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>
 
@@ -68,7 +79,9 @@ export const InvioAnswer = Closed({
     metodo: Type.String(),
     /** The booking to which the submission belongs. */
     prenotazione_id: Nullable(Type.Integer())
-  })
+  }),
+  /** What was changed of the guests to send them. */
+  avvisi: Type.Optional(Type.Array(Ref(Segnalazione)))
 }, {
   examples: [{
     success: true,
@@ -110,21 +123,45 @@ export const InvioFailure = errorWith({
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 })
 
-/** A guest that was sent before, or may have been: 409. */
+/** An earlier row, or another guest of the list, that a guest may be the same as. */
+const Duplicato = Closed({
+  ospite: Type.Integer({ minimum: 0 }),
+  ricevuta: Nullable(Type.String({ description: "L'invio precedente; null: lo stesso elenco" })),
+  stato: Nullable(OneOf(STATE_NAMES)),
+  motivo: OneOf(['stessa_persona', 'stesso_documento']),
+  /** The other guest of the same list. */
+  altro_ospite: Type.Optional(Type.Integer({ minimum: 0 }))
+})
+export type Duplicato = Static<typeof Duplicato>
+
+/** A guest of the booking who is with the police, or may be. */
+const GiaInviato = Closed({ ricevuta: Type.String(), stato: OneOf(STATE_NAMES), ospite: Nullable(Mascherata) })
+export type GiaInviato = Static<typeof GiaInviato>
+
+/**
+ * A guest that was sent before, or may have been, or is being sent; more guests than the booking is for; nothing left
+ * to send: 409.
+ */
 export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
   /** Where it stands, when it is under way. */
   stato: Type.Optional(OneOf(STATE_NAMES)),
-  ospiti: Type.Optional(Type.Array(Type.Integer()))
+  ospiti: Type.Optional(Type.Array(Type.Integer())),
+  duplicati: Type.Optional(Type.Array(Duplicato)),
+  prenotazione_id: Type.Optional(Id),
+  numero_ospiti: Type.Optional(Type.Integer()),
+  gia_inviati: Type.Optional(Type.Array(GiaInviato)),
+  ricevute: Type.Optional(Type.Array(Type.String()))
 }, {
   $id: 'InvioGiaFatto',
   examples: [{
-    error: 'Ospiti già inviati, o di esito sconosciuto, con la ricevuta AW-20261121-1',
+    error: 'Ospiti già inviati, o di esito sconosciuto, con la ricevuta AW-20261121-1: ospite 1 (stessa persona)',
     status: 409,
     codice: 'SCHEDINE_GIA_INVIATE',
     requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
     ricevuta: 'AW-20261121-1',
-    ospiti: [0]
+    ospiti: [0],
+    duplicati: [{ ospite: 0, ricevuta: 'AW-20261121-1', stato: 'acquisito', motivo: 'stessa_persona' }]
   }]
 })
 

@@ -23,6 +23,7 @@ export const AZIONI = [
   'cookie_amministrazione',
   'invio',
   'decisione',
+  'correzione',
   'sospensione',
   'prenotazioni_eliminate',
   'sql',

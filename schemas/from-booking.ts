@@ -1,4 +1,5 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
+import { Conferma } from './alloggiati.ts'
 import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
 import { SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
@@ -28,7 +29,7 @@ export const SchedineBody = Nullable(Closed({ id_appartamento: Type.Optional(IdA
 
 export const InvioPrenotazioneBody = Nullable(
   Closed(
-    { id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()) },
+    { id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()), ...Conferma },
     {
       examples: [{ testMode: true }]
     }

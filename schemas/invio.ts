@@ -58,7 +58,7 @@ export type InvioQuery = Static<typeof InvioQuery>
 export const InvioList = Closed({ data: Type.Array(Ref(Invio)) }, { examples: [{ data: [EXAMPLE] }] })
 
 /** What of a record may be shown: enough to tell one guest of the list from another, not enough to know a person by. */
-const Mascherata = Closed({
+export const Mascherata = Closed({
   tipo_alloggiato: Type.String(),
   cognome: Type.String({ description: 'Iniziale' }),
   nome: Type.String({ description: 'Iniziale' }),
@@ -126,6 +126,24 @@ const DecisionePresa = Closed({
   quando: Instant
 })
 
+/** A person's word that guests are others than those sent before, or more than the booking says. */
+const Conferma = Closed({
+  chi: Type.String(),
+  motivo: Type.String(),
+  /** The references that the person was told of. */
+  precedenti: Type.Array(Type.String()),
+  quando: Instant
+})
+
+/** The questura was asked to correct what it has of the submission, or of one of its rows. */
+const Correzione = Closed({
+  riga: Nullable(Type.Integer()),
+  chi: Type.String(),
+  motivo: Type.String(),
+  protocollo: Nullable(Type.String()),
+  quando: Instant
+})
+
 const DETAIL_EXAMPLE = {
   ...EXAMPLE,
   versione: 3,
@@ -184,6 +202,8 @@ const DETAIL_EXAMPLE = {
     }
   ],
   decisioni: [],
+  conferma: null,
+  correzioni: [],
   ricevuta_giorno: null
 }
 
@@ -195,6 +215,8 @@ export const InvioDetail = Closed(
     tentativi: Type.Array(Tentativo),
     transizioni: Type.Array(Transizione),
     decisioni: Type.Array(DecisionePresa),
+    conferma: Nullable(Conferma),
+    correzioni: Type.Array(Correzione),
     /** The kept receipt of the day on which it was sent. */
     ricevuta_giorno: Nullable(
       Closed({
@@ -215,7 +237,7 @@ export type InvioDetail = Static<typeof InvioDetail>
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
 
 /** Ten characters that are not blanks at the ends. */
-const Motivo = Text(1000, {
+export const Motivo = Text(1000, {
   pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
   description: 'Almeno 10 caratteri',
   examples: ['Verificato sul portale della Questura']
@@ -254,6 +276,21 @@ export const DecisionAnswer = Closed(
       { message: "Decisione registrata. Stato dell'invio: esito sconosciuto", data: DETAIL_EXAMPLE, status: 200 }
     ]
   }
+)
+
+export const CorrectionBody = Closed(
+  {
+    motivo: Motivo,
+    protocollo: Type.Optional(Text(100, { minLength: 1, description: 'Il protocollo della PEC o della Questura' })),
+    riga: Type.Optional(Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" }))
+  },
+  { examples: [{ motivo: 'Data di nascita errata: chiesta la correzione via PEC', protocollo: 'PEC 4711', riga: 0 }] }
+)
+export type CorrectionBody = Static<typeof CorrectionBody>
+
+export const CorrectionAnswer = Closed(
+  { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
+  { examples: [{ message: 'Richiesta di correzione registrata', data: DETAIL_EXAMPLE, status: 201 }] }
 )
 
 export const SuspensionState = Closed(

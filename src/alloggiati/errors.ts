@@ -1,7 +1,8 @@
 import createError from '@fastify/error'
-import type { EsitoSchedina } from '#schemas/alloggiati.ts'
+import type { Duplicato, EsitoSchedina, GiaInviato } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import type { State } from '#schemas/submission.ts'
+import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
 /**
@@ -60,29 +61,78 @@ export class InvioFallito extends ShapedError {
   }
 }
 
-/** A guest that was sent before, or may have been. `ospiti` are indices into the request's list. */
+const TO_GO_ON =
+  'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
+  'Se sono davvero altre persone, ripetere con confermo_diverso e motivo'
+
+const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
+
+/** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
-  constructor (references: readonly string[], ospiti: readonly number[]) {
-    super(
-      'SCHEDINE_GIA_INVIATE',
-      409,
-      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`,
-      { ricevuta: references[0], ospiti }
-    )
+  readonly duplicati: readonly Duplicato[]
+  constructor (duplicati: readonly Duplicato[]) {
+    const references = referencesOf(duplicati)
+    const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
+    const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${TO_GO_ON}`, {
+      ...(references.length === 0 ? {} : { ricevuta: references[0] }),
+      ospiti: guestsOf(duplicati),
+      duplicati
+    })
+    this.duplicati = duplicati
   }
 }
 
-/** Guests who are being sent: what becomes of them will be known soon. `ospiti` are indices into the request's list. */
+/** A submission that is being sent: what becomes of its guests will be known soon. */
 export class SchedineInCorso extends ShapedError {
-  constructor (ricevuta: string, stato: State, ospiti?: readonly number[]) {
-    super(
-      'INVIO_IN_CORSO',
-      409,
-      `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco`,
-      { ricevuta, stato, ...(ospiti === undefined ? {} : { ospiti }) },
-      true
-    )
+  readonly duplicati: readonly Duplicato[]
+  constructor (ricevuta: string, stato: State, duplicati: readonly Duplicato[] = []) {
+    const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
+    const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
+    const text = `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco${told}`
+    super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...guests }, true)
+    this.duplicati = duplicati
   }
+}
+
+/** More guests than the booking is for would be with the police. */
+export class OspitiOltreLaPrenotazione extends ShapedError {
+  readonly prenotazione_id: number
+  constructor (excess: { prenotazione_id: number, numero_ospiti: number, gia_inviati: readonly GiaInviato[] }) {
+    const sent = counted(excess.gia_inviati.length, 'ospite già inviato', 'ospiti già inviati')
+    const references = [...new Set(excess.gia_inviati.map(({ ricevuta }) => ricevuta))]
+    const with_ = references.length === 0 ? '' : ` con la ricevuta ${references.join(', ')}`
+    super(
+      'OSPITI_OLTRE_LA_PRENOTAZIONE',
+      409,
+      `La prenotazione è per ${counted(excess.numero_ospiti, 'ospite', 'ospiti')}, ${sent}${with_}: ` +
+        `con questo invio sarebbero di più. ${TO_GO_ON}`,
+      { ...excess }
+    )
+    this.prenotazione_id = excess.prenotazione_id
+  }
+}
+
+/** Every guest of the booking is with the police, or may be. */
+export class NullaDaInviare extends ShapedError {
+  constructor (ricevute: readonly string[]) {
+    const text = 'Nulla da inviare: tutti gli ospiti della prenotazione sono già inviati, o di esito sconosciuto'
+    super('NULLA_DA_INVIARE', 409, `${text}, con la ricevuta ${ricevute.join(', ')}`, { ricevute })
+  }
+}
+
+function referencesOf (duplicati: readonly Duplicato[]): string[] {
+  return [...new Set(duplicati.flatMap(({ ricevuta }) => ricevuta ?? []))]
+}
+
+function guestsOf (duplicati: readonly Duplicato[]): number[] {
+  return [...new Set(duplicati.map(({ ospite }) => ospite))]
+}
+
+/** People count from 1. */
+function tell ({ ospite, motivo, altro_ospite }: Duplicato): string {
+  const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
+  return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`
 }
 
 /** The contract's failure shape of `check`: 503 with `connected: false`. */

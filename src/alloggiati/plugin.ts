@@ -17,6 +17,8 @@ import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
 import { codiciRoutes } from './routes/codici.ts'
 import { controlRoutes } from './routes/control.ts'
+import { correctionRoutes } from './routes/corrections.ts'
+import { dayRoutes } from './routes/day.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
@@ -79,8 +81,11 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
-  await app.register(schedineRoutes, { context: { ledger, clock, tables: tables.get } })
+  const context = { ledger, clock, tables: tables.get }
+  await app.register(schedineRoutes, { context })
+  await app.register(dayRoutes, { context })
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
+  await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
   await app.register(receiptRoutes, { archive, account: service?.account, clock })
   await app.register(codiciRoutes, { tables: tables.get })

@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, lte } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, lte } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
@@ -32,24 +32,45 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
   return found !== undefined
 }
 
-/** Keeps a booking from being deleted until the transaction ends. A booking that does not exist is no error. */
-export async function keepBooking (tx: Transaction, id: number): Promise<void> {
-  await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('share')
+/**
+ * Keeps bookings from being changed or deleted until the transaction ends. Those that do not exist are no error.
+ * @returns how many guests each of them is for
+ */
+export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, number>> {
+  if (ids.length === 0) return new Map()
+  const kept = await tx.select({ id: t.id, numero_ospiti: t.numero_ospiti }).from(t)
+    .where(inArray(t.id, [...ids])).orderBy(asc(t.id)).for('share')
+  return new Map(kept.map(({ id, numero_ospiti }) => [id, numero_ospiti]))
 }
 
 /** A stay with its saved guests, in their order, as they are stored. */
 export interface StayWithGuests {
   id: number
+  nome_cognome: string
   check_in: Day
   numero_notti: number
+  numero_ospiti: number
   ospiti: (typeof ospiti.$inferSelect)[]
 }
 
 /** @throws PrenotazioneNonTrovata */
 export async function stayWithGuests (db: Executor, id: number): Promise<StayWithGuests> {
-  const [stay] = await db.select({ id: t.id, check_in: t.check_in, numero_notti: t.numero_notti }).from(t)
-    .where(eq(t.id, id))
+  const [stay] = await withGuests(db, await db.select(columns).from(t).where(eq(t.id, id)))
   if (!stay) throw new PrenotazioneNonTrovata()
-  const guests = await db.select().from(ospiti).where(eq(ospiti.prenotazione_id, id)).orderBy(asc(ospiti.indice))
-  return { ...stay, ospiti: guests }
+  return stay
+}
+
+/** The stays that arrive on a day, by id; `ids` chooses among them. */
+export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
+  const chosen = ids === undefined ? undefined : inArray(t.id, [...ids])
+  const arriving = and(eq(t.check_in, day), chosen)
+  return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
+}
+
+async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
+  if (stays.length === 0) return []
+  const ids = stays.map(({ id }) => id)
+  const guests = await db.select().from(ospiti).where(inArray(ospiti.prenotazione_id, ids)).orderBy(asc(ospiti.indice))
+  const byStay = Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
+  return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
 }

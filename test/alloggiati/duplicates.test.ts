@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Schedina } from '#schemas/schedina.ts'
 import { build } from '#test/helper.ts'
 import { single, soggiorno, today } from './rules/samples.ts'
 import { guestNo, held, invio, production, rowsReply, standIn } from './stand-in.ts'
@@ -15,11 +16,15 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
   const { requestId, ...rest } = second.json()
   t.type(requestId, 'string')
   t.strictSame(rest, {
-    error: `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${first.ricevuta}`,
+    error:
+      `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${first.ricevuta}: ospite 1 (stessa persona). ` +
+      'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
+      'Se sono davvero altre persone, ripetere con confermo_diverso e motivo',
     status: 409,
     codice: 'SCHEDINE_GIA_INVIATE',
     ricevuta: first.ricevuta,
-    ospiti: [0]
+    ospiti: [0],
+    duplicati: [{ ospite: 0, ricevuta: first.ricevuta, stato: 'acquisito', motivo: 'stessa_persona' }]
   })
   t.equal((await app.sql`select from invii`).length, 1, 'the refused one leaves no trace')
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
@@ -47,8 +52,13 @@ t.test('a guest that was edited after the Send is the same guest', async (t) => 
 t.test('another guest, and the same one on another arrival, are sent', async (t) => {
   const { call } = await build(t, TODAY)
   await call('POST', '/api/alloggiati/invio', body())
-  t.equal((await call('POST', '/api/alloggiati/invio', body({ nome: 'MARIO' }))).statusCode, 200)
-  t.equal((await call('POST', '/api/alloggiati/invio', body({ data_nascita: '1980-05-16' }))).statusCode, 200)
+  const others = [
+    { nome: 'MARIO', numero_documento: 'CA00001AA' },
+    { data_nascita: '1980-05-16', numero_documento: 'CA00002AA' }
+  ]
+  for (const other of others) {
+    t.equal((await call('POST', '/api/alloggiati/invio', body(other))).statusCode, 200)
+  }
   const yesterday = { ospiti: [single()], prenotazione: { ...soggiorno, check_in: '2026-11-20' } }
   t.equal((await call('POST', '/api/alloggiati/invio', yesterday)).statusCode, 200)
 })
@@ -62,6 +72,106 @@ t.test('a list with one guest sent before is refused whole: nothing of it goes o
   })
   t.match(refused.json(), { status: 409, ospiti: [1] })
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
+})
+
+/** Two spellings of one person; each pair with a document of its own. */
+const SPELLINGS: [Schedina, Schedina][] = [
+  [{ cognome: 'ROSSI', nome: 'NICCOLÒ' }, { cognome: 'ROSSI', nome: "NICCOLO'" }],
+  [{ cognome: "D'ANGELO" }, { cognome: 'D ANGELO' }],
+  [{ cognome: 'DE LUCA', nome: 'ANNA-MARIA' }, { cognome: 'DELUCA', nome: 'ANNAMARIA' }],
+  [{ cognome: 'MÜLLER' }, { cognome: 'MUELLER' }],
+  [{ cognome: 'LI', nome: 'WEI' }, { cognome: 'WEI', nome: 'LI' }]
+]
+
+t.test('the same person under another spelling is refused, with or without a document', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  for (const [n, [one, other]] of SPELLINGS.entries()) {
+    const first = (await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n, one)], prenotazione: soggiorno }))
+    t.equal(first.statusCode, 200)
+    const again = { ospiti: [guestNo(n + 100, other)], prenotazione: soggiorno }
+    t.match((await call('POST', '/api/alloggiati/invio', again)).json(), {
+      status: 409,
+      codice: 'SCHEDINE_GIA_INVIATE',
+      duplicati: [{ ospite: 0, ricevuta: first.json().ricevuta, motivo: 'stessa_persona' }]
+    }, JSON.stringify(other))
+  }
+  t.equal((await app.sql`select from sandbox_schedine`).length, SPELLINGS.length)
+})
+
+t.test('a document sent before is refused under whatever name, however its number is written', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  const first = (await call('POST', '/api/alloggiati/invio', body({ numero_documento: 'CA-00007.AA' }))).json()
+  const other = body({ cognome: 'CORRETTI', data_nascita: '1981-05-15', numero_documento: 'ca00007aa' })
+  t.match((await call('POST', '/api/alloggiati/invio', other)).json(), {
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    duplicati: [{ ospite: 0, ricevuta: first.ricevuta, stato: 'acquisito', motivo: 'stesso_documento' }]
+  })
+  t.equal((await app.sql`select from sandbox_schedine`).length, 1)
+})
+
+t.test('two guests of one list with one name in two spellings, or one document, are refused', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  const lists = [
+    [[guestNo(1, { cognome: 'LI', nome: 'WEI' }), guestNo(2, { cognome: 'WEI', nome: 'LI' })], 'stessa_persona'],
+    [[guestNo(1), guestNo(2, { numero_documento: 'CA 10001 AA' })], 'stesso_documento']
+  ] as const
+  for (const [ospiti, motivo] of lists) {
+    const refused = (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione: soggiorno })).json()
+    const duplicati = [{ ospite: 1, ricevuta: null, stato: null, motivo, altro_ospite: 0 }]
+    t.match(refused, { status: 409, codice: 'SCHEDINE_GIA_INVIATE', ospiti: [1] })
+    t.strictSame(refused.duplicati, duplicati)
+    t.equal(refused.ricevuta, undefined)
+  }
+  t.same(await app.sql`select from invii`, [])
+  const confirmed = { ospiti: lists[0][0], prenotazione: soggiorno, ...WORD }
+  t.equal((await call('POST', '/api/alloggiati/invio', confirmed)).statusCode, 200)
+})
+
+const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
+
+t.test('a person who knows better confirms with a reason: it is recorded, audited, and serves once', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()
+  const other = body({ cognome: 'WEI', nome: 'LI', numero_documento: 'CA00001AA' })
+  t.equal((await call('POST', '/api/alloggiati/invio', other)).statusCode, 409)
+  const sent = (await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json()
+  t.equal(sent.success, true)
+  const precedenti = [first.ricevuta]
+  t.same(await app.sql`select chi, motivo, precedenti from invii_conferme`,
+    [{ chi: 'server', motivo: WORD.motivo, precedenti }])
+  t.same(await app.sql`select confermata from invii_schedine order by invio_id`,
+    [{ confermata: false }, { confermata: true }])
+  const [noted] = await app.sql`select details from audit_log where action = 'invio' order by id desc limit 1`
+  t.match(noted!.details, { confermato: true, precedenti })
+  t.notMatch(JSON.stringify(noted), /passaporti/, 'the reason may name a guest')
+
+  t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json(),
+    { status: 409, ospiti: [0] }, 'a confirmation that is repeated sends nobody twice')
+  t.equal((await app.sql`select from sandbox_schedine`).length, 2)
+})
+
+t.test('a word without its reason, or a reason without the word, is a 400 that names what is missing', async (t) => {
+  const { call } = await build(t, TODAY)
+  const bad: [object, string][] = [
+    [{ confermo_diverso: true }, 'motivo'],
+    [{ motivo: WORD.motivo }, 'confermo_diverso'],
+    [{ ...WORD, confermo_diverso: false }, 'confermo_diverso'],
+    [{ ...WORD, motivo: 'corto' }, 'motivo']
+  ]
+  for (const [fields, campo] of bad) {
+    const refused = await call('POST', '/api/alloggiati/invio', { ...body(), ...fields })
+    t.match(refused.json(), { status: 400, dettagli: [{ campo }] }, JSON.stringify(fields))
+  }
+})
+
+t.test('a guest whom a process of the version before has sent is known under another spelling, too', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))
+  await app.sql`alter table invii_schedine disable trigger invii_schedine_dati`
+  await app.sql`update invii_schedine set impronta_persona = null, impronta_documento = null`
+  const respelled = await call('POST', '/api/alloggiati/invio', body({ cognome: 'WEI', nome: 'LI' }))
+  t.match(respelled.json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
 })
 
 t.test('of 20 Sends of a guest at once one goes out', async (t) => {
@@ -113,7 +223,13 @@ t.test('a guest that is being sent cannot be sent beside it', async (t) => {
   const first = call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
   await reply.arrived
   const beside = await call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-  t.match(beside.json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
+  t.match(beside.json(), {
+    status: 409,
+    codice: 'INVIO_IN_CORSO',
+    stato: 'in_invio',
+    ospiti: [0],
+    duplicati: [{ ospite: 0, stato: 'in_invio', motivo: 'stessa_persona' }]
+  })
   reply.release(answer(rowsReply('Send', [true])))
   t.equal((await first).json().ricevuta, beside.json().ricevuta)
   t.equal(police.callsOf('Send').length, 1)

@@ -129,10 +129,11 @@ export function invio (ospiti: readonly Schedina[], more: Record<string, unknown
   return { ospiti, prenotazione: { check_in: createClock().today(), numero_notti: 3 }, ...more }
 }
 
-/** The n-th of any number of invented guests, each another person. */
+/** The n-th of any number of invented guests: each another person, with a document of their own. */
 export function guestNo (n: number, changes: Schedina = {}): Schedina {
-  const letters = [...String(n)].map((digit) => 'ABCDEFGHIL'[Number(digit)]).join('')
-  return single({ cognome: `NUMERATI ${letters}`, ...changes })
+  const letters = [...String(n)].map((digit) => 'LBCDFGHIMN'[Number(digit)]).join('')
+  const numero_documento = `CA${10_000 + n}AA`
+  return single({ cognome: `NUMERATI ${letters}`, numero_documento, ...changes })
 }
 
 /** A reply of a call on rows, with the given outcome a row; `valid` is the count, true or not. */

@@ -1,5 +1,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import {
+  invii_conferme as confirmations,
+  invii_correzioni as corrections,
   invii_decisioni as decisions,
   invii_esiti as observations,
   invii_tentativi as attempts,
@@ -50,6 +52,19 @@ export async function readDecisions (db: Executor, id: number): Promise<InvioDet
     protocollo,
     quando: instant(quando)
   }))
+}
+
+export async function readConfirmation (db: Executor, id: number): Promise<InvioDetail['conferma']> {
+  const [found] = await db.select().from(confirmations).where(eq(confirmations.invio_id, id))
+  if (!found) return null
+  const { chi, motivo, precedenti, quando } = found
+  return { chi, motivo, precedenti, quando: instant(quando) }
+}
+
+export async function readCorrections (db: Executor, id: number): Promise<InvioDetail['correzioni']> {
+  const found = await db.select().from(corrections).where(eq(corrections.invio_id, id)).orderBy(asc(corrections.id))
+  return found.map(({ indice: riga, chi, motivo, protocollo, quando }) => (
+    { riga, chi, motivo, protocollo, quando: instant(quando) }))
 }
 
 /** The kept receipt of the day of the attempt that was acquired, else of the last one. */

@@ -6,7 +6,9 @@ import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { InvioNonTrovato } from '../errors.ts'
-import { readAttempts, readDecisions, readReceipt, readTransitions } from './history.ts'
+import {
+  readAttempts, readConfirmation, readCorrections, readDecisions, readReceipt, readTransitions
+} from './history.ts'
 import { maskLine } from './mask.ts'
 import { unsealLine } from './rows.ts'
 
@@ -82,6 +84,8 @@ export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number
       tentativi,
       transizioni: await readTransitions(tx, id),
       decisioni: await readDecisions(tx, id),
+      conferma: await readConfirmation(tx, id),
+      correzioni: await readCorrections(tx, id),
       ricevuta_giorno: await readReceipt(tx, utente, tentativi)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
@@ -91,11 +95,16 @@ function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Fi
   return [
     scope,
     stato === undefined ? undefined : eq(invii.stato, stato),
-    prenotazione_id === undefined ? undefined : eq(invii.prenotazione_id, prenotazione_id),
+    prenotazione_id === undefined ? undefined : hasGuestOf(prenotazione_id),
     da === undefined ? undefined : gte(invii.data_arrivo, da),
     a === undefined ? undefined : lte(invii.data_arrivo, a),
     ricevuta === undefined ? undefined : eq(invii.ricevuta, ricevuta)
   ]
+}
+
+/** By the rows: one submission may hold guests of several bookings. */
+function hasGuestOf (prenotazione_id: number): SQL {
+  return sql`${invii.id} in (select s.invio_id from ${schedine} s where s.prenotazione_id = ${prenotazione_id})`
 }
 
 async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<InvioDetail['righe']> {

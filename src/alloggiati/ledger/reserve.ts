@@ -1,17 +1,21 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
-import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
-import { LIVE_ROW_OUTCOMES } from '#schemas/submission.ts'
-import { keepBooking } from '#src/bookings/index.ts'
-import type { Keys } from '#src/lib/secrets.ts'
+import { sql } from 'drizzle-orm'
+import {
+  invii, invii_conferme as confirmations, invii_numerazione, invii_schedine as schedine
+} from '#drizzle/tables/alloggiati.ts'
+import type { Duplicato } from '#schemas/alloggiati.ts'
+import { UNDER_WAY_STATES } from '#schemas/submission.ts'
+import { keepBookings } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
-import { SchedineGiaInviate } from '../errors.ts'
+import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../errors.ts'
+import { findConflicts, findExcess, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
-import { attribute, LEASE } from './moves.ts'
+import { fingerprint } from './fingerprints.ts'
+import { attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './rows.ts'
 
 /** What is to be sent: one list, one call. */
@@ -21,12 +25,18 @@ export interface Submission {
   /** Where the operator is. */
   ip: string
   metodo: string
+  /** Of one arrival, all of them. */
   records: readonly RecordSchedina[]
   lines: readonly string[]
   /** For each row the index of the leader of its family or group. */
   leaders: readonly number[]
   id_appartamento: number | undefined
+  /** The booking of all rows; null where they are of several, or of none. */
   prenotazione_id: number | null
+  /** For each row its booking, where they are of several. */
+  bookings?: readonly number[]
+  /** A person's word that these are others than the guests sent before, or more than the booking says. */
+  confirmation?: { motivo: string }
   /** Called with the reference in the transaction that writes the submission down. */
   note?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
@@ -35,55 +45,122 @@ export interface Reserved { id: number, ricevuta: string }
 
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
+/** What a person's word lets pass. */
+interface Confirmed { rows: ReadonlySet<number>, references: string[] }
+
+/** Each of them holds back a guest of which the look at the live rows knew nothing. */
+const ONCE = ['invii_schedine_una_volta', 'invii_schedine_una_persona', 'invii_schedine_un_documento']
+const LOOKS = 3
+
 /**
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
- * @throws SchedineGiaInviate when one of them is being sent, was filed or may have been
+ * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
+ * being sent, OspitiOltreLaPrenotazione when they are more than their booking is for; unless a person confirms
  * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
 export async function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
-  const { db, keys, clock, audit, beforeReady } = registry
-  const identities = submission.records.map((record) => fingerprintGuest(keys, submission, record))
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     try {
-      return await db.transaction(async (tx) => {
-        for (const hook of beforeReady) await hook(tx)
-        const reserved = await insertSubmission(tx, keys, clock.today(), submission, identities)
-        await submission.note?.(tx, reserved.ricevuta)
-        await audit.append(tx, auditEntry(submission, reserved))
-        return reserved
-      })
+      return await registry.db.transaction((tx) => tryReserve(tx, registry, submission))
     } catch (err) {
-      if (postgresError(err)?.constraint_name !== 'invii_schedine_una_volta') throw err
-      const live = await findEarlier(db, submission.account, identities)
-      if (live) throw live
-      // They are free again: the other submission was not sent after all.
+      // A late reply has made rows live between the look and the insert: the next look sees them.
+      if (looks === LOOKS || !ONCE.includes(postgresError(err)?.constraint_name ?? '')) throw err
     }
   }
 }
 
-function auditEntry ({ operatore, ip, lines, prenotazione_id }: Submission, { id, ricevuta }: Reserved): AuditEntry {
+async function tryReserve (
+  tx: Transaction,
+  registry: Registry,
+  submission: Submission
+): Promise<Reserved> {
+  const { keys, clock, audit, beforeReady } = registry
+  const { account, records } = submission
+  for (const hook of beforeReady) await hook(tx)
+  const bookings = bookingsOf(submission)
+  const places = await keepBookings(tx, [...new Set(bookings.flatMap((id) => id ?? []))])
+  // The counter before the chain, as the processes of the version before do: the other order could lock both out.
+  const ricevuta = await nextReference(tx, clock.today())
+  await lockChain(tx)
+  const conflicts = await findConflicts(tx, keys, account, records)
+  const excess = await findExcess(tx, keys, account, records[0]!.data_arrivo, additionsOf(bookings, places))
+  const confirmed = confirmedOf(submission, conflicts, excess)
+  const id = await insertSubmission(tx, submission, ricevuta)
+  if (confirmed !== undefined) {
+    const { operatore: chi, confirmation } = submission
+    await tx.insert(confirmations)
+      .values({ invio_id: id, chi, motivo: confirmation!.motivo, precedenti: confirmed.references })
+  }
+  await insertRows(tx, registry, submission, id, confirmed?.rows ?? new Set())
+  await submission.note?.(tx, ricevuta)
+  await audit.append(tx, auditEntry(submission, { id, ricevuta }, confirmed))
+  return { id, ricevuta }
+}
+
+/** @returns what a person's word lets pass; undefined when nothing stands against the list */
+function confirmedOf (
+  { confirmation }: Submission,
+  conflicts: readonly Conflict[],
+  excess: readonly Excess[]
+): Confirmed | undefined {
+  if (conflicts.length > 0 && (confirmation === undefined || conflicts.some(({ settled }) => settled))) {
+    const duplicati = conflicts.map(({ told }) => told)
+    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati)
+  }
+  const [first] = excess
+  if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
+  if (conflicts.length === 0 && first === undefined) return undefined
+  const sent = excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
+  return {
+    rows: new Set(conflicts.map(({ told }) => told.ospite)),
+    references: [...new Set([...conflicts.flatMap(({ told }) => told.ricevuta ?? []), ...sent])]
+  }
+}
+
+/** The refusal when all that stands against a list is being sent. */
+function underWay (duplicati: readonly Duplicato[]): SchedineInCorso | undefined {
+  const [first] = duplicati
+  const all = duplicati.every(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
+  if (!all || !first?.ricevuta || !first.stato) return undefined
+  return new SchedineInCorso(first.ricevuta, first.stato, duplicati)
+}
+
+function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readonly (number | null)[] {
+  return bookings ?? records.map(() => prenotazione_id)
+}
+
+function additionsOf (bookings: readonly (number | null)[], places: ReadonlyMap<number, number>): Addition[] {
+  return [...places].map(([prenotazione_id, numero_ospiti]) => (
+    { prenotazione_id, numero_ospiti, ospiti: bookings.filter((id) => id === prenotazione_id).length }))
+}
+
+/** Without the reason: it may name a guest. */
+function auditEntry (
+  { operatore, ip, lines, prenotazione_id, bookings }: Submission,
+  { id, ricevuta }: Reserved,
+  confirmed: Confirmed | undefined
+): AuditEntry {
   return {
     actor: operatore,
     ip,
     action: 'invio',
     object: `invio:${ricevuta}`,
-    details: { id, schedine: lines.length, prenotazione_id }
+    details: {
+      id,
+      schedine: lines.length,
+      prenotazione_id,
+      ...(bookings === undefined ? {} : { prenotazioni: [...new Set(bookings.map(String))] }),
+      ...(confirmed === undefined ? {} : { confermato: true, precedenti: confirmed.references })
+    }
   }
 }
 
-async function insertSubmission (
-  tx: Transaction,
-  keys: Keys,
-  today: Day,
-  submission: Submission,
-  identities: readonly Buffer[]
-): Promise<Reserved> {
-  const { account, operatore, metodo, records, lines, leaders, id_appartamento, prenotazione_id } = submission
-  const { data_arrivo, permanenza } = records[0]!
-  // The booking cannot be deleted while its submission is being written down.
-  if (prenotazione_id !== null) await keepBooking(tx, prenotazione_id)
+async function insertSubmission (tx: Transaction, submission: Submission, ricevuta: string): Promise<number> {
+  const { account, operatore, metodo, records, id_appartamento, prenotazione_id } = submission
+  const { data_arrivo } = records[0]!
+  // The shortest stay has the first deadline.
+  const permanenza = Math.min(...records.map(({ permanenza }) => permanenza))
   await attribute(tx, operatore, 'accettato')
-  const ricevuta = await nextReference(tx, today)
   const [created] = await tx
     .insert(invii)
     .values({
@@ -100,55 +177,37 @@ async function insertSubmission (
       lease_fino_al: LEASE
     })
     .returning({ id: invii.id })
-  const { id } = created!
+  return created!.id
+}
+
+async function insertRows (
+  tx: Transaction,
+  { keys }: Registry,
+  submission: Submission,
+  id: number,
+  confirmed: ReadonlySet<number>
+): Promise<void> {
+  const { account, records, lines, leaders } = submission
+  const bookings = bookingsOf(submission)
   await tx.insert(schedine).values(
-    lines.map((line, indice) => ({
-      invio_id: id,
-      indice,
-      capo: leaders[indice]!,
-      utente: account,
-      riga: sealLine(keys, id, indice, line),
-      permanenza: records[indice]!.permanenza,
-      impronta_identita: identities[indice]!,
-      esito: 'in_corso' as const
-    }))
+    records.map((record, indice) => {
+      const { identita, persona, documento } = fingerprint(keys, account, record)
+      return {
+        invio_id: id,
+        indice,
+        capo: leaders[indice]!,
+        utente: account,
+        prenotazione_id: bookings[indice]!,
+        riga: sealLine(keys, id, indice, lines[indice]!),
+        permanenza: record.permanenza,
+        impronta_identita: identita,
+        impronta_persona: persona,
+        impronta_documento: documento,
+        confermata: confirmed.has(indice),
+        esito: 'in_corso' as const
+      }
+    })
   )
-  return { id, ricevuta }
-}
-
-/**
- * The same guest at the same arrival gives the same fingerprint, even when the rest of the record was edited, the
- * apartment too: a guest does not sleep in two apartments on one night.
- */
-function fingerprintGuest (
-  keys: Keys,
-  { account }: Submission,
-  { data_arrivo, cognome, nome, data_nascita }: RecordSchedina
-): Buffer {
-  return keys.fingerprint('schedina/identity', account, data_arrivo, cognome, nome, data_nascita)
-}
-
-async function findEarlier (
-  db: Executor,
-  account: string,
-  identities: readonly Buffer[]
-): Promise<SchedineGiaInviate | undefined> {
-  const found = await db
-    .select({ ricevuta: invii.ricevuta, identity: schedine.impronta_identita })
-    .from(schedine)
-    .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(
-      and(
-        eq(schedine.utente, account),
-        inArray(schedine.impronta_identita, [...identities]),
-        inArray(schedine.esito, LIVE_ROW_OUTCOMES)
-      )
-    )
-    .orderBy(invii.id)
-  if (found.length === 0) return undefined
-  const references = new Set(found.map(({ ricevuta }) => ricevuta))
-  const indices = identities.flatMap((each, at) => (found.some(({ identity }) => identity.equals(each)) ? [at] : []))
-  return new SchedineGiaInviate([...references], indices)
 }
 
 async function nextReference (tx: Transaction, today: Day): Promise<string> {

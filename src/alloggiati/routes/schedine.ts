@@ -118,9 +118,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     },
     preHandler: answerRepeated,
     handler: async (request, reply) => {
-      const { id_appartamento, testMode } = request.body ?? {}
+      const { id_appartamento, ...rest } = request.body ?? {}
       const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
-      const body = { ospiti: schedine, prenotazione: soggiorno, testMode }
+      const body = { ospiti: schedine, prenotazione: soggiorno, ...rest }
       return submit(context, body, authorOf(request), requesterOf(request, reply))
     }
   })

@@ -3,6 +3,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { foldName } from '../codec/folding.ts'
+import { nameKey } from '../codec/name-key.ts'
 
 /**
  * The booking that a submission belongs to: the one that the stay names, else the only one with the same arrival whose
@@ -21,9 +22,9 @@ export async function findBooking (
     return id
   }
   const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo })
-  // A guest's name may be written with either part first.
+  const key = nameKey(cognome, nome)
   const matching = arrivals.filter(({ nome_cognome }) =>
-    [`${nome} ${cognome}`, `${cognome} ${nome}`].includes(foldName(nome_cognome).text)
+    nameKey(nome_cognome, '') === key && foldName(nome_cognome).refused === ''
   )
   return matching.length === 1 ? matching[0]!.id : null
 }

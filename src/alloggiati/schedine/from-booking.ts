@@ -3,7 +3,7 @@ import {
   FAMILY_LEADER, leaderTypeOf, memberTypeOf, SINGLE_GUEST, WITHOUT_DOCUMENT
 } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
-import { stayWithGuests } from '#src/bookings/index.ts'
+import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 
 type StoredType = string | null
@@ -16,15 +16,20 @@ type StoredType = string | null
 export async function fromBooking (
   db: Executor, id: number, id_appartamento?: number
 ): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
-  const { ospiti: guests, ...stay } = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti } = await stayWithGuests(db, id)
+  const soggiorno = { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) }
+  return { schedine: schedineOf(guests), soggiorno }
+}
+
+/** The schedine of stored guests, in their order. A member's stored document is no part of his schedina. */
+export function schedineOf (guests: StayWithGuests['ospiti']): SchedinaIntera[] {
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
-  const schedine = guests.map((guest, at) => {
+  return guests.map((guest, at) => {
     const tipo_alloggiato = types[at]!
     const leftOut: readonly SchedinaField[] = WITHOUT_DOCUMENT.includes(tipo_alloggiato) ? DOCUMENT_FIELDS : []
     const values = SCHEDINA_FIELDS.map((name) => [name, leftOut.includes(name) ? '' : guest[name] ?? ''])
     return { ...Object.fromEntries(values) as SchedinaIntera, tipo_alloggiato }
   })
-  return { schedine, soggiorno: id_appartamento === undefined ? stay : { ...stay, id_appartamento } }
 }
 
 /**

@@ -5,12 +5,13 @@ import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../errors.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/handover.ts'
-import { reserve } from '../ledger/reserve.ts'
+import { reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
+import { confirmationOf } from './confirmation.ts'
 import { waitingCaller, type Requester } from './requester.ts'
 
 /**
@@ -24,11 +25,12 @@ export async function submit (
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
+  const confirmation = confirmationOf(body)
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   return body.testMode === true
     ? await dryRun(context.ledger.service, accepted)
-    : await send(context.ledger, accepted, author, requester)
+    : await send(context.ledger, { ...accepted, confirmation }, author, requester)
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
@@ -50,7 +52,7 @@ async function dryRun (service: PoliceService, { lines, stay }: Accepted): Promi
 
 async function send (
   ledger: LedgerContext,
-  { stay, ...accepted }: Accepted,
+  { stay, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -66,6 +68,7 @@ async function send (
     ...accepted,
     id_appartamento: stay.id_appartamento,
     prenotazione_id,
+    confirmation,
     note: requester.note
   })
   requester.locate(id)

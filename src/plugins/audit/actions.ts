@@ -19,6 +19,7 @@ export const ACTIONS = {
   cookie_amministrazione: 'Cookie di amministrazione concesso',
   invio: 'Invio alla Polizia',
   decisione: 'Decisione su un invio',
+  correzione: 'Correzione chiesta alla Questura',
   sospensione: 'Invii sospesi o ripresi',
   prenotazioni_eliminate: 'Prenotazioni eliminate',
   sql: 'Istruzione SQL',

@@ -106,7 +106,7 @@ t.test('a Send that the web server refuses is tried again later, and its guests 
   await sweep(await worker())
   t.same(await states(), ['pronto/in_corso'])
   t.same(await sql`select lease_fino_al > now() + interval '1 minute' as later from invii`, [{ later: true }])
-  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.rejects(reserve([single()]), { code: 'INVIO_IN_CORSO' })
   await sweep(await worker())
   t.equal(police.callsOf('Send').length, 1, 'not at once')
   delete police.on.Send

@@ -31,7 +31,7 @@ t.test('a rehearsal with the same rows precedes the Send', async (t) => {
 t.test('a row that the rehearsal refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   police.on.Test = answer(rowsReply('Test', [true, false, true]))
-  const { id } = await reserve([...family(), single({ nome: 'UGO' })])
+  const { id } = await reserve([...family(), guestNo(1)])
   const { schedine } = await carryOut(await worker(), id, true)
   t.match(schedine, [
     { esito: 'rifiutata', codice_errore: null, dettaglio: /stessa famiglia/ },
@@ -42,7 +42,7 @@ t.test('a row that the rehearsal refuses is not sent, nor is the rest of its fam
   t.same(police.acquired(), [police.callsOf('Test')[0]!.rows[2]])
 
   delete police.on.Test
-  await t.rejects(reserve([single({ nome: 'UGO' })]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.rejects(reserve([guestNo(1)]), { code: 'SCHEDINE_GIA_INVIATE' })
   t.equal(
     (await carryOut(await worker(), (await reserve(family())).id, true)).stato,
     'acquisito',
@@ -350,7 +350,7 @@ t.test('a worker that lost its claim frees no row that another worker is about t
   mine.release(answer(rowsReply('Test', [true, false])))
   t.equal((await sleeper).stato, 'preso')
   t.same(await states(), ['preso/in_corso,in_corso'])
-  await t.rejects(reserve([guestNo(2)]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.rejects(reserve([guestNo(2)]), { code: 'INVIO_IN_CORSO' })
   its.release(answer(rowsReply('Test', [true, true])))
   t.equal((await other).stato, 'acquisito')
   t.equal(police.callsOf('Send').length, 1)
@@ -405,9 +405,9 @@ t.test(
 t.test('the same guest can be entered for two accounts, but not for two apartments of one account', async (t) => {
   const { reserve } = await ledgerBench(t)
   await reserve([single()])
-  await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.rejects(reserve([single()]), { code: 'INVIO_IN_CORSO' })
   await t.resolves(reserve([single()], { account: 'RM000002' }))
-  await t.rejects(reserve([single()], { id_appartamento: 0 }), { code: 'SCHEDINE_GIA_INVIATE' })
+  await t.rejects(reserve([single()], { id_appartamento: 0 }), { code: 'INVIO_IN_CORSO' })
 })
 
 t.test('a refused reservation uses up no reference', async (t) => {

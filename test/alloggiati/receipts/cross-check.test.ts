@@ -34,7 +34,8 @@ async function book ({ call }: TestApp, nome_cognome: string, check_in: string):
 
 async function send ({ call }: TestApp, nome: string, { prenotazione_id, check_in }: Booked) {
   const sent = await call('POST', '/api/alloggiati/invio', {
-    ospiti: [single({ nome })],
+    // Each name is another guest, with a document of that name.
+    ospiti: [single({ nome, numero_documento: `CA00${nome}` })],
     prenotazione: { id: prenotazione_id, check_in, numero_notti: 2 }
   })
   if (sent.statusCode !== 200) throw new Error(sent.body)

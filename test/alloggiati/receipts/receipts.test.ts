@@ -91,7 +91,7 @@ t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
   const server = await build(t, { TODAY: today })
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
   await server.call('POST', '/api/alloggiati/invio', {
-    ospiti: [single({ nome: 'UGO' })],
+    ospiti: [single({ nome: 'UGO', numero_documento: 'CA00001AA' })],
     prenotazione: { ...soggiorno, numero_notti: 7 }
   })
   const next = await build(t, { TODAY: '2026-11-22', DATABASE_URL: server.url, DATA_DIR: server.dataDir })

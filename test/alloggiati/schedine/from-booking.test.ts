@@ -175,3 +175,65 @@ t.test('unknown fields are refused', async (t) => {
   t.equal((await records(server, id, { altro: 1 })).statusCode, 400)
   t.equal((await send(server, id, { ospiti: [] })).statusCode, 400)
 })
+
+const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
+
+t.test('a corrected guest is not sent as one more until a person confirms who was told what was sent', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())])
+  const { ricevuta } = (await send(server, id)).json()
+  const save = async (changes: object) =>
+    server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [untyped(single(changes))] })
+
+  await save({ data_nascita: '1980-05-16' })
+  t.match((await send(server, id)).json(), { status: 409, duplicati: [{ motivo: 'stesso_documento', ricevuta }] })
+  await save({ cognome: 'CORRETTI', data_nascita: '1980-05-16', numero_documento: 'CA00001AA' })
+  const refused = (await send(server, id)).json()
+  t.match(refused, {
+    status: 409,
+    codice: 'OSPITI_OLTRE_LA_PRENOTAZIONE',
+    error: /solo la Questura.*confermo_diverso/,
+    prenotazione_id: id,
+    numero_ospiti: 1
+  })
+  t.strictSame(refused.gia_inviati, [{
+    ricevuta,
+    stato: 'acquisito',
+    ospite: {
+      tipo_alloggiato: '16',
+      cognome: 'P.',
+      nome: 'M.',
+      anno_nascita: 1980,
+      cittadinanza: '100000100',
+      tipo_documento: 'IDELE',
+      numero_documento: '…0AA'
+    }
+  }])
+  t.equal((await server.app.sql`select from sandbox_schedine`).length, 1)
+
+  const confirmed = (await send(server, id, WORD)).json()
+  t.equal(confirmed.success, true)
+  t.match((await send(server, id, WORD)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'and not twice')
+  const { data } = (await server.call('GET', '/api/v1/invii/2')).json()
+  t.match(data, { ricevuta: confirmed.ricevuta, conferma: { chi: 'server', motivo: WORD.motivo } })
+  t.same(data.conferma.precedenti, [ricevuta])
+})
+
+t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
+  const server = await build(t, TODAY)
+  const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
+  const ask = (id: number, body: object) => server.call('POST', `/api/v1/invii/${id}/correzione`, body)
+  const motivo = 'Data di nascita errata, chiesta la correzione via PEC'
+  t.match((await ask(1, { motivo, riga: 1 })).json(), { status: 400, dettagli: [{ campo: 'riga' }] })
+  t.match((await ask(4711, { motivo })).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
+  const asked = await ask(1, { motivo, riga: 0, protocollo: 'PEC 2026/4711' })
+  t.equal(asked.statusCode, 201)
+  t.match(asked.json().data, {
+    ricevuta,
+    stato: 'acquisito',
+    conferma: null,
+    correzioni: [{ riga: 0, chi: 'server', motivo, protocollo: 'PEC 2026/4711' }]
+  })
+  const [noted] = await server.app.sql`select action, object from audit_log order by id desc limit 1`
+  t.same(noted, { action: 'correzione', object: `invio:${ricevuta}` })
+})

@@ -1,0 +1,100 @@
+import { Type, type Static, type TInteger } from '@sinclair/typebox'
+import { ApartmentId } from './apartment.ts'
+import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
+import { Segnalazione } from './schedina.ts'
+import { ROW_OUTCOMES } from './submission.ts'
+
+/* All bookings of an arrival day at once. */
+
+/** How a booking of the day stands, with the words for one and for several. */
+export const DAY_STATES = {
+  pronta: ['pronta', 'pronte'],
+  incompleta: ['da completare', 'da completare'],
+  da_confermare: ['da confermare', 'da confermare'],
+  gia_inviata: ['già inviata', 'già inviate'],
+  in_corso: ['in corso', 'in corso'],
+  acquisita: ['acquisita', 'acquisite'],
+  parziale: ['acquisita in parte', 'acquisite in parte'],
+  rifiutata: ['rifiutata', 'rifiutate'],
+  sconosciuta: ['di esito sconosciuto', 'di esito sconosciuto'],
+  non_inviata: ['non inviata', 'non inviate']
+} as const
+export type DayState = keyof typeof DAY_STATES
+export const DAY_STATE_NAMES = Object.keys(DAY_STATES) as [DayState, ...DayState[]]
+
+/** Sent, being sent, or about to be: nobody has to do anything about it. */
+export const GOOD_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'] as const satisfies DayState[]
+
+/** May be left out altogether. */
+export const GiornataBody = Nullable(Closed({
+  data: Type.Optional(Day),
+  prova: Type.Optional(Type.Boolean({ description: 'Dice che cosa partirebbe e che cosa manca; non invia nulla' })),
+  prenotazioni: Type.Optional(
+    Type.Array(Id, { minItems: 1, maxItems: 1000, description: 'Soltanto queste fra gli arrivi del giorno' })
+  ),
+  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
+}, { examples: [{ data: '2026-11-21', prova: true }] }))
+export type GiornataBody = Static<typeof GiornataBody>
+
+const SchedinaDellaGiornata = Closed({
+  /** Index into the booking's guests. */
+  ospite: Type.Integer({ minimum: 0 }),
+  esito: OneOf(ROW_OUTCOMES),
+  codice_errore: Type.String(),
+  messaggio_soap: Type.String(),
+  dettaglio: Type.String()
+})
+export type SchedinaDellaGiornata = Static<typeof SchedinaDellaGiornata>
+
+export const PrenotazioneDellaGiornata = Closed({
+  prenotazione_id: Id,
+  nome_cognome: Type.String(),
+  stato: OneOf(DAY_STATE_NAMES),
+  /** How many guests are saved, and how many the booking is for. */
+  ospiti: Type.Integer(),
+  numero_ospiti: Type.Integer(),
+  /** The submissions that hold its guests. */
+  ricevute: Type.Array(Type.String()),
+  /** What is to be put right; `ospite` is the index into the booking's guests. */
+  errors: Type.Array(Ref(Segnalazione)),
+  /** What became of each guest that this request has sent. */
+  schedine: Type.Array(SchedinaDellaGiornata)
+}, { $id: 'PrenotazioneDellaGiornata' })
+export type PrenotazioneDellaGiornata = Static<typeof PrenotazioneDellaGiornata>
+
+const zero = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, 0])) as Record<DayState, number>
+const counts = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, Type.Integer()])) as Record<DayState, TInteger>
+
+export const GiornataAnswer = Closed({
+  /** Every booking of the day is sent, being sent, or (in a rehearsal) ready. */
+  success: Type.Boolean(),
+  message: Type.String(),
+  data: Day,
+  prova: Type.Boolean(),
+  totale_prenotazioni: Type.Integer(),
+  totale_ospiti: Type.Integer(),
+  /** How many bookings are in each state. */
+  totali: Closed(counts),
+  prenotazioni: Type.Array(Ref(PrenotazioneDellaGiornata))
+}, {
+  examples: [{
+    success: true,
+    message: '1 prenotazione: 1 acquisita',
+    data: '2026-11-21',
+    prova: false,
+    totale_prenotazioni: 1,
+    totale_ospiti: 1,
+    totali: { ...zero, acquisita: 1 },
+    prenotazioni: [{
+      prenotazione_id: 1,
+      nome_cognome: 'Anna Bianchi',
+      stato: 'acquisita',
+      ospiti: 1,
+      numero_ospiti: 1,
+      ricevute: ['AW-20261121-1'],
+      errors: [],
+      schedine: [{ ospite: 0, esito: 'acquisita', codice_errore: '', messaggio_soap: '', dettaglio: '' }]
+    }]
+  }]
+})
+export type GiornataAnswer = Static<typeof GiornataAnswer>

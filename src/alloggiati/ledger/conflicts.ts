@@ -1,0 +1,187 @@
+import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
+import { invii, invii_conferme as confirmations, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
+import { LIVE_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { decode } from '../codec/codec.ts'
+import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
+import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
+import { maskLine } from './mask.ts'
+import { scopeOf } from './read.ts'
+import { unsealLine } from './rows.ts'
+
+/** A guest of a list who was sent before, or may have been, or who comes twice in the list. */
+export interface Conflict {
+  /** As the caller is told. */
+  told: Duplicato
+  /** What became of the earlier row, and of which booking it is; null for a guest of the same list. */
+  earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
+  /** The same guest was let through on a person's word already: the same word does not serve twice. */
+  settled: boolean
+}
+
+interface LiveRow extends Fingerprints {
+  ricevuta: string
+  stato: State
+  esito: RowOutcome
+  prenotazione_id: number | null
+  confirmed: boolean
+}
+
+/**
+ * What stands against a list of guests of one arrival: live rows of the account with the same person or document, and
+ * guests of the list itself. Under the chain's lock nothing can come between the look and what is written after it.
+ */
+export async function findConflicts (
+  db: Executor,
+  keys: Keys,
+  account: string,
+  guests: readonly Guest[]
+): Promise<Conflict[]> {
+  const prints = guests.map((guest) => fingerprint(keys, account, guest))
+  const live = await readLive(db, keys, account, guests[0]!.data_arrivo, prints)
+  const byPrint = Map.groupBy(
+    live.flatMap((row) => [row.identita, row.persona, row.documento].flatMap((print) => print ? { print, row } : [])),
+    ({ print }) => print.toString('hex')
+  )
+  const rowsWith = (print: Buffer | null) => (print && byPrint.get(print.toString('hex')))?.map(({ row }) => row) ?? []
+  const earlier = prints.flatMap(({ identita, persona, documento }, ospite) => {
+    const samePerson = new Set([...rowsWith(identita), ...rowsWith(persona)])
+    return [...new Set([...samePerson, ...rowsWith(documento)])].map((row): Conflict => ({
+      told: {
+        ospite,
+        ricevuta: row.ricevuta,
+        stato: row.stato,
+        motivo: samePerson.has(row) ? 'stessa_persona' : 'stesso_documento'
+      },
+      earlier: { esito: row.esito, prenotazione_id: row.prenotazione_id },
+      settled: row.confirmed && row.identita.equals(identita) && equal(row.documento, documento)
+    }))
+  })
+  return [...earlier, ...withinList(prints)]
+}
+
+function withinList (prints: readonly Fingerprints[]): Conflict[] {
+  const first = new Map<string, number>()
+  return prints.flatMap(({ persona, documento }, ospite): Conflict | [] => {
+    const seen = [persona, documento].flatMap((print) => (print === null ? [] : print.toString('hex')))
+    const before = seen.findIndex((print) => first.has(print))
+    const altro_ospite = before < 0 ? undefined : first.get(seen[before]!)
+    for (const print of seen) if (!first.has(print)) first.set(print, ospite)
+    if (altro_ospite === undefined) return []
+    const motivo = before === 0 ? 'stessa_persona' : 'stesso_documento'
+    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, settled: false }
+  })
+}
+
+/**
+ * The rows that may stand against a list, confirmed ones too. By the arrival, which every fingerprint holds: the unique
+ * indexes know neither confirmed rows nor those of the version before, whose fingerprints are made here.
+ */
+async function readLive (
+  db: Executor,
+  keys: Keys,
+  account: string,
+  arrival: Day,
+  prints: readonly Fingerprints[]
+): Promise<LiveRow[]> {
+  const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
+  const numbers = prints.flatMap(({ documento }) => documento ?? [])
+  const found = await db
+    .select({
+      id: invii.id,
+      indice: schedine.indice,
+      ricevuta: invii.ricevuta,
+      stato: invii.stato,
+      esito: schedine.esito,
+      prenotazione_id: schedine.prenotazione_id,
+      confirmed: sql<boolean>`${confirmations.invio_id} is not null`,
+      riga: sql<Buffer | null>`case when ${persona} is null then ${schedine.riga} end`,
+      identita,
+      persona,
+      documento
+    })
+    .from(invii)
+    .innerJoin(schedine, eq(schedine.invio_id, invii.id))
+    .leftJoin(confirmations, eq(confirmations.invio_id, invii.id))
+    .where(
+      and(
+        eq(invii.utente, account),
+        eq(invii.data_arrivo, arrival),
+        inArray(schedine.esito, LIVE_ROW_OUTCOMES),
+        or(
+          inArray(identita, prints.map(({ identita }) => identita)),
+          inArray(persona, prints.map(({ persona }) => persona)),
+          numbers.length === 0 ? undefined : inArray(documento, numbers),
+          isNull(persona)
+        )
+      )
+    )
+    .orderBy(asc(invii.id), asc(schedine.indice))
+  return found.flatMap(({ id, indice, riga, persona, ...row }) => {
+    if (persona !== null) return { ...row, persona }
+    const decoded = riga === null ? undefined : decode(unsealLine(keys, id, indice, riga))
+    if (decoded === undefined || !('record' in decoded)) return []
+    return { ...row, ...fingerprint(keys, account, decoded.record) }
+  })
+}
+
+/** A booking of which more guests would be with the police than it is for. */
+export interface Excess { prenotazione_id: number, numero_ospiti: number, gia_inviati: GiaInviato[] }
+
+/** What is to be sent of a booking, and how many guests it is for. */
+export interface Addition { prenotazione_id: number, ospiti: number, numero_ospiti: number }
+
+/**
+ * The bookings whose live rows would become more than their guests: those of the same stretch of 30 nights, since the
+ * guests of a longer stay are communicated again for each.
+ */
+export async function findExcess (
+  db: Executor,
+  keys: Keys,
+  account: string,
+  arrival: Day,
+  additions: readonly Addition[]
+): Promise<Excess[]> {
+  const rows = await readBookingRows(db, account, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
+  return additions.flatMap(({ prenotazione_id, ospiti, numero_ospiti }) => {
+    const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
+    if (sent.length + ospiti <= numero_ospiti) return []
+    const gia_inviati = sent.map(({ id, indice, ricevuta, stato, riga }) =>
+      ({ ricevuta, stato, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
+    return { prenotazione_id, numero_ospiti, gia_inviati }
+  })
+}
+
+/** The live rows of bookings in the stretch of 30 nights around an arrival, whichever account they were sent with. */
+export async function readBookingRows (db: Executor, account: string, arrival: Day, bookings: readonly number[]) {
+  if (bookings.length === 0) return []
+  return db
+    .select({
+      id: invii.id,
+      indice: schedine.indice,
+      ricevuta: invii.ricevuta,
+      stato: invii.stato,
+      esito: schedine.esito,
+      prenotazione_id: schedine.prenotazione_id,
+      riga: schedine.riga
+    })
+    .from(schedine)
+    .innerJoin(invii, eq(invii.id, schedine.invio_id))
+    .where(
+      and(
+        inArray(schedine.prenotazione_id, [...bookings]),
+        inArray(schedine.esito, LIVE_ROW_OUTCOMES),
+        scopeOf(account.startsWith('sandbox:') ? 'sandbox' : 'production'),
+        gt(invii.data_arrivo, addDays(arrival, -MAX_DECLARED_NIGHTS)),
+        lt(invii.data_arrivo, addDays(arrival, MAX_DECLARED_NIGHTS))
+      )
+    )
+    .orderBy(asc(invii.id), asc(schedine.indice))
+}
+
+function equal (one: Buffer | null, other: Buffer | null): boolean {
+  return one === null || other === null ? one === other : one.equals(other)
+}

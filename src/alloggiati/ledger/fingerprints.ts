@@ -1,0 +1,33 @@
+import type { Keys } from '#src/lib/secrets.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
+import { nameKey } from '../codec/name-key.ts'
+
+/** What tells a guest from others. `num_doc` is empty for guests without a document. */
+export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
+
+/** Keyed fingerprints of a guest of an account at an arrival: what they were made of cannot be read from them. */
+export interface Fingerprints {
+  /** The folded names and the birth date, letter by letter. Processes of the version before know no other. */
+  identita: Buffer
+  /** The letters of both names in any order, and the birth date. */
+  persona: Buffer
+  /** Letters and digits of the document's number; null without one. */
+  documento: Buffer | null
+}
+
+/**
+ * The same guest at the same arrival gives the same fingerprints, even when the rest of the record was edited, the
+ * apartment too: a guest does not sleep in two apartments on one night.
+ */
+export function fingerprint (
+  keys: Keys,
+  account: string,
+  { data_arrivo, cognome, nome, data_nascita, num_doc }: Guest
+): Fingerprints {
+  const number = num_doc.toUpperCase().replace(/[^A-Z0-9]/g, '')
+  return {
+    identita: keys.fingerprint('schedina/identity', account, data_arrivo, cognome, nome, data_nascita),
+    persona: keys.fingerprint('schedina/person', account, data_arrivo, nameKey(cognome, nome), data_nascita),
+    documento: number === '' ? null : keys.fingerprint('schedina/document', account, data_arrivo, number)
+  }
+}

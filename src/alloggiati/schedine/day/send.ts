@@ -1,0 +1,147 @@
+import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
+import type { Author } from '#src/plugins/audit/log.ts'
+import { InvioFallito, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
+import { announce, type LedgerContext } from '../../ledger/context.ts'
+import { reserve, type Reserved } from '../../ledger/reserve.ts'
+import { carryOut, readResult, type RowResult } from '../../ledger/worker.ts'
+import { methodFor } from '../../service/calls.ts'
+import { waitingCaller, type Requester } from '../requester.ts'
+import { isUnderWay } from '../submission.ts'
+import { listOf, listsOf, type DayList } from './lists.ts'
+import { conflictRemark, remark, type DayBooking } from './look.ts'
+
+interface Order { author: Author, requester: Requester, id_appartamento: number | undefined, waitMs: number }
+
+interface SentList extends Reserved { list: DayList }
+
+/**
+ * Sends what is ready of a day. A booking with which something is wrong keeps no other back: it is left out, and told.
+ * @returns the bookings as they stand when all is decided, or the time is up: then the rest goes on
+ */
+export async function sendDay (
+  ledger: LedgerContext,
+  bookings: readonly DayBooking[],
+  order: Order
+): Promise<DayBooking[]> {
+  const told = new Map(bookings.map((booking) => [booking, { ...booking }]))
+  const ready = bookings.filter((booking) => booking.ready !== null)
+  const sent: SentList[] = []
+  for (const list of listsOf(ready)) {
+    try {
+      const reserved = await reserveList(ledger, list, order, told)
+      if (reserved) sent.push(reserved)
+    } catch (err) {
+      // Nothing is begun: the caller is told as of any request. Else what is begun goes on, and is told.
+      if (sent.length === 0) throw err
+      ledger.log.error({ err }, 'a list of the day could not be written down')
+      for (const { booking } of list.places) notSent(told.get(booking)!, 'errore interno')
+    }
+  }
+  await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
+    const result = await follow(ledger, { id, ricevuta }, order)
+    for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
+      const mine = told.get(booking)!
+      mine.ricevute = [...mine.ricevute, ricevuta]
+      mine.schedine.push(...rows.map((row) => toldOf(row, list.places[row.indice]!.ospite)))
+      mine.stato = stateOf(mine.schedine, isUnderWay(result.stato))
+      if (mine.stato === 'non_inviata') notSent(mine, new InvioFallito(result.causa ?? 'NON_INVIATO').message)
+    }
+  }))
+  return bookings.map((booking) => told.get(booking)!)
+}
+
+/**
+ * Writes a list down, without the bookings against which something has come up since the look.
+ * @returns undefined when none is left
+ */
+async function reserveList (
+  ledger: LedgerContext,
+  list: DayList,
+  { author: { actor: operatore, ip }, requester, id_appartamento }: Order,
+  told: ReadonlyMap<DayBooking, DayBooking>
+): Promise<SentList | undefined> {
+  for (let rest = list; rest.places.length > 0;) {
+    const bookings = rest.places.map(({ booking }) => booking.prenotazione_id)
+    try {
+      const reserved = await reserve(ledger, {
+        account: ledger.service.account,
+        operatore,
+        ip,
+        metodo: methodFor(false, id_appartamento),
+        records: rest.records,
+        lines: rest.lines,
+        leaders: rest.leaders,
+        id_appartamento,
+        prenotazione_id: new Set(bookings).size === 1 ? bookings[0]! : null,
+        bookings,
+        note: requester.note
+      })
+      announce('reserved', reserved.id)
+      return { ...reserved, list: rest }
+    } catch (err) {
+      const out = leftOut(err, rest, told)
+      if (out.size === 0) throw err
+      rest = listOf(rest.places.filter(({ booking }) => !out.has(booking)))
+    }
+  }
+  return undefined
+}
+
+/** The bookings that a refusal is about; what it says is told of them. */
+function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
+  const out = new Set<DayBooking>()
+  if (err instanceof OspitiOltreLaPrenotazione) {
+    const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
+    Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
+    out.add(booking)
+  } else if (err instanceof SchedineGiaInviate || err instanceof SchedineInCorso) {
+    for (const duplicato of err.duplicati) {
+      const { booking, ospite } = places[duplicato.ospite]!
+      const mine = told.get(booking)!
+      mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
+      if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
+      if (mine.stato === 'da_confermare') mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite })]
+      out.add(booking)
+    }
+  }
+  return out
+}
+
+/** Has a list carried out, and waits for its end as long as the caller does. */
+async function follow (ledger: LedgerContext, { id, ricevuta }: Reserved, { requester, waitMs }: Order) {
+  const caller = waitingCaller(requester)
+  let result: Awaited<ReturnType<typeof carryOut>> | undefined
+  const work = carryOut(ledger, id, caller).then(
+    (end) => { result = end },
+    // What was written before still stands; the sweep carries it on.
+    (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
+  )
+  await caller.waitFor(work, waitMs)
+  return result ?? await readResult(ledger.db, id)
+}
+
+function toldOf ({ esito, codice_errore, messaggio_soap, dettaglio }: RowResult, ospite: number) {
+  return {
+    ospite,
+    esito,
+    codice_errore: codice_errore ?? '',
+    messaggio_soap: messaggio_soap ?? '',
+    dettaglio: dettaglio ?? ''
+  } satisfies SchedinaDellaGiornata
+}
+
+/** How a booking stands by the rows that were sent of it. */
+function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
+  const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
+  if (some('in_corso') && underWay) return 'in_corso'
+  // Not under way, and nothing known for good: a person decides.
+  if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
+  if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
+  if (some('acquisita', 'depositata')) return 'parziale'
+  return some('rifiutata') ? 'rifiutata' : 'non_inviata'
+}
+
+function notSent (booking: DayBooking, why: string): void {
+  booking.stato = 'non_inviata'
+  booking.errors = [remark(0, 'ospiti', why)]
+}

@@ -1,0 +1,228 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { GiornataAnswer } from '#schemas/giornata.ts'
+import type { Schedina } from '#schemas/schedina.ts'
+import { listsOf } from '#src/alloggiati/schedine/day/lists.ts'
+import type { DayBooking } from '#src/alloggiati/schedine/day/look.ts'
+import { createClock } from '#src/lib/time.ts'
+import type { TestApp } from '#test/helper.ts'
+import { judge, member } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
+
+const PATH = '/api/v1/invii/giornata'
+const today = createClock().today()
+
+/** A booking that arrives today, with these guests saved; `seats` where it is for more of them, or for fewer. */
+async function book ({ call }: TestApp, guests: readonly Schedina[], seats = guests.length): Promise<number> {
+  const created = await call('POST', '/api/v1/prenotazioni', {
+    nome_cognome: `Prenotazione ${guests[0]?.cognome}`,
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: today,
+    numero_notti: 3,
+    numero_ospiti: Math.max(seats, guests.length)
+  })
+  const { id } = created.json<{ data: { id: number } }>().data
+  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: guests })
+  if (saved.statusCode !== 200) throw new Error(saved.body)
+  if (seats < guests.length) await call('PUT', `/api/v1/prenotazioni/${id}`, { numero_ospiti: seats })
+  return id
+}
+
+/** The n-th family, of so many. */
+const family = (n: number, members: number): Schedina[] => [
+  guestNo(n, { tipo_alloggiato: '17' }),
+  ...Array.from({ length: members - 1 }, (_, m) =>
+    member('19', 'FIGLIO', { cognome: guestNo(1000 + n * 60 + m).cognome }))
+]
+
+async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise<GiornataAnswer> {
+  const answered = await call('POST', PATH, body, key === '' ? {} : { 'idempotency-key': key })
+  if (answered.statusCode !== 200) throw new Error(answered.body)
+  return answered.json()
+}
+
+const states = ({ prenotazioni }: GiornataAnswer) =>
+  Object.fromEntries(prenotazioni.map(({ prenotazione_id, stato }) => [prenotazione_id, stato]))
+
+t.test('all complete bookings of a day go out in few Sends, and each is told its outcome', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const ids: number[] = []
+  for (let n = 0; n < 18; n++) ids.push(await book(server, family(n, 3)))
+  const done = await sendDay(server)
+  t.match(done, { success: true, data: today, prova: false, totale_prenotazioni: 18, totale_ospiti: 54 })
+  t.equal(done.message, '18 prenotazioni: 18 acquisite')
+  t.same(states(done), Object.fromEntries(ids.map((id) => [id, 'acquisita'])))
+  t.same(police.callsOf('Send').map(({ rows }) => rows.length), [48, 6])
+  t.match(done.prenotazioni[0]!.schedine, [0, 1, 2].map((ospite) => ({ ospite, esito: 'acquisita' })))
+
+  const rows = await server.app.sql`
+    select s.prenotazione_id, i.prenotazione_id as of_all, i.ricevuta, count(*)::int as rows
+    from invii_schedine s join invii i on i.id = s.invio_id group by 1, 2, 3 order by 1`
+  const counted = rows.map(({ prenotazione_id, of_all, rows }) => [prenotazione_id, of_all, rows])
+  t.same(counted, ids.map((id) => [id, null, 3]))
+  const listed = await server.call('GET', `/api/v1/invii?prenotazione_id=${ids[17]}`)
+  t.match(listed.json().data, [{ ricevuta: rows[17]!.ricevuta }], 'the list of a booking knows its rows')
+
+  const again = await sendDay(server)
+  t.same(states(again), Object.fromEntries(ids.map((id) => [id, 'gia_inviata'])))
+  t.equal(police.callsOf('Send').length, 2)
+})
+
+t.test('a rehearsal of the day says who is ready, who lacks what and who was sent, and sends nothing', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const ready = await book(server, family(1, 2))
+  const sent = await book(server, [guestNo(2)])
+  const { ricevuta } = (await server.call('POST', `/api/v1/prenotazioni/${sent}/invio`)).json()
+  const unsaved = await book(server, [guestNo(3)], 2)
+  const wrong = await book(server, [guestNo(4, { provincia_nascita: null, sesso: null })])
+  const empty = await book(server, [], 1)
+  const calls = police.calls.length
+
+  const looked = await sendDay(server, { prova: true })
+  t.match(looked, { success: false, prova: true, totali: { pronta: 1, gia_inviata: 1, incompleta: 3 } })
+  t.match(looked.prenotazioni, [
+    { prenotazione_id: ready, stato: 'pronta', errors: [], ricevute: [] },
+    { prenotazione_id: sent, stato: 'gia_inviata', ricevute: [ricevuta] },
+    { prenotazione_id: unsaved, stato: 'incompleta', errors: [{ ospite: 1, messaggio: '1 ospite salvato su 2' }] },
+    { prenotazione_id: wrong, stato: 'incompleta', errors: [{ campo: 'sesso' }, { campo: 'provincia_nascita' }] },
+    { prenotazione_id: empty, stato: 'incompleta', errors: [{ messaggio: '0 ospiti salvati su 1' }] }
+  ])
+  t.equal(police.calls.length, calls)
+  t.match(await sendDay(server, { prenotazioni: [wrong] }), { totale_prenotazioni: 1, totali: { incompleta: 1 } })
+  const elsewhere = await server.call('POST', PATH, { prenotazioni: [ready, 4711] })
+  t.match(elsewhere.json(), { status: 400, dettagli: [{ campo: 'prenotazioni', messaggio: /4711/ }] })
+})
+
+t.test('a booking with a duplicate or too many guests is left out and told, and keeps no other back', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const elsewhere = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(90)]))).json().ricevuta
+  const fine = await book(server, [guestNo(1)])
+  const { numero_documento } = guestNo(90)
+  const respelled = await book(server, [guestNo(2), guestNo(91, { numero_documento })])
+  const { nome: cognome, cognome: nome } = guestNo(1)
+  const twice = await book(server, [guestNo(3, { cognome, nome })])
+  const crowded = await book(server, [guestNo(4), guestNo(5)], 1)
+  const raced = await book(server, [guestNo(6)])
+  const free = await book(server, [guestNo(7)])
+  const partly = await book(server, [guestNo(8), guestNo(9)])
+  const stay = { prenotazione: { id: partly, check_in: today, numero_notti: 3 } }
+  const first = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(8)], stay))).json().ricevuta
+
+  // Somebody is faster, after the look at the day.
+  let raceOn = true
+  server.app.addSubmissionHook('beforeReady', async () => {
+    if (!raceOn) return
+    raceOn = false
+    await server.call('POST', '/api/alloggiati/invio', invio([guestNo(6)]))
+  })
+  const done = await sendDay(server)
+  t.same(states(done), {
+    [fine]: 'acquisita',
+    [respelled]: 'da_confermare',
+    [twice]: 'da_confermare',
+    [crowded]: 'da_confermare',
+    [raced]: 'da_confermare',
+    [free]: 'acquisita',
+    [partly]: 'parziale'
+  })
+  const told = (id: number) => done.prenotazioni.find(({ prenotazione_id }) => prenotazione_id === id)
+  t.match(told(respelled), { ricevute: [elsewhere], errors: [{ ospite: 1, campo: 'numero_documento' }] })
+  t.match(told(crowded), { errors: [{ campo: 'ospiti' }] })
+  t.match(told(partly), { ricevute: [first], errors: [{ ospite: 1, messaggio: /solo_mancanti/ }] })
+  t.equal(done.success, false)
+  t.equal(police.acquired().length, 5)
+})
+
+t.test('what the police refuses of one booking keeps no other back', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const [one, two, three] = [
+    await book(server, family(1, 2)), await book(server, family(2, 2)), await book(server, [guestNo(3)])
+  ]
+  police.on.Test = answer(rowsReply('Test', [true, true, true, false, true]))
+  const done = await sendDay(server)
+  t.same(states(done), { [one]: 'acquisita', [two]: 'rifiutata', [three]: 'acquisita' })
+  t.match(done.prenotazioni[1]!.schedine, [
+    { ospite: 0, esito: 'rifiutata', dettaglio: /stessa famiglia/ },
+    { ospite: 1, esito: 'rifiutata', codice_errore: '12' }
+  ])
+  delete police.on.Test
+  t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'once it is put right it goes')
+})
+
+t.test('a lost reply leaves one Send unknown, and the rest of the day goes out', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const ids: number[] = []
+  for (let n = 0; n < 3; n++) ids.push(await book(server, family(n, 30)))
+  police.on.Send = (socket, received) => {
+    delete police.on.Send
+    police.acquire(received.body.match(/17[^<]{166}|19[^<]{166}/g) ?? [])
+    socket.resetAndDestroy()
+  }
+  const done = await sendDay(server)
+  t.same(done.totali, { ...done.totali, sconosciuta: 1, acquisita: 2 })
+  t.equal(police.callsOf('Send').length, 3)
+})
+
+t.test('what is not decided in time is told as under way, goes on, and is told when it is asked for again', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police, {}, { policeAnswerMs: 1500 })
+  const id = await book(server, [guestNo(1)])
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const done = await sendDay(server, {}, 'sera')
+  t.match(done, { success: true, prenotazioni: [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }] })
+  t.match(states(await sendDay(server, {}, 'sera')), { [id]: 'in_corso' })
+  reply.release(answer(good({ operation: 'Send', rows: [''] })))
+  await until(async () => (await server.app.sql`select from invii where stato = 'acquisito'`).length === 1)
+  const later = await sendDay(server, {}, 'sera')
+  t.match(later.prenotazioni, [{ stato: 'gia_inviata', ricevute: done.prenotazioni[0]!.ricevute }])
+  t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('without credentials, and while sending is suspended, nothing of a day is begun', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  await book(server, [guestNo(1)])
+  await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
+  t.match((await server.call('POST', PATH)).json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.same(await server.app.sql`select from invii`, [])
+})
+
+t.test('lists hold every guest once, bookings of up to 50 guests whole, and families and groups always', async () => {
+  const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }), { maxLength: 12 })
+  fc.assert(fc.property(sizes, (bookings) => {
+    const days = bookings.map((families, n) => bookingOf(n, families))
+    const lists = listsOf(days)
+    const all = lists.flatMap(({ places }) =>
+      places.map(({ booking, ospite }) => `${booking.prenotazione_id}/${ospite}`))
+    const expected = days.flatMap(({ prenotazione_id, ospiti }) =>
+      Array.from({ length: ospiti }, (_, ospite) => `${prenotazione_id}/${ospite}`))
+    return all.toSorted().join() === expected.toSorted().join() &&
+      lists.every(({ records, leaders, places }) =>
+        (records.length <= 50 || new Set(leaders).size === 1) &&
+        places.every(({ booking, ospite }, at) => {
+          const leader = places[leaders[at]!]!
+          return leader.booking === booking && leader.ospite === booking.ready!.leaders[ospite]! &&
+            (booking.ospiti > 50 || places.filter((each) => each.booking === booking).length === booking.ospiti)
+        }))
+  }), { numRuns: 50 })
+})
+
+const [record] = judge([guestNo(1)]).records!
+
+/** A booking with families of these sizes. */
+function bookingOf (prenotazione_id: number, families: readonly number[]): DayBooking {
+  const starts = families.map((_, n) => families.slice(0, n).reduce((sum, size) => sum + size, 0))
+  const leaders = families.flatMap((size, n) => Array.from({ length: size }, () => starts[n]!))
+  const rows = { ospiti: leaders.length, numero_ospiti: leaders.length }
+  const ready = { records: leaders.map(() => record!), lines: leaders.map(() => ''), leaders }
+  const nothing = { ricevute: [], errors: [], schedine: [] }
+  return { prenotazione_id, nome_cognome: '', stato: 'pronta', ...rows, ...nothing, nights: 3, ready }
+}
