@@ -51,8 +51,8 @@ function steps (submissions: number, today: Day, days: number): string[] {
     `insert into invii (id, ricevuta, utente, operatore, metodo, prenotazione_id, data_arrivo, permanenza, scadenza,
         stato, versione, tentativo, lease_fino_al, nota, creato_il, aggiornato_il)
       overriding system value
-      select i, 'AW-' || to_char(${day}, 'YYYYMMDD') || '-' || (1 + (i - 1) % ${perDay}), '${ACCOUNT}', 'server', 'Send',
-        i, ${day}, ${nights}, ${sentAt} + interval '1 day', ${state}, 4, 1, ${sentAt}, 'risposta del servizio',
+      select i, 'AW-' || to_char(${day}, 'YYYYMMDD') || '-' || (1 + (i - 1) % ${perDay}), '${ACCOUNT}', 'server',
+        'Send', i, ${day}, ${nights}, ${sentAt} + interval '1 day', ${state}, 4, 1, ${sentAt}, 'risposta del servizio',
         ${sentAt}, ${sentAt}
       from generate_series(1, ${submissions}) i`,
     `insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, riga, permanenza,

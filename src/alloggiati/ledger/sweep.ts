@@ -12,7 +12,7 @@ import { carryOut } from './worker.ts'
  * caller waits for.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, name, log } = context
+  const { db, name, log, alarm } = context
   for (const { id, claim } of await findExpired(context, 'preso')) {
     const perche = 'il processo è morto prima di inviare'
     await db.transaction((tx) =>
@@ -31,9 +31,7 @@ export async function sweep (context: LedgerContext): Promise<void> {
       if (submission) await recordLostAttempt(tx, id, tentativo, name)
       return submission !== undefined
     })
-    if (recorded) {
-      log.error({ invio: id, ricevuta }, 'outcome of a submission unknown: its process ended before the reply')
-    }
+    if (recorded) await alarm('process-died', { invio: id, ricevuta, tentativo })
   }
   for (const { id } of await findExpired(context, 'pronto')) {
     // One that cannot be carried out must not keep the others waiting.
