@@ -201,8 +201,10 @@ export const BookingToVerify = Closed({
   nome_cognome: Type.String(),
   check_in: Day,
   /** When the law wants it communicated. */
-  scadenza: Instant
+  scadenza: Instant,
+  ospiti_mancanti: Type.Integer({ description: 'Ospiti della prenotazione senza ricevuta' })
 }, { $id: 'PrenotazioneDaVerificare' })
+export type BookingToVerify = Static<typeof BookingToVerify>
 
 export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
@@ -225,7 +227,8 @@ export const CrossCheckAnswer = Closed(
             prenotazione_id: 2,
             nome_cognome: 'Anna Bianchi',
             check_in: '2026-11-21',
-            scadenza: '2026-11-22T13:00:00.000Z'
+            scadenza: '2026-11-22T13:00:00.000Z',
+            ospiti_mancanti: 2
           }
         ],
         in_attesa: [
@@ -233,7 +236,8 @@ export const CrossCheckAnswer = Closed(
             prenotazione_id: 2,
             nome_cognome: 'Anna Bianchi',
             check_in: '2026-11-21',
-            scadenza: '2026-11-22T13:00:00.000Z'
+            scadenza: '2026-11-22T13:00:00.000Z',
+            ospiti_mancanti: 2
           }
         ],
         discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]

@@ -71,6 +71,11 @@ export const Environment = Type.Object({
 
   SMTP_URL: optional('^smtps?://[^\\s]+$', 'Server SMTP'),
   MAIL_FROM: optional(undefined, 'Mittente delle e-mail'),
+  ALARM_EMAIL: optional(
+    undefined,
+    'A chi vanno gli allarmi degli invii alla Polizia e il riepilogo della sera: indirizzi separati da virgola. ' +
+      'Serve SMTP_URL'
+  ),
   PDF_ENGINE_URL: optional(HTTP_URL, 'Motore di rendering PDF esterno'),
   PDF_ENGINE_KEY: secret('Chiave del motore PDF'),
   OCR_PROVIDER_URL: optional(HTTP_URL, 'Provider OCR esterno'),

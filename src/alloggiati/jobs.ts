@@ -1,16 +1,19 @@
 import type { FastifyInstance } from 'fastify'
-import { ledgerAlarms } from './ledger/alarms.ts'
-import type { LedgerContext } from './ledger/context.ts'
+import { forgetOldAlarms, type BellOptions } from './ledger/alarms/bell.ts'
+import { mailEveningSummary } from './ledger/alarms/evening.ts'
+import { raiseTimedAlarms } from './ledger/alarms/timed.ts'
+import type { LedgerContext, WatchContext } from './ledger/context.ts'
 import { reconcileDays } from './ledger/reconcile/job.ts'
 import { sweep } from './ledger/sweep.ts'
 import type { ReceiptArchive } from './receipts/archive.ts'
 import { downloadTable } from './service/calls.ts'
+import type { PoliceService } from './service/police-service.ts'
 import type { TablesSource } from './tables/source.ts'
 
-interface Parts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
+interface ServiceParts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
 
 /** The recurring work of a server that can reach the police service. */
-export function addAlloggiatiJobs (app: FastifyInstance, { ledger, archive, tables }: Parts): void {
+export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables }: ServiceParts): void {
   const { service } = ledger
 
   app.addJob({
@@ -25,9 +28,7 @@ export function addAlloggiatiJobs (app: FastifyInstance, { ledger, archive, tabl
     cron: '10 4 * * *',
     run: () => tables.refresh((tipo) => downloadTable(service, tipo))
   })
-
-  // What guards the ledger is run by every process: one that hangs must not keep the others from it, and twice does no
-  // harm. Processes may have different accounts, too, of which each looks after its own.
+  // Every process for itself: one that hangs must not keep the others from it, and twice does no harm.
   app.addJob({
     name: 'ledger-sweep',
     description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',
@@ -36,19 +37,52 @@ export function addAlloggiatiJobs (app: FastifyInstance, { ledger, archive, tabl
     atStart: true,
     run: () => sweep(ledger)
   })
+}
+
+interface WatchParts {
+  watch: WatchContext & Pick<BellOptions, 'mail' | 'recipients'>
+  service: PoliceService | null
+  archive: ReceiptArchive
+}
+
+/**
+ * What guards the ledger, with credentials or without. Every process runs it for itself: processes may have different
+ * modes, of which each looks after its own, and twice does no harm.
+ */
+export function addWatchJobs (app: FastifyInstance, { watch, service, archive }: WatchParts): void {
   app.addJob({
     name: 'reconciliation',
     description: 'Confronta gli invii degli ultimi 30 giorni con le ricevute della Polizia',
     cron: '0 6-23 * * *',
     everyProcess: true,
-    run: () => reconcileDays(ledger, archive)
+    run: () => reconcileDays({ ...watch, service }, archive)
+  })
+  app.addJob({
+    name: 'receipts-read-again',
+    description: 'Rilegge le ricevute conservate di cui non si leggevano i totali',
+    cron: '20 5 * * *',
+    everyProcess: true,
+    atStart: true,
+    run: archive.readAgain
   })
   app.addJob({
     name: 'ledger-alarms',
-    description: 'Segnala nel log le scadenze di legge vicine e le ricevute che mancano',
+    description: 'Segnala le scadenze di legge vicine, le ricevute che mancano e gli invii da decidere',
     cron: '*/5 * * * *',
-    // A run compares with the one before it in the same process.
     everyProcess: true,
-    run: ledgerAlarms(ledger).raise
+    run: () => raiseTimedAlarms(watch)
+  })
+  app.addJob({
+    name: 'evening-summary',
+    description: 'Manda per e-mail ciò che la sera resta da comunicare alla Polizia',
+    cron: '0 20 * * *',
+    everyProcess: true,
+    run: () => mailEveningSummary(watch)
+  })
+  app.addJob({
+    name: 'old-alarms',
+    description: 'Dimentica gli allarmi di più di 60 giorni fa',
+    cron: '47 3 * * *',
+    run: () => forgetOldAlarms(watch.db)
   })
 }

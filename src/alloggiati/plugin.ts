@@ -3,10 +3,12 @@ import { hostname } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { EsitoSchedina, InvioFailure } from '#schemas/alloggiati.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
-import type { Config } from '#src/config/config.ts'
+import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { addAlloggiatiJobs } from './jobs.ts'
+import { plainAddress } from '#src/plugins/mail/address.ts'
+import { addServiceJobs, addWatchJobs } from './jobs.ts'
+import { alarmBell } from './ledger/alarms/bell.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
 import { createLane } from './ledger/lane.ts'
@@ -42,21 +44,20 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
+  const bell = { db, clock, log, mail: app.mail, recipients: recipientsOf(config), mode }
+  const watch = { ...bell, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const ledger: LedgerContext | null =
     service && {
-      db,
+      ...watch,
       keys,
-      clock,
       service,
       lane: createLane(app.closing),
       chainHead,
       audit,
-      log,
-      beforeReady: app.submissionHooks.beforeReady,
-      name: `${hostname()}/${randomUUID()}`
+      beforeReady: app.submissionHooks.beforeReady
     }
   const tables = tablesSource(db)
-  const archive = receiptArchive(db, service, clock)
+  const archive = receiptArchive({ db, service, mode, clock })
 
   app.addHook('onClose', close)
   app.addBookingHook('beforeDelete', refuseWhileUnfinished)
@@ -66,8 +67,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   if (ledger !== null) {
     if (await checkSuspension(db, chainHead)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
-    addAlloggiatiJobs(app, { ledger, archive, tables })
-    addLedgerGauges(app, ledger)
+    addServiceJobs(app, { ledger, archive, tables })
     // What was dispatched is followed to its end; nothing else is in the lane then.
     app.addHook('preClose', ledger.lane.empty)
     // When the connection was lost, another database may have taken the place of the one before.
@@ -78,6 +78,8 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     })
     app.addHook('onReady', async () => { await ready() })
   }
+  addWatchJobs(app, { watch, service, archive })
+  addLedgerGauges(app, watch)
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
@@ -87,9 +89,17 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
   await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
-  await app.register(receiptRoutes, { archive, account: service?.account, clock })
+  await app.register(receiptRoutes, { archive, mode, clock })
   await app.register(codiciRoutes, { tables: tables.get })
   await app.register(apartmentRoutes, { service })
   if (service?.mode === 'sandbox') await app.register(sandboxRoutes, { utente: service.utente })
+}
+
+/** @throws ConfigError for what is no address */
+function recipientsOf ({ ALARM_EMAIL: addresses }: Config): readonly string[] {
+  if (!addresses.every((each) => plainAddress(each) !== undefined)) {
+    throw new ConfigError('ALARM_EMAIL', 'deve essere un elenco di indirizzi e-mail, separati da virgola')
+  }
+  return addresses
 }
 export default alloggiati

@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, inArray, lte } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
@@ -24,6 +24,12 @@ export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: D
     from === undefined ? undefined : gte(t.check_in, from),
     to === undefined ? undefined : lte(t.check_in, to)
   ))
+}
+
+/** The stays with a night from `from` to `to`, both included, of whichever arrival: a query as above. */
+export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
+  return db.select(columns).from(t)
+    .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`)
 }
 
 /** Whether there is a booking with this id. */

@@ -55,6 +55,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   ({ SIGNUP_ENABLED, SMTP_URL }) =>
     SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
   needs('SMTP_URL', 'MAIL_FROM'),
+  needs('ALARM_EMAIL', 'SMTP_URL'),
   ({ TRUST_PROXY }) =>
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>

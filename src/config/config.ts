@@ -7,7 +7,8 @@ import { findFault, splitList } from './checks.ts'
 import { masterKey } from './master-key.ts'
 import { parseProviders } from './oauth-providers.ts'
 
-type Read = 'PUBLIC_URL' | 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'OAUTH_PROVIDERS' | 'ALLOGGIATI_MODE'
+type Read =
+  | 'PUBLIC_URL' | 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'OAUTH_PROVIDERS' | 'ALLOGGIATI_MODE' | 'ALARM_EMAIL'
 
 /** Everything the server is told, parsed once. */
 export type Config = Readonly<Omit<Environment, Read> & {
@@ -19,6 +20,8 @@ export type Config = Readonly<Omit<Environment, Read> & {
   CORS_ORIGINS: readonly string[]
   OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: NonNullable<Environment['ALLOGGIATI_MODE']>
+  /** Who is told of alarms; empty: nobody, the log alone tells. */
+  ALARM_EMAIL: readonly string[]
   /** PEM text of `ALLOGGIATI_CA_FILE`. */
   ALLOGGIATI_CA?: string
 }>
@@ -46,6 +49,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
     PUBLIC_URL: publicUrl(env),
     ALLOGGIATI_MODE: env.ALLOGGIATI_MODE ?? 'sandbox',
     ALLOGGIATI_CA: readCertificates(env.ALLOGGIATI_CA_FILE),
+    ALARM_EMAIL: splitList(env.ALARM_EMAIL),
     TRUST_PROXY: splitList(env.TRUST_PROXY),
     CORS_ORIGINS: splitList(env.CORS_ORIGINS),
     OAUTH_PROVIDERS: named('OAUTH_PROVIDERS', () => parseProviders(env.OAUTH_PROVIDERS)),

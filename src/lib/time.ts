@@ -35,6 +35,13 @@ const romeClock = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit'
 })
 
+const romeText = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
+
+/** An instant as people in Italy write it, in Europe/Rome: `22/11/26, 14:00`. */
+export function inRome (instant: Date): string {
+  return romeText.format(instant)
+}
+
 /** The calendar day of an instant in Europe/Rome. */
 export function dayInRome (instant: Date): Day {
   return romeDay.format(instant).padStart('YYYY-MM-DD'.length, '0')

@@ -9,23 +9,31 @@ import { chainHead, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { BeforeReady } from '../hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
+import type { RaiseAlarm } from './alarms/bell.ts'
 import type { Lane } from './lane.ts'
 
-/** What the ledger works with. */
-export interface LedgerContext {
+/** What the ledger proves and warns with. It needs no credentials: what was sent is looked after all the same. */
+export interface WatchContext {
   db: Database
-  keys: Keys
   clock: Clock
+  log: FastifyBaseLogger
+  alarm: RaiseAlarm
+  /** Whose submissions these are: the sandbox's, or the real ones, of whichever account. */
+  mode: PoliceService['mode']
+  /** Names this process in claims and transitions. */
+  name: string
+}
+
+/** What the ledger works with. */
+export interface LedgerContext extends WatchContext {
+  keys: Keys
   service: PoliceService
   /** What this process carries out. */
   lane: Lane
   chainHead: ChainHead
   audit: Audit
-  log: FastifyBaseLogger
   /** Who has a say before a submission becomes ready. */
   beforeReady: readonly BeforeReady[]
-  /** Names this process in claims and transitions. */
-  name: string
 }
 
 /**

@@ -1,11 +1,12 @@
-import { and, count, eq, gt, inArray, sql } from 'drizzle-orm'
+import { and, gt, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { invii } from '#drizzle/tables/alloggiati.ts'
-import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES, STATE_NAMES } from '#schemas/submission.ts'
+import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
 import { daysWithoutReceipt } from '../receipts/days.ts'
-import type { LedgerContext } from './context.ts'
+import type { WatchContext } from './context.ts'
+import { countByState, scopeOf } from './read.ts'
 import { currentSuspension } from './suspension.ts'
 import { unfiledBookings } from './unfiled-bookings.ts'
 
@@ -16,22 +17,15 @@ const LOOK_BACK_DAYS = 60
 const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 
 /** Adds to `/metrics` what the ledger shows; each value is read from the database when a caller asks for it. */
-export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: LedgerContext): void {
-  const { account } = service
-
+export function addLedgerGauges (
+  app: FastifyInstance,
+  { db, mode, clock }: Pick<WatchContext, 'db' | 'mode' | 'clock'>
+): void {
   app.addGauge({
     name: 'submissions',
     help: 'Submissions by state.',
     label: 'state',
-    async read () {
-      const rows = await db
-        .select({ stato: invii.stato, n: count() })
-        .from(invii)
-        .where(eq(invii.utente, account))
-        .groupBy(invii.stato)
-      const counted = new Map(rows.map(({ stato, n }) => [stato, n]))
-      return Object.fromEntries(STATE_NAMES.map((state) => [state, counted.get(state) ?? 0]))
-    }
+    read: async () => Object.fromEntries(await countByState(db, mode))
   })
 
   app.addGauge({
@@ -40,7 +34,7 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     read: () => db.$count(
       invii,
       and(
-        eq(invii.utente, account),
+        scopeOf(mode),
         inArray(invii.stato, DECIDABLE_STATES),
         gt(invii.tentativo, 0),
         sql`not exists (
@@ -58,21 +52,21 @@ export function addLedgerGauges (app: FastifyInstance, { db, service, clock }: L
     label: 'age_days',
     async read () {
       const today = clock.today()
-      const days = await daysWithoutReceipt(db, account, addDays(today, -LOOK_BACK_DAYS), today)
+      const days = await daysWithoutReceipt(db, mode, addDays(today, -LOOK_BACK_DAYS), today)
       return countEach(
         AGES.map(([label]) => label),
-        days.map((day) => AGES.find(([, lastDay]) => daysBetween(day, today) <= lastDay)![0])
+        days.map(({ day }) => AGES.find(([, lastDay]) => daysBetween(day, today) <= lastDay)![0])
       )
     }
   })
 
   app.addGauge({
     name: 'filing_deadlines',
-    help: 'Bookings with arrival today or yesterday and nothing acquired, by their legal deadline.',
+    help: 'Bookings due today or yesterday with guests who are not with the police, by their legal deadline.',
     label: 'deadline',
     async read () {
       const now = clock.now().getTime()
-      const left = (await unfiledBookings(db, account, clock.today())).map(({ deadline }) => deadline.getTime() - now)
+      const left = (await unfiledBookings(db, mode, clock.today())).map(({ deadline }) => deadline.getTime() - now)
       return countEach(
         ['passed', 'within_6h', 'later'],
         left.map((ms) => (ms <= 0 ? 'passed' : ms <= SIX_HOURS_MS ? 'within_6h' : 'later'))

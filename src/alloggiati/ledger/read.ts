@@ -1,6 +1,8 @@
-import { and, asc, desc, eq, gte, like, lt, lte, notLike, sql, type SQL } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { and, asc, desc, eq, gte, like, lt, lte, notLike, sql, sum, type SQL } from 'drizzle-orm'
+import type { AnyPgColumn } from 'drizzle-orm/pg-core'
+import { invii, invii_conteggi as counts, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
+import { STATE_NAMES, type State } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
@@ -12,9 +14,15 @@ import {
 import { maskLine } from './mask.ts'
 import { unsealLine } from './rows.ts'
 
-/** Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. */
-export function scopeOf (mode: 'sandbox' | 'production'): SQL {
-  return (mode === 'sandbox' ? like : notLike)(invii.utente, 'sandbox:%')
+type Mode = 'sandbox' | 'production'
+
+/**
+ * Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. The account of a
+ * mode may change; what was sent with the one before is seen all the same.
+ * @param utente where the account stands, when it is not the submission's own
+ */
+export function scopeOf (mode: Mode, utente: SQL | AnyPgColumn = invii.utente): SQL {
+  return (mode === 'sandbox' ? like : notLike)(utente, 'sandbox:%')
 }
 
 /** The only order of the list: the newest first. */
@@ -37,7 +45,7 @@ const columns = {
   aggiornato_il: isoInstant(invii.aggiornato_il)
 }
 
-type Filters = Omit<InvioQuery, 'limit' | 'cursor'>
+type Filters = Omit<InvioQuery, 'limit' | 'cursor' | 'conteggio'>
 
 export interface InvioPage { data: Invio[], next: Position | undefined }
 
@@ -61,9 +69,23 @@ export async function readSubmissionPage (
   return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
 }
 
-/** How many submissions the filters let through. */
-export function countSubmissions (db: Executor, scope: SQL, filters: Filters): Promise<number> {
-  return db.$count(invii, and(...conditions(scope, filters)))
+/**
+ * How many submissions the filters let through: without a filter, or with a state alone, from the counts that the
+ * database keeps.
+ */
+export async function countSubmissions (db: Executor, mode: Mode, { stato, ...rest }: Filters): Promise<number> {
+  if (Object.values(rest).some((value) => value !== undefined)) {
+    return db.$count(invii, and(...conditions(scopeOf(mode), { stato, ...rest })))
+  }
+  const counted = await countByState(db, mode)
+  return stato === undefined ? [...counted.values()].reduce((total, n) => total + n, 0) : counted.get(stato)!
+}
+
+/** The submissions of a mode by state, every state, from the counts that the database keeps. */
+export async function countByState (db: Executor, mode: Mode): Promise<ReadonlyMap<State, number>> {
+  const found = await db.select({ stato: counts.stato, n: sum(counts.quanti).mapWith(Number) }).from(counts)
+    .where(scopeOf(mode, counts.utente)).groupBy(counts.stato)
+  return new Map(STATE_NAMES.map((state) => [state, found.find(({ stato }) => stato === state)?.n ?? 0]))
 }
 
 /**

@@ -30,7 +30,7 @@ interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly St
  * @param retry no caller waits for the answer: what certainly was not sent is tried again later
  */
 export async function recordVerdict (
-  { db, keys, log, name }: LedgerContext,
+  { db, keys, alarm, name }: LedgerContext,
   attempt: Attempt,
   verdict: Verdict,
   retry: boolean
@@ -45,11 +45,11 @@ export async function recordVerdict (
   })
   const about = { invio: id, ricevuta, tentativo: numero }
   if (!ofLastAttempt && verdict.tentativo === 'K') {
-    log.error(about, 'a late reply: guests sent again by decision had been acquired (possible duplicate)')
+    await alarm('late-reply', about)
   } else if (path.includes('da_verificare')) {
-    log.error(about, 'a submission must be looked at by a person')
+    await alarm('for-a-person', about)
   } else if (verdict.tentativo === '?') {
-    log.error({ ...about, errore: verdict.errore }, 'outcome of a submission unknown')
+    await alarm('unknown-outcome', { ...about, errore: verdict.errore })
   }
 }
 

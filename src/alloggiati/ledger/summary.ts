@@ -1,9 +1,7 @@
-import { count } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { currentSuspension } from './suspension.ts'
-import { scopeOf } from './read.ts'
+import { countByState } from './read.ts'
 import { STATE_NAMES, STATES, type State } from '#schemas/submission.ts'
 
 /** The ledger at a glance. */
@@ -16,15 +14,7 @@ export interface LedgerSummary {
 
 /** The submissions of a mode by state, and whether sending is suspended. */
 export async function ledgerSummary (db: Executor, mode: Config['ALLOGGIATI_MODE']): Promise<LedgerSummary> {
-  const counted = await db
-    .select({ stato: invii.stato, n: count() })
-    .from(invii)
-    .where(scopeOf(mode))
-    .groupBy(invii.stato)
-  const states = STATE_NAMES.map((stato) => ({
-    stato,
-    description: STATES[stato],
-    submissions: counted.find((row) => row.stato === stato)?.n ?? 0
-  }))
+  const counted = await countByState(db, mode)
+  const states = STATE_NAMES.map((stato) => ({ stato, description: STATES[stato], submissions: counted.get(stato)! }))
   return { states, suspended: await currentSuspension(db) !== undefined }
 }

@@ -19,7 +19,7 @@ const FOLLOW_MS = 20_000
  * noted: a process is at most one sweep behind what others have sent.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, name, log, lane, service, chainHead } = context
+  const { db, name, log, alarm, lane, service, chainHead } = context
   const isWhole = await chainHead.isIn(db)
   if (isWhole) await chainHead.update(db)
   else await checkSuspension(db, chainHead)
@@ -42,9 +42,7 @@ export async function sweep (context: LedgerContext): Promise<void> {
       if (submission) await recordLostAttempt(tx, id, tentativo, name)
       return submission !== undefined
     })
-    if (recorded) {
-      log.error({ invio: id, ricevuta }, 'outcome of a submission unknown: it was not written down in time')
-    }
+    if (recorded) await alarm('process-died', { invio: id, ricevuta, tentativo })
   }
   await endAbandoned(context)
   const ready = await findExpired(context, 'pronto', eq(invii.utente, service.account))

@@ -1,82 +1,104 @@
-import { inArray, sql } from 'drizzle-orm'
-import type { CrossCheckAnswer, CrossCheckQuery } from '#schemas/alloggiati.ts'
-import { ACQUIRED_STATES } from '#schemas/submission.ts'
+import { sql } from 'drizzle-orm'
+import type { BookingToVerify, CrossCheckQuery } from '#schemas/alloggiati.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { filingDeadline } from '../deadlines.ts'
+import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import { guestCounts } from '../ledger/guest-counts.ts'
+import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
-interface BookingRow extends Record<string, unknown> {
-  prenotazione_id: number
+/** Bookings that are checked at a time: what an answer holds in memory. */
+const BATCH = 2000
+
+/** What is compared: the submissions of a mode, as of a day. */
+interface Scope { mode: 'sandbox' | 'production', today: Day }
+
+interface Uncovered {
+  id: number
   nome_cognome: string
   check_in: Day
   numero_notti: number
-  /** `covered` by a receipt · `waiting` for the receipt of a coming day · `missing` */
-  coverage: 'covered' | 'waiting' | 'missing'
+  ospiti_mancanti: number
+  /** Its guests are acquired, and the receipt of some is not due yet. */
+  in_attesa: boolean
 }
 
-interface DayRow extends Record<string, unknown> { giorno: Day, inviate: number, in_ricevuta: number }
+/** Where a batch ends: its last booking in the order of arrival. */
+interface Position { check_in: Day, id: number }
+
+interface Batch extends Record<string, unknown> {
+  bookings: number
+  covered: number
+  uncovered: Uncovered[]
+  last: Position | null
+}
 
 /**
- * Compares bookings that have arrived with receipts. A booking is covered when one of its submissions was acquired on a
- * day whose receipt is kept. A booking sent today waits for its receipt: it is in `in_attesa`, and still in `mancanti`,
- * because the police has given no receipt yet. `discordanze` are the days whose receipt does not count what the ledger
- * knows to be acquired.
+ * Compares bookings that have arrived with receipts; the answer as JSON, in pieces. A booking is covered when as many
+ * of its guests as it says are acquired and the receipts of their days are kept; of a stay longer than 30 nights, those
+ * of its first 30. One whose receipts are not due yet is in `in_attesa`, and still in `mancanti`, because the police
+ * has given no receipt yet. `discordanze` are the days whose receipt does not count what the ledger knows to be
+ * acquired. No connection is held while a slow client reads.
  */
-export async function crossCheck (
-  db: Executor,
-  account: string,
-  today: Day,
-  { da, a }: CrossCheckQuery
-): Promise<CrossCheckAnswer> {
-  const until = a !== undefined && a < today ? a : today
-  const bookings = await checkBookings(db, account, today, { from: da, to: until })
-  const present = ({ prenotazione_id, nome_cognome, check_in, numero_notti }: BookingRow) => ({
-    prenotazione_id,
-    nome_cognome,
-    check_in,
-    scadenza: filingDeadline(check_in, numero_notti).toISOString()
-  })
-  return {
-    totale_prenotazioni: bookings.length,
-    totale_ricevute: bookings.filter(({ coverage }) => coverage === 'covered').length,
-    mancanti: bookings.filter(({ coverage }) => coverage !== 'covered').map(present),
-    in_attesa: bookings.filter(({ coverage }) => coverage === 'waiting').map(present),
-    discordanze: await differingDays(db, account)
+export async function * crossCheck (db: Executor, scope: Scope, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
+  const until = a !== undefined && a < scope.today ? a : scope.today
+  const waiting: string[] = []
+  let bookings = 0
+  let covered = 0
+  let separator = '{"mancanti":['
+  for (let after: Position | null | undefined; after !== null;) {
+    const batch: Batch = await checkBatch(db, scope, { from: da, to: until }, after)
+    for (const booking of batch.uncovered) {
+      const json = JSON.stringify(present(booking))
+      if (booking.in_attesa) waiting.push(json)
+      yield separator + json
+      separator = ','
+    }
+    bookings += batch.bookings
+    covered += batch.covered
+    after = batch.last
   }
+  const days = await differingDays(db, scope.mode, { from: da, to: until })
+  yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
+    `"discordanze":${JSON.stringify(days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
-async function checkBookings (
+function present ({ id, nome_cognome, check_in, numero_notti, ospiti_mancanti }: Uncovered): BookingToVerify {
+  const scadenza = filingDeadline(check_in, numero_notti).toISOString()
+  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
+}
+
+/** The next bookings by arrival; `last` is null when no others follow. */
+async function checkBatch (
   db: Executor,
-  account: string,
-  today: Day,
-  arrivals: { from: Day | undefined, to: Day }
-): Promise<BookingRow[]> {
+  { mode, today }: Scope,
+  arrivals: { from: Day | undefined, to: Day },
+  after: Position | undefined
+): Promise<Batch> {
   const stays = staysByArrival(db, arrivals).as('p')
-  return db.execute<BookingRow>(sql`
-    select p.id as prenotazione_id, p.nome_cognome, p.check_in, p.numero_notti,
-      case when coalesce(bool_or(r.giorno is not null), false) then 'covered'
-           when coalesce(bool_or(t.giorno_da >= ${today}::date), false) then 'waiting' else 'missing' end as coverage
-    from ${stays}
-    left join invii i
-      on i.prenotazione_id = p.id and i.utente = ${account} and ${inArray(sql`i.stato`, ACQUIRED_STATES)}
-    left join invii_esiti e on e.invio_id = i.id and e.esito = 'K'
-    left join invii_tentativi t on t.invio_id = e.invio_id and t.numero = e.numero
-    left join ricevute r on r.utente = i.utente and r.giorno = t.giorno_da
-    group by p.id, p.nome_cognome, p.check_in, p.numero_notti
-    order by p.check_in, p.id`)
-}
-
-async function differingDays (db: Executor, account: string): Promise<CrossCheckAnswer['discordanze']> {
-  const days = await db.execute<DayRow>(sql`
-    select * from (
-      select r.giorno, r.schedine as in_ricevuta, (
-        select coalesce(sum(e.schedine), 0)::int
-        from invii_esiti e join invii_tentativi t using (invio_id, numero) join invii i on i.id = e.invio_id
-        where i.utente = r.utente and e.esito = 'K' and t.giorno_da = r.giorno
-      ) as inviate
-      from ricevute r where r.utente = ${account} and r.schedine is not null
-    ) as per_day
-    where inviate <> in_ricevuta order by giorno`)
-  return [...days]
+  const counts = guestCounts({
+    mode,
+    today,
+    booking: sql`p.id`,
+    arrivals: sql`i.data_arrivo < p.check_in + ${NIGHTS_OF_A_SCHEDINA}::int`
+  })
+  const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
+  const [batch] = await db.execute<Batch>(sql`
+    with page as (
+      select * from ${stays} ${beyond} order by p.check_in, p.id limit ${BATCH}
+    ), checked as (
+      select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti - c.in_ricevuta as ospiti_mancanti,
+        c.in_ricevuta + c.in_attesa >= p.numero_ospiti as in_attesa
+      from page p cross join lateral ${counts} c
+    )
+    select count(*)::int as bookings, (count(*) filter (where ospiti_mancanti <= 0))::int as covered,
+      coalesce(
+        json_agg(checked order by check_in, id) filter (where ospiti_mancanti > 0), '[]'
+      ) as uncovered,
+      case when count(*) = ${BATCH} then
+        (select json_build_object('check_in', p.check_in, 'id', p.id) from page p order by p.check_in desc, p.id desc
+         limit 1)
+      end as last
+    from checked`)
+  return batch!
 }

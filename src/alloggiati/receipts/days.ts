@@ -1,65 +1,79 @@
 import { inArray, sql } from 'drizzle-orm'
-import { FINAL_ATTEMPT_OUTCOMES, UNRECEIPTED_STATES } from '#schemas/submission.ts'
+import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { scopeOf } from '../ledger/read.ts'
+
+type Mode = 'sandbox' | 'production'
+
+/** A day of one account. */
+export interface DayOfAccount { account: string, day: Day }
 
 /** A day in which the service may have counted attempts of ours. */
-export interface AttemptDay {
-  day: Day
+export interface AttemptDay extends DayOfAccount {
   /** Its receipt is in the store. */
   hasReceipt: boolean
-  /** Guests are known to have been acquired, with the dispatch on this day. */
-  hasAcquired: boolean
   /** The outcome of an attempt is unknown, or rests on a person's decision. */
   hasUncertain: boolean
-  /** An attempt is unknown, or was acquired and is not proven by a receipt yet. */
-  isUnproven: boolean
 }
 
 interface Row extends Record<string, unknown> {
+  utente: string
   giorno: Day
   has_receipt: boolean
-  has_acquired: boolean
   has_uncertain: boolean
-  is_unproven: boolean
 }
 
-/** The days from `from` to `to`, both included, in which the service may have counted attempts, in their order. */
-export async function attemptDays (
+/**
+ * The days from `from` to `to`, both included, of all accounts of a mode, with an attempt that is unknown, or was
+ * acquired and is not proven by a receipt yet; in their order.
+ */
+export async function unprovenDays (
   db: Executor,
-  account: string,
+  mode: Mode,
   { from, to }: { from: Day, to: Day }
 ): Promise<AttemptDay[]> {
-  // An attempt around midnight may count in the day after its dispatch, too.
+  // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
+  // only the receipt of its day is waited for.
   const rows = await db.execute<Row>(sql`
-    select d.giorno::date::text as giorno,
+    select i.utente, d.giorno::date::text as giorno,
       bool_or(r.giorno is not null) as has_receipt,
-      bool_or(e.esito is not distinct from 'K' and t.giorno_da = d.giorno) as has_acquired,
-      bool_or(e.esito is null or e.fonte = 'decisione') as has_uncertain,
-      bool_or(
-        e.esito is null or
-        e.esito = 'K' and (r.giorno is null or ${inArray(sql`i.stato`, UNRECEIPTED_STATES)})
-      ) as is_unproven
-    from invii i
-    join invii_tentativi t on t.invio_id = i.id and t.giorno_da between ${addDays(from, -1)}::date and ${to}::date
+      bool_or(e.esito is null or e.fonte = 'decisione') as has_uncertain
+    from invii_tentativi t
+    join invii i on i.id = t.invio_id and ${scopeOf(mode, sql`i.utente`)}
     cross join lateral generate_series(t.giorno_da, t.giorno_a, interval '1 day') as d (giorno)
     left join invii_esiti e
       on e.invio_id = t.invio_id and e.numero = t.numero and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
     left join ricevute r on r.utente = i.utente and r.giorno = d.giorno::date
-    where i.utente = ${account} and d.giorno between ${from}::date and ${to}::date
-    group by d.giorno
-    order by d.giorno`)
-  return rows.map(({ giorno, has_receipt, has_acquired, has_uncertain, is_unproven }) => ({
+    where t.giorno_da between ${addDays(from, -1)}::date and ${to}::date
+      and d.giorno between ${from}::date and ${to}::date
+    group by i.utente, d.giorno
+    having bool_or(e.esito is null or e.esito = 'K' and (r.giorno is null or i.stato = 'acquisito'))
+    order by d.giorno, i.utente`)
+  return rows.map(({ utente, giorno, has_receipt, has_uncertain }) => ({
+    account: utente,
     day: giorno,
     hasReceipt: has_receipt,
-    hasAcquired: has_acquired,
-    hasUncertain: has_uncertain,
-    isUnproven: is_unproven
+    hasUncertain: has_uncertain
   }))
 }
 
-/** The days from `from` until yesterday on which guests were acquired and whose receipt is not in the store. */
-export async function daysWithoutReceipt (db: Executor, account: string, from: Day, today: Day): Promise<Day[]> {
-  const days = await attemptDays(db, account, { from, to: addDays(today, -1) })
-  return days.filter(({ hasReceipt, hasAcquired }) => hasAcquired && !hasReceipt).map(({ day }) => day)
+/**
+ * The days from `from` until yesterday, of all accounts of a mode, on which guests were acquired and whose receipt is
+ * not in the store. Only days without a receipt are looked into.
+ */
+export async function daysWithoutReceipt (db: Executor, mode: Mode, from: Day, today: Day): Promise<DayOfAccount[]> {
+  const rows = await db.execute<{ utente: string, giorno: Day }>(sql`
+    select a.utente, d.giorno::date::text as giorno
+    from (select distinct utente from invii_conteggi c where ${scopeOf(mode, sql`c.utente`)}) a
+    cross join generate_series(${from}::date, ${addDays(today, -1)}::date, interval '1 day') as d (giorno)
+    where not exists (select from ricevute r where r.utente = a.utente and r.giorno = d.giorno::date)
+      and exists (
+        select from invii_tentativi t
+        join invii i on i.id = t.invio_id and i.utente = a.utente
+        join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
+        where t.giorno_da = d.giorno::date
+      )
+    order by d.giorno, a.utente`)
+  return rows.map(({ utente, giorno }) => ({ account: utente, day: giorno }))
 }

@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/archive.ts'
@@ -9,15 +11,14 @@ const tags = ['Alloggiati Web']
 
 export interface ReceiptRoutesOptions {
   archive: ReceiptArchive
-  /** Undefined without credentials. */
-  account: string | undefined
+  mode: 'sandbox' | 'production'
   clock: Clock
 }
 
 /** The receipts of the police, and how they compare with bookings and submissions. */
 export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
   app,
-  { archive, account = '', clock }
+  { archive, mode, clock }
 ) => {
   app.addSchema(BookingToVerify)
 
@@ -58,6 +59,12 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
       querystring: CrossCheckQuery,
       response: { 200: CrossCheckAnswer }
     },
-    handler: async (request) => crossCheck(app.db, account, clock.today(), request.query)
+    handler: async (request, reply) =>
+      sendPieces(reply, crossCheck(app.db, { mode, today: clock.today() }, request.query))
   })
+}
+
+/** JSON in pieces: three years of bookings are not held in memory, nor read on when the client has gone. */
+function sendPieces (reply: FastifyReply, json: AsyncGenerator<string>): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(Readable.from(json, { objectMode: false }))
 }

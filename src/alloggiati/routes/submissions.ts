@@ -56,12 +56,12 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
       response: { 200: InvioList }
     },
     handler: async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
+      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
       const [{ data, next }, total] = await Promise.all([
         readSubmissionPage(db, scope, filters, limit, cursor),
-        countSubmissions(db, scope, filters)
+        conteggio ? countSubmissions(db, mode, filters) : undefined
       ])
-      reply.header('x-total-count', total)
+      if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/invii', request.query, next))
       return { data }
     }

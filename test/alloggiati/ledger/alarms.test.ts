@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
-import { ledgerAlarms } from '#src/alloggiati/ledger/alarms.ts'
+import { raiseTimedAlarms } from '#src/alloggiati/ledger/alarms/timed.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from './ledger-with-history.ts'
 
 async function booking ({ db }: LedgerWithHistory, check_in: string, check_out: string): Promise<number> {
@@ -15,12 +15,11 @@ async function booking ({ db }: LedgerWithHistory, check_in: string, check_out: 
 
 /** The instants, Rome, at which a run every five minutes raises an alarm. */
 async function alarmsBetween (w: LedgerWithHistory, from: string, to: string): Promise<string[]> {
-  const alarms = ledgerAlarms(w.context)
   const times: string[] = []
   for (let at = Date.parse(from); at <= Date.parse(to); at += 5 * 60_000) {
     w.clock.set(new Date(at).toISOString())
     const before = w.errors().length
-    await alarms.raise()
+    await raiseTimedAlarms(w.context)
     if (w.errors().length > before) times.push(w.clock.now().toISOString())
   }
   return times
@@ -51,7 +50,7 @@ t.test(
     await w.db.execute(sql`alter table invii disable trigger user`)
     await w.db.update(invii).set({ prenotazione_id }).where(eq(invii.id, id))
     await w.db.execute(sql`alter table invii enable trigger user`)
-    await ledgerAlarms(w.context).raise()
+    await raiseTimedAlarms(w.context)
     t.match(w.errors(), [{ msg: /not acquired yet/, invio: id }])
   }
 )
@@ -59,9 +58,8 @@ t.test(
 t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T12:45:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
-  const alarms = ledgerAlarms(w.context)
-  await alarms.raise()
-  await alarms.raise()
+  await raiseTimedAlarms(w.context)
+  await raiseTimedAlarms(w.context)
   t.equal(w.errors().length, 1)
 })
 
@@ -69,12 +67,11 @@ t.test('a missing receipt is alarmed on the second, the seventh and the twenty-f
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K', taken: 0 })
   await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'N' })
-  const alarms = ledgerAlarms(w.context)
   const days: string[] = []
   for (let at = Date.parse('2026-11-20T11:30:00Z'); at < Date.parse('2026-12-25T00:00:00Z'); at += 86_400_000 / 2) {
     w.clock.set(new Date(at).toISOString())
     const before = w.errors().length
-    await alarms.raise()
+    await raiseTimedAlarms(w.context)
     if (w.errors().length > before) days.push(w.clock.today())
   }
   t.same(days, ['2026-11-22', '2026-11-27', '2026-12-15'])
@@ -86,6 +83,6 @@ t.test('a receipt that is kept raises no alarm', async (t) => {
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K' })
   w.clock.set('2026-11-22T11:30:00Z')
   await w.archive.fetchReceipt('2026-11-20')
-  await ledgerAlarms(w.context).raise()
+  await raiseTimedAlarms(w.context)
   t.same(w.errors(), [])
 })

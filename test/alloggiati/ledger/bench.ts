@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
@@ -48,7 +49,10 @@ export async function ledgerBench (t: Test) {
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
       const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
       const { service } = await policeService({ config, keys, clock, db, log })
+      const bell = { db, clock, log, recipients: [], mode: 'production' as const }
       return {
+        ...bell,
+        alarm: alarmBell({ ...bell, mail: { enqueue: async () => { throw new Error('no mail') }, deliver () {} } }),
         db,
         keys,
         clock,

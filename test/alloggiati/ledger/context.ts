@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
@@ -17,7 +18,11 @@ export async function ledgerOf (
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, ...productionEnviron(police) })
   const keys = createKeys(config.MASTER_KEY)
   const { service } = await policeService({ config, keys, clock, db: app.db, log: app.log })
+  const { db, log } = app
+  const mode = 'production' as const
   return {
+    alarm: alarmBell({ db, clock, log, mail: app.mail, recipients: [], mode }),
+    mode,
     db: app.db,
     keys,
     clock,

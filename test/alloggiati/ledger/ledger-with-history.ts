@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { asc, eq, sql } from 'drizzle-orm'
 import type { Test } from 'tap'
 import { invii, invii_esiti, invii_schedine, invii_tentativi, sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
 import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
@@ -11,6 +12,8 @@ import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { auditLog } from '#src/plugins/audit/log.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Mail } from '#src/plugins/mail/queue.ts'
 import { dayInRome } from '#src/lib/time.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { testDatabase } from '#test/database.ts'
@@ -53,7 +56,20 @@ export async function ledgerWithHistory (t: Test, present: string) {
   const keys = createKeys(config.MASTER_KEY)
   const { service, close } = await policeService({ config, keys, clock, db, log })
   t.teardown(close)
-  const context: LedgerContext = {
+  /** Mails that wait to be sent. */
+  const mails: Mail[] = []
+  const mail = {
+    enqueue: async (_executor: Executor, one: Mail) => {
+      mails.push(one)
+      return { id: mails.length, messageId: '' }
+    },
+    deliver () {}
+  }
+  const recipients = ['direzione@example.com', 'notte@example.com']
+  const bell = { db, clock, log, mail, recipients, mode: 'sandbox' as const }
+  const context: LedgerContext & typeof bell = {
+    ...bell,
+    alarm: alarmBell(bell),
     db,
     keys,
     clock,
@@ -65,7 +81,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     beforeReady: [],
     name: 'prova'
   }
-  const archive = receiptArchive(db, service, clock)
+  const archive = receiptArchive({ db, service, mode: 'sandbox', clock })
   const { account, utente } = service!
 
   /** A submission that was sent once; its outcome is as it was seen. */
@@ -180,7 +196,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
 
   const errors = () =>
     logs.filter(({ level }) => level === 50).map(({ msg, giorno, invio }) => ({ msg, giorno, invio }))
-  return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs }
+  return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs, mails }
 }
 
 export type LedgerWithHistory = Awaited<ReturnType<typeof ledgerWithHistory>>

@@ -86,7 +86,7 @@ t.test('the nightly job fetches the missing receipts of the last thirty days', a
 
 t.test('without credentials the nightly job does nothing, and a receipt that is not kept is an error', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
-  const archive = receiptArchive(w.db, null, w.clock)
+  const archive = receiptArchive({ db: w.db, service: null, mode: 'sandbox', clock: w.clock })
   await archive.fetchMissing()
   await t.rejects(archive.getReceipt(DAY), { code: 'CREDENZIALI_MANCANTI' })
   t.same(await fetches(w), [])

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
-import { addDays } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, today } from '#test/alloggiati/rules/samples.ts'
+import { production, standIn } from '#test/alloggiati/stand-in.ts'
 
 const PATH = '/api/alloggiati/verifica-ricevute'
 
@@ -12,23 +13,32 @@ async function setUp (t: Test) {
   return { server, on }
 }
 
-interface Booked { prenotazione_id: number, nome_cognome: string, check_in: string, scadenza: string }
+interface Booked {
+  prenotazione_id: number
+  nome_cognome: string
+  check_in: string
+  scadenza: string
+  ospiti_mancanti: number
+}
 
-async function book ({ call }: TestApp, nome_cognome: string, check_in: string): Promise<Booked> {
+async function book (
+  { call }: TestApp, nome_cognome: string, check_in: string, numero_ospiti = 1, numero_notti = 2
+): Promise<Booked> {
   const created = await call('POST', '/api/v1/prenotazioni', {
     nome_cognome,
     lingua: 'IT',
     paese_id: 380,
     check_in,
-    numero_notti: 2,
-    numero_ospiti: 2
+    numero_notti,
+    numero_ospiti
   })
   // Two nights: 24 hours from 14:00, in Rome's winter.
   return {
     prenotazione_id: created.json().data.id,
     nome_cognome,
     check_in,
-    scadenza: `${addDays(check_in, 1)}T13:00:00.000Z`
+    scadenza: `${addDays(check_in, 1)}T13:00:00.000Z`,
+    ospiti_mancanti: numero_ospiti
   }
 }
 
@@ -155,4 +165,56 @@ t.test('a booking with several submissions is counted once', async (t) => {
     in_attesa: [],
     discordanze: []
   })
+})
+
+t.test('a booking is covered only when as many guests as it says are acquired and on a receipt', async (t) => {
+  const { server, on } = await setUp(t)
+  const four = await book(server, 'A Quattro', today, 4)
+  await send(server, 'UNO', four)
+  t.match(await verified(server), { mancanti: [four], in_attesa: [] }, 'one guest of four waits for nothing')
+  for (const nome of ['DUE', 'TRE']) await send(server, nome, four)
+  const next = await on('2026-11-22')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.match(await verified(next), { totale_ricevute: 0, mancanti: [{ ...four, ospiti_mancanti: 1 }], in_attesa: [] })
+  await send(next, 'QUATTRO', four)
+  t.match(await verified(next), { totale_ricevute: 0, mancanti: [four], in_attesa: [four] }, 'its receipt is to come')
+  const last = await on('2026-11-23')
+  await last.call('GET', '/api/alloggiati/ricevute?data=2026-11-22')
+  t.match(await verified(last), { totale_ricevute: 1, mancanti: [], in_attesa: [] })
+})
+
+t.test('what was sent for the second month of a long stay does not cover its arrival', async (t) => {
+  const { server, on } = await setUp(t)
+  const long = await book(server, 'A Lungo', '2026-10-22', 1, 45)
+  await send(server, 'UNO', { ...long, check_in: today })
+  const next = await on('2026-11-22')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.match(await verified(next), { totale_ricevute: 0, mancanti: [long] })
+})
+
+t.test('discrepancies are those of the days that are asked for', async (t) => {
+  const { server, on } = await setUp(t)
+  await send(server, 'UNO', await book(server, 'A Uno', today))
+  await server.app.sql`insert into sandbox_schedine (utente, riga, permanenza, giorno)
+    select utente, riga, permanenza, giorno from sandbox_schedine`
+  const next = await on('2026-11-23')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.equal((await verified(next, `?da=${today}&a=${today}`)).discordanze.length, 1)
+  t.same((await verified(next, '?da=2026-11-22')).discordanze, [])
+  t.same((await verified(next, '?a=2026-11-20')).discordanze, [])
+})
+
+t.test('without credentials, or with another account, what was sent and proven is verified all the same', async (t) => {
+  const police = await standIn(t)
+  const real = await production(t, police)
+  const day = createClock().today()
+  const one = await book(real, 'A Uno', day)
+  await send(real, 'UNO', one)
+  const bare = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: real.url, DATA_DIR: real.dataDir })
+  t.match(await verified(bare), { mancanti: [{ prenotazione_id: one.prenotazione_id }], in_attesa: [{}] })
+  t.match((await bare.call('GET', '/metrics')).body, /locanda_submissions\{state="acquisito"\} 1/)
+  const other = await production(t, police, {
+    DATABASE_URL: real.url, DATA_DIR: real.dataDir, ALLOGGIATI_UTENTE: 'RM999999'
+  })
+  t.match(await verified(other), { in_attesa: [{ prenotazione_id: one.prenotazione_id }] })
 })

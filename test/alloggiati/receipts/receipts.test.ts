@@ -243,5 +243,5 @@ async function nightly (t: Test, police: StandIn) {
     db: app.db,
     log: app.log
   })
-  return { archive: receiptArchive(app.db, service, clock), sql: app.sql }
+  return { archive: receiptArchive({ db: app.db, service, mode: 'production', clock }), sql: app.sql }
 }

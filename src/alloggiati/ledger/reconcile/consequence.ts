@@ -4,7 +4,8 @@ import {
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { AccountDay, DayAttempt, DaySubmission, Finding, Proof } from './day.ts'
-import { ALARMS, TEXTS } from './texts.ts'
+import { TEXTS } from './texts.ts'
+import type { AlarmKind } from '../alarms/kinds.ts'
 
 /* What follows for one submission from what its day proves. */
 
@@ -86,7 +87,7 @@ function deriveChange (
   // A denied decision matters only while the submission rests on it: it may have been sent again since.
   if (last && isDenied(last, conclusion)) {
     const note = TEXTS.denied(day)
-    return referAcquired(submission, note, ALARMS.denied) ?? { path: [], note }
+    return referAcquired(submission, note, 'denied') ?? { path: [], note }
   }
   if (own.every(({ esito }) => esito !== '?') || conclusion.unknownsAre === undefined) return undefined
   if (conclusion.unknownsAre === 'K') return changeByAcquired(submission, outcomes, day)
@@ -102,8 +103,8 @@ function changeByAcquired (
   const path: readonly State[] = stato === 'sconosciuto' && !isWhole ? ['parziale'] : PATHS_TO_ACQUIRED[stato] ?? []
   const isTwice = outcomes.filter((outcome) => outcome !== 'N').length > 1
   const isElsewhere = path.length === 0 && !KNOWN_ACQUIRED.includes(stato)
-  const alarm = isTwice ? { alarm: ALARMS.twice } : isElsewhere ? { alarm: ALARMS.elsewhere } : {}
-  return { path, note: TEXTS.acquired(day), ...alarm }
+  const kind: AlarmKind | undefined = isTwice ? 'twice' : isElsewhere ? 'elsewhere' : undefined
+  return { path, note: TEXTS.acquired(day), ...(kind === undefined ? {} : { alarm: kind }) }
 }
 
 /**
@@ -127,7 +128,7 @@ function changeByNotAcquired (
  * Refers an acquired submission to a person, once for the same reason: what the person then decides stands. Undefined
  * when there is nothing to refer.
  */
-export function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: string): Change | undefined {
+export function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: AlarmKind): Change | undefined {
   return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined
 }
 

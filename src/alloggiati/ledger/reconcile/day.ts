@@ -1,5 +1,6 @@
 import type { AttemptOutcome, FinalAttemptOutcome, State } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
+import type { AlarmKind } from '../alarms/kinds.ts'
 
 /** Schedine and the sum of their nights: all that a receipt tells. */
 export interface Counts { schedine: number, notti: number }
@@ -60,7 +61,7 @@ export interface Finding {
   path: readonly State[]
   /** The text that a person is shown. */
   note: string
-  alarm?: string
+  alarm?: AlarmKind
 }
 
 /** What the receipt of a day proves, and by which rule. */
@@ -68,7 +69,7 @@ export interface DayFindings {
   rule: Rule
   findings: readonly Finding[]
   /** An alarm that concerns the day as a whole. */
-  alarm?: string
+  alarm?: AlarmKind
 }
 
 /**

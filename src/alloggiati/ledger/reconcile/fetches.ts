@@ -1,3 +1,4 @@
+import { completeFrom } from '../../receipts/archive.ts'
 import type { AttemptDay } from '../../receipts/days.ts'
 import { addDays, daysBetween, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Counts, ReceiptFetch } from './day.ts'
@@ -5,8 +6,6 @@ import { areEqual } from './equation.ts'
 
 /* When a receipt is fetched, and what its fetches say together. */
 
-/** From this hour of the next day, Rome, the receipt of a day is taken to be complete. */
-const COMPLETE_HOUR = 6
 /** Until this hour of a following day, Rome, the server waits for a receipt before it asks a person. */
 const PATIENCE_HOUR = 12
 /** Two fetches with this distance that agree show that the receipt does not grow any more. */
@@ -60,19 +59,15 @@ export function isFetchDue (
   const last = complete.at(-1)
   if (now < completeFrom(day) || (last && !areApart(last.fetchedAt, now))) return false
   const available = complete.filter(({ isAvailable }) => isAvailable)
-  if (available.length === 0 && !hasReceipt) return daysBetween(day, clock.today()) <= YOUNG_DAYS
-  return hasUncertain &&
-    (available.length === 0 || !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt))
+  // A copy without a complete fetch is of an early look, which proves nothing.
+  if (available.length === 0) return hasReceipt || daysBetween(day, clock.today()) <= YOUNG_DAYS
+  return hasUncertain && !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt)
 }
 
 /** The fetches that count: those from the hour on at which the receipt is taken to be complete. */
 function completeFetches (day: Day, fetches: readonly ReceiptFetch[]): ReceiptFetch[] {
   const from = completeFrom(day)
   return fetches.filter(({ fetchedAt }) => fetchedAt >= from)
-}
-
-function completeFrom (day: Day): Date {
-  return instantInRome(addDays(day, 1), COMPLETE_HOUR)
 }
 
 function areApart (from: Date, to: Date): boolean {

@@ -2,7 +2,8 @@ import { deriveFinding, referAcquired, referUnknown, type Conclusion } from './c
 import type { AccountDay, Counts, DayAttempt, DayFindings, DaySubmission, Finding, Rule } from './day.ts'
 import { areEqual, findCombinations, isNegative, isZero, subtract, sum } from './equation.ts'
 import { readFetches, waitingEnds, type Reading } from './fetches.ts'
-import { ALARMS, TEXTS } from './texts.ts'
+import { TEXTS } from './texts.ts'
+import type { AlarmKind } from '../alarms/kinds.ts'
 
 /**
  * What a receipt proves of the attempts of its day. The receipt only counts. So the whole day is one equation over all
@@ -28,7 +29,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
       ? { rule: 'senza_ricevuta', findings: [] }
       : refer(accountDay, 'senza_ricevuta', () => TEXTS.noReceipt(day))
   }
-  if (receipt.hasChanged) return refer(accountDay, 'ricevuta_mutata', () => TEXTS.changed(day), ALARMS.changed)
+  if (receipt.hasChanged) return refer(accountDay, 'ricevuta_mutata', () => TEXTS.changed(day), 'changed')
   return attempts.some(({ esito }) => esito === '?')
     ? solveWithUnknowns(accountDay, receipt)
     : solveWithoutUnknowns(accountDay, receipt)
@@ -48,7 +49,7 @@ function solveWithoutUnknowns (accountDay: AccountDay, { counts }: Reading): Day
   const { attempts, isExclusive } = accountDay
   const rest = subtract(counts, sum(attempts.filter(({ esito }) => esito === 'K')))
   if (isZero(rest)) return { rule, findings: conclude(accountDay, { isBalanced: true }) }
-  if (!isNegative(rest)) return { rule, findings: [], ...(isExclusive ? { alarm: ALARMS.excess } : {}) }
+  if (!isNegative(rest)) return { rule, findings: [], ...(isExclusive ? { alarm: 'excess' } : {}) }
   return isNegative(subtract(counts, sum(attempts.filter(isProvenAcquired))))
     ? contradict(accountDay, counts)
     : { rule, findings: conclude(accountDay, { deniesDecisions: true }) }
@@ -83,7 +84,7 @@ function solveWithUnknowns (accountDay: AccountDay, { counts, isStable }: Readin
   if (only) {
     return refer(accountDay, 'suggerita', (one) => TEXTS.suggestion(day, only.has(uncertain.indexOf(one))))
   }
-  return refer(accountDay, 'contraddetta', () => describeContradiction(accountDay, counts), ALARMS.noMatch)
+  return refer(accountDay, 'contraddetta', () => describeContradiction(accountDay, counts), 'no-match')
 }
 
 /** The findings that a conclusion about the day gives for each of its submissions. */
@@ -96,11 +97,11 @@ function contradict (accountDay: AccountDay, counts: Counts): DayFindings {
   const note = describeContradiction(accountDay, counts)
   const findings = forEachSubmission(accountDay, (submission, own) => {
     const change = own.some(({ esito }) => esito === 'K')
-      ? referAcquired(submission, note, ALARMS.contradiction)
+      ? referAcquired(submission, note, 'contradiction')
       : undefined
     return change ? { invio_id: submission.id, proofs: [], ...change } : referUnknown(submission, own, () => note)
   })
-  return { rule: 'contraddetta', findings, alarm: ALARMS.contradiction }
+  return { rule: 'contraddetta', findings, alarm: 'contradiction' }
 }
 
 function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): string {
@@ -112,7 +113,7 @@ function refer (
   accountDay: AccountDay,
   rule: Rule,
   describe: (attempt: DayAttempt) => string,
-  alarm?: string
+  alarm?: AlarmKind
 ): DayFindings {
   const findings = forEachSubmission(accountDay, (submission, own) => referUnknown(submission, own, describe))
   return { rule, findings, ...(alarm === undefined ? {} : { alarm }) }

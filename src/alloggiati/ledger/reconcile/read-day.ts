@@ -1,58 +1,78 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm'
 import {
   invii,
-  invii_esiti as observations,
   invii_schedine as rows,
   invii_tentativi as attempts,
   invii_transizioni as transitions,
   ricevute_letture as fetches
 } from '#drizzle/tables/alloggiati.ts'
-import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
-import { addDays, dayInRome, type Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { readExclusiveChannel } from '../account.ts'
-import { CLOCKS_MS } from '../dispatch.ts'
-import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './day.ts'
+import type { AccountDay, DaySubmission, ReceiptFetch } from './day.ts'
+import { isStraddler } from './midnight.ts'
+import { readAttempts } from './read-attempts.ts'
 
 /**
- * Reads one day of an account. Its submissions are locked in the order of their ids, so that the day stays as it was
- * read until the transaction ends.
+ * Reads a day of an account, with the days that calls around midnight tie it to. Their submissions are locked in the
+ * order of their ids, so that the days stay as they were read until the transaction ends.
  */
-export async function readDay (tx: Transaction, account: string, day: Day, now: Date): Promise<AccountDay> {
+export async function readDays (tx: Transaction, account: string, day: Day, now: Date): Promise<AccountDay[]> {
+  const days = await tiedDays(tx, account, day)
   const submissions = await tx
     .select({ id: invii.id, stato: invii.stato, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
     .where(
       and(
         eq(invii.utente, account),
-        sql`exists (
-          select from ${attempts} t where t.invio_id = ${invii.id} and ${day} between t.giorno_da and t.giorno_a
-        )`
+        sql`${invii.id} in (select t.invio_id from ${attempts} t where ${or(...days.map((each) => sql`(
+          t.giorno_da between ${addDays(each, -1)}::date and ${each}::date and t.giorno_a >= ${each}::date
+        )`))})`
       )
     )
     .orderBy(asc(invii.id))
     .for('update')
   const ids = submissions.map(({ id }) => id)
   // These are read after the lock: while a lock is waited for, another transaction may change them.
-  const all = await readAttempts(tx, ids)
-  const ofDay = all.filter(({ giorno_da, giorno_a }) => giorno_da <= day && day <= giorno_a)
+  const all = await readAttempts(tx, inArray(attempts.invio_id, ids))
   const partial = await readPartial(tx, ids)
   const reasons = await readReasons(tx, ids)
-  return {
-    day,
-    now,
-    isExclusive: await isDayExclusive(tx, account, day),
-    attempts: ofDay,
-    submissions: submissions.map((submission): DaySubmission => ({
-      ...submission,
-      isWhole: !partial.includes(submission.id),
-      otherOutcomes: all
-        .filter((one) => one.invio_id === submission.id && !ofDay.includes(one))
-        .map(({ esito }) => esito),
-      reasons: reasons.filter(({ invio_id }) => invio_id === submission.id).map(({ reason }) => reason)
-    })),
-    fetches: await readFetchesOf(tx, account, day)
+  return Promise.all(days.map(async (each): Promise<AccountDay> => {
+    const ofDay = all.filter(({ giorno_da, giorno_a }) => giorno_da <= each && each <= giorno_a)
+    const own = new Set(ofDay.map(({ invio_id }) => invio_id))
+    return {
+      day: each,
+      now,
+      isExclusive: await isDayExclusive(tx, account, each),
+      attempts: ofDay,
+      submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
+        ...submission,
+        isWhole: !partial.includes(submission.id),
+        otherOutcomes: all
+          .filter((one) => one.invio_id === submission.id && !ofDay.includes(one))
+          .map(({ esito }) => esito),
+        reasons: reasons.filter(({ invio_id }) => invio_id === submission.id).map(({ reason }) => reason)
+      })),
+      fetches: await readFetchesOf(tx, account, each)
+    }
+  }))
+}
+
+/** The day, and those that acquired calls around midnight tie it to, directly or through others. */
+async function tiedDays (tx: Transaction, account: string, day: Day): Promise<Day[]> {
+  const days = new Set([day])
+  for (let size = 0; size < days.size;) {
+    size = days.size
+    const around = await readAttempts(tx, and(
+      eq(invii.utente, account),
+      ne(attempts.giorno_da, attempts.giorno_a),
+      inArray(attempts.giorno_da, [...days].flatMap((each) => [addDays(each, -1), each]))
+    ))
+    for (const { giorno_da, giorno_a } of around.filter(isStraddler)) {
+      if (days.has(giorno_da) || days.has(giorno_a)) days.add(giorno_da).add(giorno_a)
+    }
   }
+  return [...days].sort()
 }
 
 /** The fetches of a day's receipt, in the order of time. */
@@ -72,49 +92,6 @@ export async function readFetchesOf (db: Executor, account: string, day: Day): P
     isAvailable: sha256 !== null,
     ...counts
   }))
-}
-
-async function readAttempts (tx: Transaction, ids: readonly number[]): Promise<DayAttempt[]> {
-  const isFinal = and(
-    eq(observations.invio_id, attempts.invio_id),
-    eq(observations.numero, attempts.numero),
-    inArray(observations.esito, FINAL_ATTEMPT_OUTCOMES)
-  )
-  const found = await tx
-    .select({ attempt: attempts, observation: observations })
-    .from(attempts)
-    .leftJoin(observations, isFinal)
-    .where(inArray(attempts.invio_id, ids))
-    .orderBy(asc(attempts.invio_id), asc(attempts.numero))
-  return found.map(({ attempt, observation }): DayAttempt => {
-    const isDecided = observation?.fonte === 'decisione'
-    const { schedine, notti } = observation?.esito === 'K' && !isDecided ? observation : attempt
-    return {
-      invio_id: attempt.invio_id,
-      numero: attempt.numero,
-      schedine,
-      notti,
-      giorno_da: attempt.giorno_da,
-      giorno_a: observation?.fonte === 'risposta'
-        ? lastDayByReply(attempt, observation.registrato_il)
-        : attempt.giorno_a,
-      esito: observation?.esito ?? '?',
-      isDecided
-    }
-  })
-}
-
-/**
- * The last day in which the service may have counted an attempt that it replied to. It counted before it replied, so
- * near midnight the reply may leave one day only.
- */
-function lastDayByReply (
-  { inviato_il, consegna_entro, giorno_a }: typeof attempts.$inferSelect,
-  repliedAt: string
-): Day {
-  const at = Date.parse(repliedAt)
-  if (at < Date.parse(inviato_il) || at > Date.parse(consegna_entro)) return giorno_a
-  return [dayInRome(new Date(at + CLOCKS_MS)), giorno_a].sort()[0]!
 }
 
 /** The submissions of which rows were held back. */

@@ -1,36 +1,41 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { invii, invii_esiti as observations } from '#drizzle/tables/alloggiati.ts'
 import type { State } from '#schemas/submission.ts'
-import type { Day } from '#src/lib/time.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { LedgerContext } from '../context.ts'
+import type { DayOfAccount } from '../../receipts/days.ts'
+import type { WatchContext } from '../context.ts'
 import { lockChain, move, moveRows } from '../moves.ts'
 import type { AccountDay, Finding } from './day.ts'
 import { deriveFindings } from './findings.ts'
-import { readDay } from './read-day.ts'
+import { withoutMidnight } from './midnight.ts'
+import { readDays } from './read-day.ts'
 
-/** For so long after a fetch, an alarm about the day is raised. */
+/** For so long after a fetch, an alarm about the day is raised: the job comes by every hour. */
 const NEWS_MS = 3_600_000
 
 /**
  * Compares a day's receipt with the attempts of the day, and carries out what that proves, the whole day in one
  * transaction. Any process may call it at any time and again: what has been carried out is not carried out again.
  */
-export async function reconcileDay ({ db, service, clock, log, name }: LedgerContext, day: Day): Promise<void> {
+export async function reconcileDay (
+  { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>,
+  { account, day }: DayOfAccount
+): Promise<void> {
   const { accountDay, result, applied } = await db.transaction(async (tx) => {
     await lockChain(tx)
-    const accountDay = await readDay(tx, service.account, day, clock.now())
+    const days = await readDays(tx, account, day, clock.now())
+    const accountDay = withoutMidnight(days.find((each) => each.day === day)!, days)
     const result = deriveFindings(accountDay)
     for (const finding of result.findings) await applyFinding(tx, accountDay, finding, name)
     const applied = result.findings.filter(({ proofs, path }) => proofs.length + path.length > 0)
     return { accountDay, result, applied }
   })
-  // The job comes by every hour, but an alarm is raised only when it is new.
-  for (const { invio_id, alarm } of applied) {
-    if (alarm !== undefined) log.error({ giorno: day, invio: invio_id }, alarm)
+  const found = Map.groupBy(applied, ({ alarm }) => alarm)
+  for (const [kind, findings] of found) {
+    if (kind !== undefined) await alarm(kind, ...findings.map(({ invio_id }) => ({ giorno: day, invio: invio_id })))
   }
   if (result.alarm !== undefined && (applied.length > 0 || hasNewFetch(accountDay))) {
-    log.error({ giorno: day, regola: result.rule }, result.alarm)
+    await alarm(result.alarm, { giorno: day, utente: account, regola: result.rule })
   }
 }
 

@@ -28,14 +28,3 @@ export const TEXTS = {
   contradiction: (day: Day, receipt: Counts, known: Counts) =>
     `La ricevuta del ${day} (${formatCounts(receipt)}) non torna con gli invii noti (${formatCounts(known)})`
 } as const
-
-/* The messages of alarms in the log: fixed, in English, without personal data. */
-export const ALARMS = {
-  twice: 'acquired by the receipt, and a further attempt was or may have been acquired: possible duplicate',
-  elsewhere: 'acquired by the receipt although the ledger had closed it otherwise: possible duplicate',
-  denied: 'the receipt denies what a person decided',
-  contradiction: 'the receipt counts less than is known to be acquired',
-  noMatch: 'the receipt does not add up: schedine were filed with the account elsewhere, or it was misread',
-  excess: 'the receipt counts more than was sent, and the account is said to be exclusive',
-  changed: 'the receipt of a day has changed between two fetches'
-} as const

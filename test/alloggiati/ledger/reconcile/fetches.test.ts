@@ -8,7 +8,7 @@ import { DAY, fetched } from './samples.ts'
 t.test('a receipt is fetched when the fetch can prove something', async (t) => {
   const none = fetched('06:00', null, null)
   const seen = fetched('06:00', 2, 6)
-  const ofDay = { day: DAY, hasReceipt: false, hasAcquired: true, hasUncertain: true, isUnproven: true }
+  const ofDay = { account: 'RM000001', day: DAY, hasReceipt: false, hasUncertain: true }
   const due = (rome: string, fetches: ReceiptFetch[], changes: Partial<AttemptDay> = {}) =>
     isFetchDue({ ...ofDay, ...changes }, fetches, clockAt(`${rome}:00+01:00`))
   t.notOk(due('2026-11-21T05:59', []), 'not before the receipt is complete')
@@ -20,6 +20,10 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
   t.ok(due('2026-11-21T08:00', [seen], { hasReceipt: true }), 'a second time where something is unknown')
   t.notOk(due('2026-11-21T08:00', [seen], { hasReceipt: true, hasUncertain: false }))
   t.notOk(due('2026-11-21T12:00', [seen, fetched('08:00', 2, 6)], { hasReceipt: true }), 'never a third time')
+  t.ok(
+    due('2026-11-21T06:00', [fetched('00:30', 2, 6)], { hasReceipt: true, hasUncertain: false }),
+    'a day that was looked at too early is looked at again, also where everything is known'
+  )
   const unreadable = (...hours: string[]) => hours.map((hour) => fetched(hour, 2, null, true))
   t.ok(due('2026-11-21T12:00', unreadable('06:00', '07:00'), { hasReceipt: true }))
   t.notOk(

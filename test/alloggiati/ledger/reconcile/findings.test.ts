@@ -130,7 +130,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
     const fetches = [fetched('07:00', 1, 3), fetched('09:00', 2, 6), fetched('12:00', 2, 6)]
     const result = deriveFindings({ ...input, fetches })
     t.same(shown(result), { 1: 'da_verificare' })
-    t.match(result, { rule: 'ricevuta_mutata', alarm: /changed/ })
+    t.match(result, { rule: 'ricevuta_mutata', alarm: 'changed' })
   })
   t.test('a submission that was referred to a person stays with the person, who is shown the proof', async (t) => {
     const before = {
@@ -193,12 +193,12 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     const findingFor = (first: DaySubmission) =>
       deriveFindings({ ...input, submissions: [first, submission(2), submission(3)] }).findings[0]
     const sentTwice = (otherOutcome: AttemptOutcome) => ({ tentativo: 2, otherOutcomes: [otherOutcome] })
-    t.match(findingFor(submission(1, 'ricevuto', sentTwice('K'))), { alarm: /duplicate/ })
+    t.match(findingFor(submission(1, 'ricevuto', sentTwice('K'))), { alarm: 'twice' })
     t.match(findingFor(submission(1, 'sconosciuto', sentTwice('?'))), {
       path: ['acquisito', 'ricevuto'],
-      alarm: /duplicate/
+      alarm: 'twice'
     })
-    t.match(findingFor(submission(1, 'depositato_altrove')), { path: [], alarm: /duplicate/ })
+    t.match(findingFor(submission(1, 'depositato_altrove')), { path: [], alarm: 'elsewhere' })
     t.equal(findingFor(submission(1))!.alarm, undefined)
   })
 })
@@ -230,7 +230,7 @@ t.test('the only combination that adds up is a suggestion for a person, and prov
 
 t.test('a receipt that no combination explains raises an alarm and proves nothing', async (t) => {
   const input = day({ attempts: [attempt(1)], submissions: [submission(1)], fetches: twice(1, 3) })
-  t.match(deriveFindings(input), { rule: 'contraddetta', alarm: /does not add up/ })
+  t.match(deriveFindings(input), { rule: 'contraddetta', alarm: 'no-match' })
   t.same(outcome(input), { 1: 'da_verificare' })
   t.test('the nights must add up as the schedine must', async (t) => {
     t.equal(deriveFindings({ ...input, fetches: twice(2, 5) }).rule, 'contraddetta')
@@ -243,7 +243,7 @@ t.test('a receipt that counts less than the service has said refers the whole da
   for (const fetches of [twice(1, 6), twice(2, 5)]) {
     const submissions = [submission(1, 'acquisito'), submission(2)]
     const input = day({ attempts: [known(1), attempt(2)], submissions, fetches })
-    t.match(deriveFindings(input), { rule: 'contraddetta', alarm: /less than is known/ })
+    t.match(deriveFindings(input), { rule: 'contraddetta', alarm: 'contradiction' })
     t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
     const alone = day({ attempts: [known(1)], submissions: [submission(1, 'acquisito')], fetches })
     t.same(outcome(alone), { 1: 'da_verificare' })
@@ -268,7 +268,7 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
   )
   t.test('a receipt that counts more raises an alarm when the account is used by this server only', async (t) => {
     const more = { ...input, fetches: [fetched('07:00', 5, 13)] }
-    t.match(deriveFindings(more), { findings: [], alarm: /counts more/ })
+    t.match(deriveFindings(more), { findings: [], alarm: 'excess' })
     t.same(deriveFindings({ ...more, isExclusive: false }), { rule: 'senza_incogniti', findings: [] })
   })
 })
@@ -279,7 +279,7 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
   t.test('the receipt may deny it, and the submission is referred to a person once', async (t) => {
     const denied = day({ attempts: [decided, attempt(2)], submissions, fetches: twice(0, 0) })
     t.same(outcome(denied), { 1: 'da_verificare', 2: '1N pronto' })
-    t.match(deriveFindings(denied).findings[0], { alarm: /denies/ })
+    t.match(deriveFindings(denied).findings[0], { alarm: 'denied' })
     t.same(
       outcome(day({ attempts: [decided], submissions: [submissions[0]!], fetches: twice(0, 0) })),
       { 1: 'da_verificare' },

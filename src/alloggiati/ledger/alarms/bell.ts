@@ -1,0 +1,74 @@
+import { lt, sql } from 'drizzle-orm'
+import type { FastifyBaseLogger } from 'fastify'
+import { allarmi } from '#drizzle/tables/alloggiati.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import type { Mailer } from '#src/plugins/mail/plugin.ts'
+import { kindOf, type AlarmFacts, type AlarmKind } from './kinds.ts'
+import { alarmMail } from './mails.ts'
+
+/** One case of an alarm. */
+export interface AlarmCase extends AlarmFacts {
+  /** The day that it counts for; today's when it is not given. The same matter is raised once for each day. */
+  on?: Day
+}
+
+/**
+ * Raises an alarm: a line at error level for each case, and one mail to each recipient. A matter that was raised for
+ * the same day, by whichever process, is left out. It never fails: what cannot be written down is logged all the same.
+ */
+export type RaiseAlarm = (kind: AlarmKind, ...cases: readonly AlarmCase[]) => Promise<void>
+
+export interface BellOptions {
+  db: Database
+  clock: Clock
+  log: Pick<FastifyBaseLogger, 'error'>
+  mail: Pick<Mailer, 'enqueue' | 'deliver'>
+  /** E-mail addresses; without any, the log alone tells. */
+  recipients: readonly string[]
+  mode: 'sandbox' | 'production'
+}
+
+/** How long it is known what was raised. */
+const KEPT = sql`now() - interval '60 days'`
+
+/** Through it all alarms are raised. */
+export function alarmBell ({ db, clock, log, mail, recipients, mode }: BellOptions): RaiseAlarm {
+  /** @returns the cases that are new */
+  function writeDown (kind: AlarmKind, cases: readonly AlarmCase[]): Promise<AlarmFacts[]> {
+    return db.transaction(async (tx) => {
+      const fresh: AlarmFacts[] = []
+      for (const { on = clock.today(), ...facts } of cases) {
+        const added = await tx.insert(allarmi).values({ argomento: matterOf(kind, facts, mode), giorno: on })
+          .onConflictDoNothing().returning({ giorno: allarmi.giorno })
+        if (added.length > 0) fresh.push(facts)
+      }
+      if (fresh.length === 0) return fresh
+      for (const to of recipients) await mail.enqueue(tx, { to, ...alarmMail(kind, fresh, mode) })
+      return fresh
+    })
+  }
+
+  return async (kind, ...cases) => {
+    if (cases.length === 0) return
+    let fresh: readonly AlarmFacts[] = cases.map(({ on, ...facts }) => facts)
+    try {
+      fresh = await writeDown(kind, cases)
+      mail.deliver()
+    } catch (err) {
+      log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
+    }
+    for (const facts of fresh) log.error(facts, kindOf(kind).message)
+  }
+}
+
+/** Forgets what was raised more than 60 days ago: what is still so is raised again. */
+export async function forgetOldAlarms (db: Database): Promise<void> {
+  await db.delete(allarmi).where(lt(allarmi.quando, KEPT))
+}
+
+function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
+  const { tells, matter = kind } = kindOf(kind)
+  const told = tells.flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
+  return [mode, matter, ...told].join(' ')
+}

@@ -1,0 +1,152 @@
+/**
+ * What an alarm is about: ids, references and days, never names. These are the fields of its line in the log, too.
+ */
+export interface AlarmFacts {
+  /** A submission: its id, and its reference. */
+  invio?: number
+  ricevuta?: string
+  tentativo?: number
+  /** A booking, and how many of its guests are not with the police. */
+  prenotazione?: number
+  ospiti_mancanti?: number
+  /** A day of the police account `utente`. */
+  giorno?: string
+  utente?: string
+  /** A legal deadline, ISO 8601, and how many minutes before it the alarm is due. */
+  scadenza?: string
+  minuti?: number
+  /** Since when, ISO 8601. */
+  dal?: string
+  /** The rule of the reconciliation, an error's text. */
+  regola?: string
+  errore?: string
+}
+
+interface Kind {
+  /** The line in the log: fixed, in English. */
+  message: string
+  /** Which facts tell one matter from another; each matter is raised once a day. */
+  tells: readonly (keyof AlarmFacts)[]
+  /** Kinds of the same matter: the first that is raised stands for all. */
+  matter?: string
+  /** The mail: its subject, and what happened and what to do. */
+  subject: string
+  text: string
+}
+
+const RISK = 'Non inviarle di nuovo: il sistema non lo fa da solo e rifiuta gli stessi ospiti.'
+const DECIDE = 'Se resta dubbio, un amministratore decide con POST /api/v1/invii/{id}/decisione.'
+const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web.'
+
+/** Every kind of alarm. */
+export const ALARM_KINDS = {
+  'unknown-outcome': {
+    message: 'outcome of a submission unknown',
+    tells: ['invio', 'tentativo'],
+    subject: 'Invio di esito sconosciuto',
+    text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} La ricevuta di domani lo può provare; prima lo ` +
+      `mostra il portale, in «Analisi invii». ${DECIDE}`
+  },
+  'process-died': {
+    message: 'outcome of a submission unknown: its process ended before the reply',
+    tells: ['invio', 'tentativo'],
+    matter: 'unknown-outcome',
+    subject: 'Invio di esito sconosciuto',
+    text: 'Il server si è fermato prima della risposta della Polizia: non si sa se le schedine sono state acquisite. ' +
+      `${RISK} ${DECIDE}`
+  },
+  'late-reply': {
+    message: 'a late reply: guests sent again by decision had been acquired (possible duplicate)',
+    tells: ['invio', 'tentativo'],
+    subject: 'Possibile doppia comunicazione',
+    text: 'Una risposta tardiva dice che le schedine erano già state acquisite, ma intanto erano state inviate di ' +
+      'nuovo per decisione. Solo la Questura può correggere ciò che ha registrato: scriverle.'
+  },
+  'for-a-person': {
+    message: 'a submission must be looked at by a person',
+    tells: ['invio'],
+    subject: 'Invio da verificare',
+    text: 'Nessuna regola può dire che ne è dell’invio. Leggerne la nota con GET /api/v1/invii/{id}, controllare il ' +
+      'portale, e decidere con POST /api/v1/invii/{id}/decisione.'
+  },
+  deadline: {
+    message: 'guests not acquired yet, at or near their legal deadline',
+    tells: ['prenotazione', 'invio', 'scadenza', 'minuti'],
+    subject: 'Ospiti non ancora comunicati, scadenza vicina',
+    text: 'La legge vuole la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli; se ' +
+      'il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
+  },
+  'missing-receipt': {
+    message: 'the receipt of a day with acquired guests is missing',
+    tells: ['utente', 'giorno'],
+    subject: 'Manca la ricevuta di un giorno',
+    text: 'La Polizia dà le ricevute per 30 giorni, poi sono perse. Controllare le credenziali con GET ' +
+      '/api/alloggiati/check, poi chiedere la ricevuta con GET /api/alloggiati/ricevute o scaricarla dal portale.'
+  },
+  twice: {
+    message: 'acquired by the receipt, and a further attempt was or may have been acquired: possible duplicate',
+    tells: ['giorno', 'invio'],
+    subject: 'Possibile doppia comunicazione',
+    text: 'La ricevuta prova che l’invio era stato acquisito, e un altro tentativo lo è stato o può esserlo stato. ' +
+      `${PORTAL} Solo la Questura può correggere ciò che ha registrato.`
+  },
+  elsewhere: {
+    message: 'acquired by the receipt although the ledger had closed it otherwise: possible duplicate',
+    tells: ['giorno', 'invio'],
+    subject: 'Possibile doppia comunicazione',
+    text: `La ricevuta prova che è stato acquisito un invio che era stato chiuso altrimenti. ${PORTAL}`
+  },
+  denied: {
+    message: 'the receipt denies what a person decided',
+    tells: ['giorno', 'invio'],
+    subject: 'La ricevuta smentisce una decisione',
+    text: `Era stato deciso che l’invio era acquisito: la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
+  },
+  contradiction: {
+    message: 'the receipt counts less than is known to be acquired',
+    tells: ['utente', 'giorno', 'invio'],
+    subject: 'La ricevuta conta meno degli invii',
+    text: 'La Polizia aveva risposto di avere acquisito più schedine di quante ne conta la ricevuta. ' +
+      `${PORTAL} ${DECIDE}`
+  },
+  'no-match': {
+    message: 'the receipt does not add up: schedine were filed with the account elsewhere, or it was misread',
+    tells: ['utente', 'giorno', 'invio'],
+    subject: 'La ricevuta non torna',
+    text: `Nessuna combinazione degli invii dà la ricevuta: con l’account è stato inviato anche altrove? ${PORTAL}`
+  },
+  excess: {
+    message: 'the receipt counts more than was sent, and the account is said to be exclusive',
+    tells: ['utente', 'giorno'],
+    subject: 'La ricevuta conta più degli invii',
+    text: `L’account è detto di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
+  },
+  changed: {
+    message: 'the receipt of a day has changed between two fetches',
+    tells: ['utente', 'giorno'],
+    subject: 'Una ricevuta è cambiata',
+    text: `Due letture della ricevuta dello stesso giorno contano diversamente: non prova nulla. ${PORTAL}`
+  },
+  suspended: {
+    message: 'sending is suspended: see GET /api/v1/invii/sospensione',
+    tells: ['dal'],
+    subject: 'Gli invii sono sospesi',
+    text: 'Finché dura la sospensione nessun ospite viene comunicato. Il motivo è in GET /api/v1/invii/sospensione; ' +
+      'un amministratore la toglie con POST /api/v1/invii/sospensione.'
+  },
+  'broken-chain': {
+    message: 'the chain of the ledger does not hold: rows were altered',
+    tells: [],
+    subject: 'Il registro degli invii è stato alterato',
+    text: 'Una verifica ha trovato righe del registro che non sono più come furono scritte. GET ' +
+      '/api/v1/invii/verifica dice quali. Conservare una copia della base dati e confrontare le ricevute prima di ' +
+      'inviare ancora.'
+  }
+} as const satisfies Readonly<Record<string, Kind>>
+
+export type AlarmKind = keyof typeof ALARM_KINDS
+
+/** A kind as the table describes it. */
+export function kindOf (kind: AlarmKind): Kind {
+  return ALARM_KINDS[kind]
+}

@@ -1,0 +1,93 @@
+import { and, gte, inArray, lte, ne, sql } from 'drizzle-orm'
+import { invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
+import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
+import type { CrossCheckAnswer } from '#schemas/alloggiati.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { scopeOf } from '../read.ts'
+import type { Counts } from './day.ts'
+import { subtract, sum } from './equation.ts'
+import { isStraddler, placeAroundMidnight } from './midnight.ts'
+import { readAttempts, type AccountAttempt } from './read-attempts.ts'
+
+interface ReceiptDay extends Counts, Record<string, unknown> {
+  utente: string
+  giorno: Day
+  /** What is known to be acquired by calls that can count on this day alone. */
+  schedine_inviate: number
+  notti_inviate: number
+  /** The outcome of a call is unknown, or rests on a person's decision. */
+  incerto: boolean
+}
+
+/**
+ * The days from `from` to `to`, an absent bound being open, whose kept receipt counts other schedine than the ledger
+ * knows to be acquired. Days that a call around midnight ties together are compared together, and are left out where
+ * the receipts do not say yet on which day it counts.
+ */
+export async function differingDays (
+  db: Executor,
+  mode: 'sandbox' | 'production',
+  { from = '0001-01-03', to }: { from: Day | undefined, to: Day }
+): Promise<CrossCheckAnswer['discordanze']> {
+  // The days beside them are needed where a call around midnight ties them.
+  const wide = { from: addDays(from, -2), to: addDays(to, 2) }
+  const days = await readReceiptDays(db, mode, wide)
+  const around = await readAttempts(db, and(
+    scopeOf(mode), ne(attempts.giorno_da, attempts.giorno_a), gte(attempts.giorno_da, wide.from),
+    lte(attempts.giorno_da, wide.to)
+  ))
+  return [...new Set(days.map(({ utente }) => utente))].flatMap((account) => {
+    const own = days.filter(({ utente }) => utente === account)
+    return compare(own, around.filter((one) => one.account === account))
+  }).filter(({ giorno }) => giorno >= from && giorno <= to).sort((one, other) => one.giorno < other.giorno ? -1 : 1)
+}
+
+/** The differing days of one account. `around` are its calls that may count on one of two days. */
+function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
+  const acquired = around.filter(({ esito }) => esito === 'K')
+  const straddlers = acquired.filter(isStraddler)
+  // Of the others a reply, or a person's word, says on which day they count.
+  const single = acquired.filter((one) => !isStraddler(one))
+  const ofDay = (day: Day) => sum(single.filter(({ giorno_da }) => giorno_da === day))
+  const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>
+    (esito === '?' || isDecided) && one.giorno_da <= giorno && giorno <= one.giorno_a
+  )
+  const places = placeAroundMidnight(new Map(days.filter((day) => !isUncertain(day)).map((day) => {
+    const known = sum([{ schedine: day.schedine_inviate, notti: day.notti_inviate }, ofDay(day.giorno)])
+    return [day.giorno, subtract(day, known)]
+  })), straddlers)
+  return days.flatMap(({ giorno, schedine, schedine_inviate }) => {
+    const isOpen = straddlers.some((one, at) =>
+      places[at] === undefined && (one.giorno_da === giorno || one.giorno_a === giorno)
+    )
+    const here = sum([ofDay(giorno), ...straddlers.filter((_, at) => places[at] === giorno)])
+    const inviate = schedine_inviate + here.schedine
+    return isOpen || inviate === schedine ? [] : [{ giorno, inviate, in_ricevuta: schedine }]
+  })
+}
+
+/** The days with a receipt that could be read. */
+async function readReceiptDays (
+  db: Executor,
+  mode: 'sandbox' | 'production',
+  { from, to }: { from: Day, to: Day }
+): Promise<ReceiptDay[]> {
+  return db.execute<ReceiptDay>(sql`
+    select r.utente, r.giorno::text as giorno, r.schedine, r.notti,
+      coalesce(a.schedine, 0)::int as schedine_inviate, coalesce(a.notti, 0)::int as notti_inviate,
+      coalesce(a.incerto, false) as incerto
+    from ricevute r left join (
+      select i.utente, t.giorno_da as giorno,
+        sum(e.schedine) filter (where e.esito = 'K') as schedine, sum(e.notti) filter (where e.esito = 'K') as notti,
+        bool_or(e.esito is null or e.fonte = 'decisione') as incerto
+      from invii_tentativi t join invii i on i.id = t.invio_id
+      left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
+        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
+      where t.giorno_da = t.giorno_a and t.giorno_da between ${from}::date and ${to}::date
+      group by i.utente, t.giorno_da
+    ) a on a.utente = r.utente and a.giorno = r.giorno
+    where ${scopeOf(mode, sql`r.utente`)} and r.giorno between ${from}::date and ${to}::date
+      and r.schedine is not null and r.notti is not null
+    order by r.giorno, r.utente`)
+}
