@@ -13,7 +13,7 @@ export interface ServerProcess {
   lines: Record<string, unknown>[]
   /** Resolves when it has ended, with the signal that ended it. */
   ended: Promise<NodeJS.Signals | null>
-  post (path: string, body: object): Promise<Response>
+  post (path: string, body: object, headers?: Record<string, string>): Promise<Response>
   /** As a power cut would: no signal is handled. */
   kill (): Promise<void>
   /** As an operator would. */
@@ -48,10 +48,10 @@ export async function startServer (env: Record<string, string>, entry: URL = SER
     address,
     lines,
     ended,
-    post: (path, body) =>
+    post: (path, body, headers = {}) =>
       fetch(address + path, {
         method: 'POST',
-        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body)
       }),
     kill: () => signal('SIGKILL'),

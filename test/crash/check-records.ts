@@ -4,8 +4,8 @@ import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
-import { guestNo } from '#test/alloggiati/stand-in.ts'
 import type { ClientAnswer } from './clients.ts'
+import { identityOf, personOf } from './people.ts'
 
 /** What went wrong, one text for each fault; the lists are empty when the ledger kept its promises. */
 export interface Faults {
@@ -13,6 +13,8 @@ export interface Faults {
   double: string[]
   lost: string[]
   forgotten: string[]
+  /** Persons acquired more than once, under whatever spelling, without a confirmation. */
+  respelled: string[]
   /** Faults of the records themselves: broken chains, suspensions, submissions that the audit log lacks. */
   broken: string[]
   /** How many submissions ended in each state. */
@@ -26,6 +28,7 @@ interface Entry {
   indice: number
   esito: string
   riga: Buffer
+  confermata: boolean
   line: string
 }
 
@@ -33,9 +36,10 @@ interface Entry {
 const NOT_SENT = new Set([
   'SERVIZIO_NON_RAGGIUNGIBILE',
   'RIFIUTATO_DAL_SERVIZIO',
-  'SERVIZIO_OCCUPATO',
   'CREDENZIALI_RIFIUTATE',
-  'INVII_SOSPESI'
+  'INVII_SOSPESI',
+  'NON_INVIATA',
+  'RIFIUTATA'
 ])
 /** The states in which the last server may leave a submission. */
 const ENDED_STATES = new Set(['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'sconosciuto', 'da_verificare'])
@@ -43,8 +47,11 @@ const ENDED_STATES = new Set(['acquisito', 'parziale', 'rifiutato', 'non_inviato
 /** What the ledger and the police hold. */
 interface Records {
   entries: readonly Entry[]
-  byName: Map<string, Entry[]>
-  atPolice: ReadonlySet<string>
+  byPerson: Map<number, Entry[]>
+  byIdentity: Map<string, Entry[]>
+  /** Numbers of the persons whom the police acquired, and their identities as it has them. */
+  persons: ReadonlySet<number>
+  identities: ReadonlySet<string>
   references: ReadonlySet<string>
 }
 
@@ -56,13 +63,15 @@ export async function checkRecords (
   acquired: readonly string[]
 ): Promise<Faults> {
   const found = await sql<Omit<Entry, 'line'>[]>`
-    select i.id, i.ricevuta, i.stato, s.indice, s.esito, s.riga
+    select i.id, i.ricevuta, i.stato, s.indice, s.esito, s.riga, s.confermata
     from invii i join invii_schedine s on s.invio_id = i.id order by i.id, s.indice`
   const entries = found.map((row): Entry => ({ ...row, line: unsealLine(keys, row.id, row.indice, row.riga) }))
   const records: Records = {
     entries,
-    byName: Map.groupBy(entries, ({ line }) => nameOf(line)),
-    atPolice: new Set(acquired.map(nameOf)),
+    byPerson: Map.groupBy(entries, ({ line }) => personOf(line)),
+    byIdentity: Map.groupBy(entries, ({ line }) => identityOf(line)),
+    persons: new Set(acquired.map(personOf)),
+    identities: new Set(acquired.map(identityOf)),
     references: new Set(entries.map((entry) => entry.ricevuta))
   }
   const states = await sql<
@@ -70,7 +79,8 @@ export async function checkRecords (
   >`select stato, count(*)::int as n from invii group by stato order by stato`
   return {
     submissions: records.references.size,
-    double: twice(acquired.map(nameOf)),
+    double: findDouble(acquired, records),
+    respelled: findRespelled(acquired, records),
     lost: [...answers.flatMap((one) => findLost(one, records)), ...findNotAcquired(records)],
     forgotten: [
       ...answers.flatMap((one) => [...findWronglyNotSent(one, records), ...findGoneReference(one, records)]),
@@ -82,26 +92,44 @@ export async function checkRecords (
   }
 }
 
-function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnswer, { atPolice }: Records): string[] {
+/** The same guest, written in the same way. */
+function findDouble (acquired: readonly string[], { byIdentity }: Records): string[] {
+  return twice(acquired.map(identityOf)).filter((identity) => !byIdentity.get(identity)?.some(isConfirmed))
+}
+
+/** The same person, written in several ways. A confirmation is a person's word for one more. */
+function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
+  return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
+    const spellings = new Set(lines.map(identityOf))
+    const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
+    return spellings.size > 1 + confirmed
+      ? [`person ${n}: acquired as ${[...spellings].map((one) => one.replaceAll(/ +/g, ' ')).join(' | ')}`]
+      : []
+  })
+}
+
+function isConfirmed ({ confermata }: Entry): boolean {
+  return confermata
+}
+
+function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnswer, { persons }: Records): string[] {
   const acquired = (at: number) =>
     status === 200 || schedine?.find(({ ospite }) => ospite === at)?.esito === 'acquisita'
   return guests
-    .map(nameOfGuest)
-    .filter((name, at) => acquired(at) && !atPolice.has(name))
-    .map((name) => `${name}: the answer ${reference} says acquired, and the police has not`)
+    .filter((n, at) => acquired(at) && !persons.has(n))
+    .map((n) => `person ${n}: the answer ${reference} says acquired, and the police has not`)
 }
 
 /** Guests whom the police acquired although the client was told otherwise, and no other submission knows of them. */
 function findWronglyNotSent (
   { guests, status, codice, ricevuta: reference }: ClientAnswer,
-  { atPolice, byName }: Records
+  { persons, byPerson }: Records
 ): string[] {
   if (status !== 422 || codice === undefined || !NOT_SENT.has(codice)) return []
-  const elsewhere = (name: string) => byName.get(name)?.some((entry) => entry.ricevuta !== reference && isKnown(entry))
+  const elsewhere = (n: number) => byPerson.get(n)?.some((entry) => entry.ricevuta !== reference && isKnown(entry))
   return guests
-    .map(nameOfGuest)
-    .filter((name) => atPolice.has(name) && !elsewhere(name))
-    .map((name) => `${name}: the answer ${reference} says not sent, and the police has acquired`)
+    .filter((n) => persons.has(n) && !elsewhere(n))
+    .map((n) => `person ${n}: the answer ${reference} says not sent, and the police has acquired`)
 }
 
 function findGoneReference ({ ricevuta: reference }: ClientAnswer, { references }: Records): string[] {
@@ -110,10 +138,11 @@ function findGoneReference ({ ricevuta: reference }: ClientAnswer, { references 
     : [`${reference}: a client has this reference, and the ledger has not`]
 }
 
-function findNotAcquired ({ entries, atPolice }: Records): string[] {
+function findNotAcquired ({ entries, identities }: Records): string[] {
   return entries
-    .filter(({ esito, line }) => esito === 'acquisita' && !atPolice.has(nameOf(line)))
-    .map((entry) => `${nameOf(entry.line)}: the ledger's ${entry.ricevuta} says acquired, and the police has not`)
+    .filter(({ esito, line }) => esito === 'acquisita' && !identities.has(identityOf(line)))
+    .map(({ line, ricevuta: reference }) =>
+      `person ${personOf(line)}: the ledger's ${reference} says acquired, and the police has not`)
 }
 
 function findUnfinished ({ entries }: Records): string[] {
@@ -122,10 +151,10 @@ function findUnfinished ({ entries }: Records): string[] {
     .map(({ ricevuta: reference, stato, esito }) => `${reference} is still ${stato}/${esito}`)
 }
 
-function findUnknownToLedger ({ atPolice, byName }: Records): string[] {
-  return [...atPolice]
-    .filter((name) => !byName.get(name)?.some(isKnown))
-    .map((name) => `${name}: the police has acquired, and the ledger does not know`)
+function findUnknownToLedger ({ identities, byIdentity }: Records): string[] {
+  return [...identities]
+    .filter((identity) => !byIdentity.get(identity)?.some(isKnown))
+    .map((identity) => `${identity.trimEnd()}: the police has acquired, and the ledger does not know`)
 }
 
 async function findBrokenRecords ({ sql, db }: Pick<Connection, 'sql' | 'db'>, keys: Keys): Promise<string[]> {
@@ -149,13 +178,4 @@ async function findBrokenRecords ({ sql, db }: Pick<Connection, 'sql' | 'db'>, k
 
 function isKnown ({ esito }: Entry): boolean {
   return esito === 'acquisita' || esito === 'sconosciuta'
-}
-
-function nameOfGuest (n: number): string {
-  return guestNo(n).cognome!
-}
-
-/** The surname in a line (positions 15-64): each guest has another one. */
-function nameOf (line: string): string {
-  return line.slice(14, 64).trimEnd()
 }

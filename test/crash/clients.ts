@@ -1,11 +1,14 @@
-import type { Schedina } from '#schemas/schedina.ts'
-import { guestNo, invio } from '#test/alloggiati/stand-in.ts'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { invio } from '#test/alloggiati/stand-in.ts'
 import type { ServerProcess } from '#test/running-server.ts'
+import { bookingDesk } from './booking-desk.ts'
+import { corrected, person, respelled, withLeader, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 /** The answer that a client got for a list of guests. */
 export interface ClientAnswer {
-  /** Numbers of the guests, in order. */
+  /** Numbers of the persons, in the order of the list. */
   guests: readonly number[]
   /** Undefined: the connection ended before the answer. */
   status: number | undefined
@@ -15,45 +18,99 @@ export interface ClientAnswer {
   schedine?: { ospite: number, esito: string }[]
 }
 
+/** Asks one of the servers. Undefined: none runs, or it died before it answered. */
+export type Ask = (path: string, body: object, headers?: Record<string, string>) =>
+Promise<{ status: number, body: object } | undefined>
+
 const TRIES = 3
+/** So many lists at once are a rush. */
+const RUSH = 6
+/** Guests that are entered again are of the last so many. */
+const RECENT = 40
 
 /**
  * Clients that send lists of new guests until they are stopped. As people do, they sometimes send a list again that was
- * not acquired, to the same or to another server. Every answer is kept.
+ * not acquired, or whatever became of it, to the same or to another server: as it was, with other spellings, or with
+ * corrections; some come in a rush, some save bookings and send a day in one go. Every answer is kept.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
   const answers: ClientAnswer[] = []
   const state = { next: 0, stopped: false }
+  const newPerson = () => person(state.next++)
+  const newGuests = () => Array.from({ length: 1 + random.integer(3) }, newPerson)
+  const desk = bookingDesk({ random, ask, newGuests, note: (answer) => answers.push(answer) })
 
   async function work (): Promise<void> {
     while (!state.stopped) {
-      const guests = Array.from({ length: 1 + random.integer(3) }, () => state.next++)
-      for (let tries = 0; tries < TRIES && !state.stopped; tries++) {
-        const answer = await submit(guests)
-        if (answer?.status === 200 || answer?.status === 409 || random.fraction() < 0.5) break
+      if (server() === undefined) {
+        await sleep(20)
+        continue
       }
+      const kind = random.fraction()
+      if (kind < 0.1) await rush()
+      else if (kind < 0.25) await desk.day()
+      else await list()
+      if (random.fraction() < 0.5) await enterAgain()
     }
   }
 
-  async function submit (guests: readonly number[]): Promise<ClientAnswer | undefined> {
-    const reached = server()
-    if (reached === undefined) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      return undefined
+  async function list (): Promise<void> {
+    const guests = newGuests()
+    // A client that repeats a request with its key gets the answer of the first.
+    const headers: Record<string, string> = random.fraction() < 0.3 ? { 'idempotency-key': randomUUID() } : {}
+    for (let tries = 0; tries < TRIES && !state.stopped; tries++) {
+      const answer = await submit(guests, {}, headers)
+      if (answer?.status === 200 || answer?.status === 409 || random.fraction() < 0.5) break
     }
-    const answer: ClientAnswer = { guests, status: undefined }
+  }
+
+  /** Many at once; some of the guests stand at two desks. */
+  async function rush (): Promise<void> {
+    await Promise.all(Array.from({ length: RUSH }, async () => {
+      const guests = newGuests()
+      const otherDesk = random.fraction() < 0.3 ? submitOther(guests) : undefined
+      await Promise.all([submit(guests), otherDesk])
+    }))
+  }
+
+  /** Guests of before, whatever became of them; one time in ten somebody confirms that they are others. */
+  async function enterAgain (): Promise<void> {
+    const recent = Math.min(RECENT, state.next)
+    const from = state.next - recent
+    if (recent === 0) return
+    const chosen = new Set([1, 2].map(() => from + random.integer(recent)))
+    const confirmed = random.fraction() < 0.1
+      ? { confermo_diverso: true, motivo: 'omonimi, documenti visti di persona' }
+      : {}
+    await submitOther([...chosen].map(person), confirmed)
+  }
+
+  async function submitOther (guests: readonly Guest[], more: object = {}): Promise<void> {
+    const again = guests.map((one) => random.fraction() < 0.7 ? respelled(one, random) : corrected(one, random))
+    await submit(withLeader(again, newPerson), more)
+  }
+
+  async function submit (
+    guests: readonly Guest[],
+    more: object = {},
+    headers: Record<string, string> = {}
+  ): Promise<ClientAnswer | undefined> {
+    const answer: ClientAnswer = { guests: guests.map(({ n }) => n), status: undefined }
+    const body = invio(guests.map(({ schedina }) => schedina), { ...more })
     answers.push(answer)
+    const got = await ask('/api/alloggiati/invio', body, headers)
+    if (got) Object.assign(answer, got.body, { guests: answer.guests, status: got.status })
+    return answer
+  }
+
+  async function ask (path: string, body: object, headers: Record<string, string> = {}) {
     try {
-      const response = await reached.post('/api/alloggiati/invio', invio(guests.map((n): Schedina => guestNo(n))))
-      Object.assign(
-        answer,
-        { status: response.status, ...((await response.json()) as object) },
-        { guests, status: response.status }
-      )
+      const response = await server()?.post(path, body, headers)
+      return response && { status: response.status, body: (await response.json()) as object }
     } catch {
       // The server died before it answered.
+      return undefined
     }
-    return answer
   }
 
   return { answers, work, stop: () => { state.stopped = true } }

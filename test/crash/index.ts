@@ -23,8 +23,8 @@ const result = await runCrashTest({
   seed,
   progress: print
 })
-const { kills, pgKills, submissions, double, lost, forgotten, broken, states, atSteps } = result
-for (const [what, list] of Object.entries({ double, lost, forgotten, broken })) {
+const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken, states, atSteps } = result
+for (const [what, list] of Object.entries({ double, lost, forgotten, respelled, broken })) {
   for (const each of list) print(`${what}: ${each}`)
 }
 const formatCounts = (counts: Record<string, number>) =>
@@ -33,6 +33,6 @@ print(`killed at these steps: ${formatCounts(atSteps)}; the others at any instan
 print(`${formatCounts(states)}; ${Math.round((performance.now() - startedAt) / 1000)} s`)
 process.stdout.write(
   `crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} ` +
-  `double=${double.length} lost=${lost.length} forgotten=${forgotten.length}\n`
+  `double=${double.length} lost=${lost.length} forgotten=${forgotten.length} respelled=${respelled.length}\n`
 )
-process.exitCode = double.length + lost.length + forgotten.length + broken.length > 0 ? 1 : 0
+process.exitCode = [double, lost, forgotten, respelled, broken].every((list) => list.length === 0) ? 0 : 1

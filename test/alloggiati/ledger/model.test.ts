@@ -18,6 +18,16 @@ const WORLDS: Record<string, Partial<Scope>> = {
   },
   'one submission, two workers, three attempts, a resend': { workers: 2, attempts: 3, resends: 1 },
   'one submission around midnight': { workers: 2, attempts: 2, resends: 1, midnight: true, partial: true },
+  'one submission, its window closes at midnight': { attempts: 2, resends: 1, midnight: true, closing: true },
+  'two submissions around midnight': { units: 2, workers: 2, midnight: true, partial: true },
+  'one submission, its account is given up': { workers: 2, attempts: 2, crashes: 1, resends: 1, leaves: true },
+  'the same guests under another spelling or corrected': {
+    units: 2,
+    workers: 2,
+    reentries: 2,
+    confirmations: 1,
+    twin: 'respelled'
+  },
   'two submissions, two workers, a crash': { units: 2, workers: 2, crashes: 1 },
   'two submissions, each tried twice': { units: 2, workers: 1, attempts: 2, crashes: 1 },
   'two submissions, a resend': { units: 2, workers: 1, attempts: 2, resends: 1 },
@@ -28,6 +38,7 @@ const WORLDS: Record<string, Partial<Scope>> = {
     workers: 2,
     attempts: 2,
     crashes: 1,
+    outages: 1,
     quiet: true
   }
 }

@@ -1,5 +1,5 @@
 import { STATES, type State } from '#schemas/submission.ts'
-import type { Attempt, Look, Outcome, Unit, Wire, Worker, World } from './world.ts'
+import type { Attempt, Outcome, Unit, Wire, Worker, World } from './world.ts'
 
 function numbered<K extends string> (...names: K[]): Record<K, number> {
   return Object.fromEntries(names.map((name, index) => [name, index])) as Record<K, number>
@@ -31,18 +31,16 @@ function workerCodes ([one, two]: readonly Worker[], swapped: 0 | 1): string {
 
 // Each number is written in mixed radix: a digit is multiplied in with the count of values that the next one can have.
 
-function worldCode ({ time, looks, elsewhere, portal, crashes, resends, reentries, strangers }: World): string {
-  const budgets = ((crashes * 4 + resends) * 4 + reentries) * 4 + strangers
+function worldCode (w: World): string {
+  const { time, elsewhere, portal, crashes, resends, reentries, strangers, confirmations, outages, gone } = w
+  const budgets = (((crashes * 4 + resends) * 4 + reentries) * 2 + strangers) * 2 + confirmations
   const onPortal = Number(portal[0]) * 2 + Number(portal[1])
+  // A closed submission does not tell what was accepted: where both are of the same guests, their sum is what counts.
+  const accepted = w.law.scope.twin === null ? 0 : w.units.reduce((sum, u) => sum + u.accepted, 0)
   return String.fromCharCode(
-    (budgets * 4 + onPortal) * 4 + time,
-    lookCode(looks[0]) * 40 + lookCode(looks[1]),
-    elsewhere[0] * 10 + elsewhere[1]
+    ((budgets * 2 + outages) * 2 + Number(gone)) * 5 + time,
+    ((elsewhere[0] * 10 + elsewhere[1]) * 4 + onPortal) * 6 + accepted
   )
-}
-
-function lookCode (look: Look | null): number {
-  return look === null ? 0 : 1 + look.rows * 2 + Number(look.twice)
 }
 
 function unitCode (w: World, u: Unit): string {

@@ -4,35 +4,38 @@ import { key } from './key.ts'
 import { peopleSteps } from './people.ts'
 import { receiptSteps } from './receipts.ts'
 import { surroundingSteps } from './surroundings.ts'
-import { workerSteps } from './worker.ts'
-import { begin, known, ownAttempts, type Attempt, type Law, type Step, type Unit, type World } from './world.ts'
+import { mayBeClaimed, workerSteps } from './worker.ts'
+import { begin, known, ownAttempts, type Law, type Step, type Unit, type World } from './world.ts'
 
 /*
  * The submission ledger as a finite model, looked at in full. How to read it:
  *
  *   rules.ts         what keeps the ledger honest, rule by rule; each can be switched off
- *   world.ts         what a state holds: submissions with their attempts, workers, looks at receipts, and the truth
- *                    at the police
+ *   world.ts         what a state holds: submissions with their attempts, workers, and the truth at the police
  *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
  *   worker.ts        claim, login, rehearsal, commit, write, answer
  *   record.ts        what an outcome does to its submission
  *   surroundings.ts  network, time, crashes, the sweep
- *   receipts.ts      looks, and the equation of a day
+ *   receipts.ts      the equation of a day
+ *   midnight.ts      two days that are balanced together
  *   people.ts        the caller, the administrator, others on the account
  *   mutants.ts       each rule off, and the damage
  *   key.ts           which states are the same
  *   checker.ts       the search; knows nothing of ledgers
  *
  * A step is a name and a change; whatever may happen next is yielded, so a frozen process, a lost answer and a good one
- * are three steps from one state. A submission has two guests. Time has four places (world.ts); within a place,
+ * are three steps from one state. A submission has two guests. Time has five places (world.ts); within a place,
  * anything may take any time.
  *
  * What must hold in every state:
- *   P1  no guest is acquired more often than once, and once more for each resend that a person decided
- *   P2  from every state each submission can still come to an end, or to where an alarm is up (see RESTING)
+ *   P1  no guest is acquired more often than once, and once more for each resend that a person decided when nothing
+ *       could still arrive, and for each entry that a person confirmed
+ *   P2  from every state each submission can still come to an end, or to where an alarm is up (see RESTING); and what
+ *       was acquired to its proof, unless something beside it is in doubt
  *   P3  what a state says is so at the police: acquisito and ricevuto are there, rifiutato and non_inviato are not
  *   P4  nothing is sent of which an acquisition was known, unless a person who could know it decided to
- *   P5  one crash leaves one submission in doubt
+ *   P5  one crash leaves one submission in doubt, and a database that is away leaves none
+ *   P6  who rehearses, or died rehearsing, holds nobody up
  *
  * Assumed, not shown: bytes written are dealt with within minutes; a process does not freeze between its last look at
  * the clock and its write; two equal looks at a receipt hours apart show all of it; what the database has committed
@@ -50,8 +53,9 @@ export function ledgerModel (law: Law, property = ''): System<World> {
     initial: begin(law),
     steps: allSteps,
     key,
-    wrong: (w) => [w.fault, ...w.units.flatMap(wrongOf), blurred(w)].find((what) => what?.startsWith(property)),
-    atRest: (w) => w.units.every(({ stato }) => RESTING.has(stato))
+    wrong: (w) =>
+      [w.fault, twice(w), ...w.units.map(untrue), blurred(w), heldUp(w)].find((what) => what?.startsWith(property)),
+    atRest: (w) => w.units.every(({ stato }) => RESTING.has(stato) && !(stato === 'acquisito' && isProvable(w)))
   }
 }
 
@@ -66,35 +70,47 @@ function * everyStep (w: World): Generator<Step> {
   yield * peopleSteps(w)
 }
 
-function wrongOf (u: Unit): string[] {
-  const times = u.attempts.filter(({ taken }) => taken > 0).length
-  return [
-    ...(times > 1 + u.accepted ? ['P1: acquired twice, and nobody accepted the risk'] : []),
-    ...(untrue(u) ? [`P3: called ${u.stato}, and it is not so`] : [])
-  ]
+/** Whether receipts can prove all that was acquired: nothing that counts on them is in doubt. */
+function isProvable ({ units, elsewhere, gone }: World): boolean {
+  return !gone && elsewhere[0] + elsewhere[1] === 0 &&
+    units.every(({ attempts }) => attempts.every((a) => a.outcome === 'N' || known(a)))
+}
+
+/** Of two submissions of the same guests, what one has done counts for the other. */
+function twice ({ units, law: { scope } }: World): string | undefined {
+  const groups = scope.twin === null ? units.map((u) => [u]) : [units]
+  return groups.some((group) => count(group, timesTaken) > 1 + count(group, ({ accepted }) => accepted))
+    ? 'P1: acquired twice, and nobody accepted the risk'
+    : undefined
+}
+
+function timesTaken ({ attempts }: Unit): number {
+  return attempts.filter(({ taken }) => taken > 0).length
+}
+
+function count (units: readonly Unit[], value: (u: Unit) => number): number {
+  return units.reduce((sum, u) => sum + value(u), 0)
+}
+
+function untrue (u: Unit): string | undefined {
+  return isUntrue(u) ? `P3: called ${u.stato}, and it is not so` : undefined
 }
 
 /**
  * Whether a state says something of the police's records that they do not bear out. A person's word is believed until
  * disproven.
  */
-function untrue (u: Unit): boolean {
+function isUntrue (u: Unit): boolean {
   const own = ownAttempts(u)
   const most = Math.max(0, ...own.map(({ taken }) => taken))
   switch (u.stato) {
     case 'acquisito': return most < 2 && !own.some(({ decided }) => decided)
     case 'parziale': return most < 1
-    case 'ricevuto': return most < (saidToBeWhole(own) ? 2 : 1)
+    case 'ricevuto': return most < 2
     case 'rifiutato': case 'non_inviato': return most > 0
     case 'pronto': case 'preso': case 'in_invio': case 'sconosciuto': case 'da_verificare': case 'annullato':
     case 'depositato_altrove': return false
   }
-}
-
-/** Whether both guests count as acquired. What is known goes before what a person said. */
-function saidToBeWhole (own: readonly Attempt[]): boolean {
-  const proof = own.filter(known)
-  return (proof.length > 0 ? proof : own).some(({ outcome }) => outcome === 'K')
 }
 
 /** Where only crashes go wrong, each leaves one submission in doubt at most. */
@@ -102,4 +118,15 @@ function blurred ({ law: { scope }, units, crashes }: World): string | undefined
   if (!scope.quiet) return undefined
   const doubtful = units.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === '?')).length
   return doubtful > scope.crashes - crashes ? 'P5: one crash left two submissions in doubt' : undefined
+}
+
+/** Whether what died rehearsing keeps another submission from being claimed, although no call is out. */
+function heldUp (w: World): string | undefined {
+  const { units, workers } = w
+  const isDead = (u: Unit): boolean =>
+    u.stato === 'preso' && workers.every(({ phase, unit }) => phase === 'idle' || units[unit] !== u)
+  if (!units.some(isDead) || units.some(({ stato }) => stato === 'in_invio')) return undefined
+  return units.some((u) => u.stato === 'pronto' && !mayBeClaimed(w, u))
+    ? 'P6: held up by what died rehearsing'
+    : undefined
 }

@@ -14,11 +14,19 @@ export const SMALL: Scope = {
   partial: false,
   portal: false,
   midnight: false,
+  closing: false,
+  twin: null,
+  confirmations: 0,
+  outages: 0,
+  leaves: false,
   quiet: false
 }
 
-/** `P1` twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` one crash, two in doubt */
-export type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5'
+/**
+ * `P1` twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` more in doubt than crashes · `P6` held up by a
+ * rehearsal
+ */
+export type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
 
 export interface Mutant {
   off: readonly Rule[]
@@ -48,6 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
   { off: ['dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['claimCas', 'dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },
   { off: ['oneFlight'], damage: 'P5', scope: { units: 2, workers: 2, crashes: 1, quiet: true } },
+  { off: ['rehearsalOutside'], damage: 'P6', scope: { units: 2, crashes: 1 } },
   { off: ['deadline'], damage: 'P1', scope: RETRIED },
   { off: ['ownDeadline'], damage: 'P1', scope: RETRIED },
   { off: ['ownAttempt'], damage: 'P1', scope: RETRIED },
@@ -59,17 +68,31 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'without it a receipt or a person settles what the answer could have',
     scope: { ...RETRIED, resends: 1 }
   },
+  { off: ['settleAgain'], damage: 'P5', scope: { outages: 1, quiet: true } },
   { off: ['missingIsNotZero'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['twoFetches'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['straddle'], damage: 'P1', scope: { attempts: 2, midnight: true } },
+  { off: ['together'], damage: 'P2', scope: { midnight: true } },
+  {
+    off: ['pause'],
+    damage: null,
+    why: 'the days of what left are balanced together; the pause spares persons the unknown ones',
+    scope: { attempts: 2, midnight: true, partial: true }
+  },
   { off: ['settledDay'], damage: 'P3', scope: { units: 2, workers: 2, crashes: 1 } },
   { off: ['wholeDay'], damage: 'P3', scope: { units: 2 } },
   { off: ['exclusive'], damage: 'P3', scope: { exclusive: false, strangers: 1 } },
   { off: ['portal'], damage: 'P3', scope: { units: 2, portal: true } },
   { off: ['decidedUnknown'], damage: 'P1', scope: { units: 2, attempts: 2 } },
   { off: ['decisionOnce'], damage: 'P1', triggerHolds: true, scope: { resends: 1, attempts: 3 } },
+  { off: ['deliveredFirst'], damage: 'P1', scope: { resends: 1, attempts: 2 } },
   { off: ['decisionKind'], damage: 'P1', scope: { attempts: 2 } },
-  { off: ['fullProof'], damage: 'P3', scope: { partial: true, midnight: true } },
+  { off: ['wholeReceipt'], damage: 'P3', scope: { ...RETRIED, resends: 1, partial: true } },
+  { off: ['partStays'], damage: 'P3', triggerHolds: true, scope: { partial: true } },
+  { off: ['fullProof'], damage: 'P3', scope: { units: 2, partial: true } },
   { off: ['negativeEnds'], damage: 'P3', triggerHolds: true, scope: { resends: 1, attempts: 2 } },
-  { off: ['cancelLocks'], damage: 'P1', scope: { reentries: 1, attempts: 2 } }
+  { off: ['cancelLocks'], damage: 'P1', scope: { reentries: 1, attempts: 2 } },
+  { off: ['liveRows'], damage: 'P1', scope: { units: 2, reentries: 1, twin: 'respelled' } },
+  { off: ['bookingCount'], damage: 'P1', scope: { units: 2, reentries: 1, twin: 'corrected' } },
+  { off: ['orphans'], damage: 'P2', scope: { leaves: true } }
 ]

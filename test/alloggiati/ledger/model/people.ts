@@ -1,6 +1,6 @@
 import { go, inTable } from './trigger.ts'
 import { daysOf } from './surroundings.ts'
-import { known, mayBeThere, off, provenState, step, type Step, type Unit, type World } from './world.ts'
+import { known, mayBeThere, off, provenState, step, windowOpen, type Step, type Unit, type World } from './world.ts'
 
 /** What people do: the caller withdraws or enters the guests again, an administrator decides, somebody else files. */
 export function * peopleSteps (w: World): Generator<Step> {
@@ -9,7 +9,7 @@ export function * peopleSteps (w: World): Generator<Step> {
     yield * administrator(w, unit)
   }
   if (w.strangers > 0) {
-    for (const day of daysOf(w.time)) {
+    for (const day of daysOf(w)) {
       yield step(w, `somebody else files on D+${day}`, (n) => {
         n.strangers--
         n.elsewhere[day] += 2
@@ -20,15 +20,26 @@ export function * peopleSteps (w: World): Generator<Step> {
 
 function * caller (w: World, unit: number): Generator<Step> {
   const u = w.units[unit]!
+  if (w.gone) return
   if (u.stato === 'pronto' && (!mayBeThere(u) || off(w, 'negativeEnds'))) {
     yield step(w, 'withdraw', (n) => { go(n, n.units[unit]!, 'non_inviato') })
   }
-  if (w.reentries > 0 && w.time < 3 && unlocked(w, u)) {
-    yield step(w, 'enter the same guests again', (n) => {
-      n.reentries--
-      Object.assign(n.units[unit]!, { stato: 'pronto', first: u.attempts.length, knowing: false })
-    })
-  }
+  if (w.reentries === 0 || !windowOpen(w) || !unlocked(w, u)) return
+  const enter = (label: string, confirmed: 0 | 1): Step => step(w, label, (n) => {
+    n.reentries--
+    n.confirmations -= confirmed
+    const accepted = u.accepted + confirmed
+    Object.assign(n.units[unit]!, { stato: 'pronto', first: u.attempts.length, accepted, knowing: false })
+  })
+  if (!isFound(w, unit)) yield enter('enter the same guests again', 0)
+  else if (w.confirmations > 0) yield enter('enter the same guests again, confirmed', 1)
+}
+
+/** Whether the other submission's live rows are seen to be of the same guests, or to be as many as the booking has. */
+function isFound (w: World, unit: number): boolean {
+  const { twin } = w.law.scope
+  if (twin === null || off(w, twin === 'respelled' ? 'liveRows' : 'bookingCount')) return false
+  return w.units.some((other, i) => i !== unit && !unlocked(w, other))
 }
 
 /** Whether the index of identities lets the same guests in. */
@@ -49,10 +60,10 @@ function * administrator (w: World, unit: number): Generator<Step> {
     step(w, `decision: ${label}`, (n) => {
       change(n.units[unit]!, n)
     })
-  if (w.resends > 0 && w.time < 3) {
+  if (w.resends > 0 && windowOpen(w) && !w.gone && (isDelivered(w, unit) || off(w, 'deliveredFirst'))) {
     yield decide('send again', (mine, n) => {
       n.resends--
-      mine.accepted++
+      if (!mine.attempts.some(({ wire }) => wire === 'flying')) mine.accepted++
       mine.knowing = mine.attempts.some(known)
       go(n, mine, 'pronto', true)
     })
@@ -65,16 +76,26 @@ function * administrator (w: World, unit: number): Generator<Step> {
   yield decide('cancelled', (mine, n) => { go(n, mine, off(n, 'decisionKind') ? 'pronto' : 'annullato', true) })
   yield decide('filed by certified mail', (mine, n) => { go(n, mine, 'depositato_altrove', true) })
   if (w.law.scope.portal) {
-    for (const day of daysOf(w.time)) {
+    for (const day of daysOf(w)) {
       yield decide(`filed on the portal, D+${day}`, (mine, n) => {
         n.elsewhere[day] += 2
         // Around midnight the person cannot tell the day either.
-        for (const possible of daysOf(n.time)) n.portal[possible] = true
+        for (const possible of daysOf(n)) n.portal[possible] = true
         go(n, mine, 'depositato_altrove', true)
       })
     }
   }
   yield * acquired(w, u, decide)
+}
+
+/**
+ * Whether nothing that left can still be acted on (`consegna_entro` is over): by then no worker is at it in time any
+ * more, either.
+ */
+function isDelivered (w: World, unit: number): boolean {
+  const out = w.units[unit]!.attempts.some(({ wire, outcome }) => wire === 'flying' && outcome !== 'N')
+  return !out && w.workers.every((each) =>
+    each.unit !== unit || each.lapsed || each.phase === 'idle' || each.phase === 'claimed')
 }
 
 /** A person says that it was acquired: what is proven, or, where nothing is, rightly or not. */

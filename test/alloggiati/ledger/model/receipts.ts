@@ -1,51 +1,49 @@
+import { balance, rowsOf, straddles } from './midnight.ts'
 import { conclude } from './record.ts'
 import { go } from './trigger.ts'
-import { known, off, step, type Attempt, type Day, type Step, type Unit, type World } from './world.ts'
+import { known, off, step, windowOpen, type Attempt, type Day, type Step, type Unit, type World } from './world.ts'
 
 const DAYS: readonly Day[] = [0, 1]
 
-/** The receipts: looked at, believed, and held against the attempts of their day. */
+/**
+ * The receipts, held against the attempts of their day. A past day does not change any more, so two equal looks are as
+ * good as the truth; the first look alone may come before the service has counted everything.
+ */
 export function * receiptSteps (w: World): Generator<Step> {
+  if (w.gone) return
   const attempts = w.units.flatMap((u) => u.attempts)
   for (const day of DAYS) {
     const there = attempts.filter((a) => touches(a, day))
-    if (w.time < day + 2 || there.length === 0 || there.some(({ wire }) => wire === 'flying')) continue
-    yield * look(w, day)
-    const seen = w.looks[day]
-    if (seen !== null && (seen.twice || off(w, 'twoFetches'))) yield * reconcile(w, day, seen.rows)
-    if (off(w, 'missingIsNotZero')) yield * reconcile(w, day, 0)
+    if (w.time < day + 3 || there.length === 0 || there.some(({ wire }) => wire === 'flying')) continue
+    yield * reconcile(w, day, 'receipt', receiptOf(w, day))
+    if (off(w, 'twoFetches')) yield * reconcile(w, day, 'first look at the receipt', 0)
+    if (off(w, 'missingIsNotZero')) yield * reconcile(w, day, 'no receipt', 0)
   }
 }
 
-/** The first look may come before the service has counted everything; hours later it has. */
-function * look (w: World, day: Day): Generator<Step> {
-  const truth =
-    w.elsewhere[day] +
-    w.units.flatMap(({ attempts }) => attempts).reduce((sum, a) => sum + (a.day === day ? a.taken : 0), 0)
-  const before = w.looks[day]
-  if (before !== null && before.twice && before.rows === truth) return
-  for (const rows of before === null && truth > 0 ? [0, truth] : [truth]) {
-    yield step(w, `receipt of D+${day} shows ${rows}`, (n) => { n.looks[day] = { rows, twice: before?.rows === rows } })
-  }
+/** The rows on the receipt of a day. */
+function receiptOf ({ elsewhere, units }: World, day: Day): number {
+  return units.reduce(
+    (sum, { attempts }) => attempts.reduce((rows, a) => rows + (a.day === day ? a.taken : 0), sum), elsewhere[day])
 }
 
 /** An attempt that may be on the receipt of a day. */
-function touches ({ at, outcome }: Attempt, day: Day): boolean {
-  return outcome !== 'N' && (at === 1 || (at === 0 ? day === 0 : day === 1))
+function touches (a: Attempt, day: Day): boolean {
+  return a.outcome !== 'N' && (straddles(a) || (a.at === 0 ? day === 0 : day === 1))
 }
 
 /** Decides a whole day in one transaction. */
-function * reconcile (w: World, day: Day, rows: number): Generator<Step> {
+function * reconcile (w: World, day: Day, what: string, rows: number): Generator<Step> {
   const there = w.units.flatMap(({ attempts }) => attempts).filter((a) => touches(a, day))
   if (there.some(({ outcome }) => outcome === '') && !off(w, 'settledDay')) return
-  yield step(w, `reconcile D+${day}`, (n) => { decide(n, day, rows) })
+  yield step(w, `${what} of D+${day}: ${rows}`, (n) => { decide(n, day, rows) })
 }
 
 interface Entry { u: Unit, a: Attempt }
 
 function decide (n: World, day: Day, rows: number): void {
   const entries = n.units.flatMap((u) => u.attempts.flatMap((a) => touches(a, day) ? [{ u, a }] : []))
-  if (entries.some(({ a }) => a.at === 1) && !off(n, 'straddle')) return review(n, entries, ({ at }) => at === 1)
+  if (entries.some(({ a }) => straddles(a)) && !off(n, 'straddle')) return decideSpan(n, entries)
   const { unknown, acquired, rest } = equation(n, entries, rows)
   const alone = isAlone(n, day)
   const all = unknown.length > 0 && rest === 2 * unknown.length && alone
@@ -55,8 +53,21 @@ function decide (n: World, day: Day, rows: number): void {
   } else if (rest === 0 || (rest > 0 && unknown.length === 0 && !alone)) {
     // The answers account for every row, or others do for what is left of them.
     for (const { u, a } of unknown) notThere(n, u, a)
-    for (const { u } of acquired) receipted(n, u)
+    for (const each of acquired) receipted(n, each)
   } else review(n, entries, known)
+}
+
+/**
+ * Both days at once: an answered call around midnight is on one of the two receipts. An unknown one proves nothing, and
+ * beside one around midnight no other does.
+ */
+function decideSpan (n: World, entries: readonly Entry[]): void {
+  const span = n.units.flatMap((u) => u.attempts.flatMap((a) => a.outcome === 'N' ? [] : [{ u, a }]))
+  if (span.some(({ a }) => !known(a))) return review(n, entries, () => false)
+  if (off(n, 'together') || n.time < 4) return
+  const fits = (day: Day, rest: number): boolean => rest === 0 || (rest > 0 && !isAlone(n, day))
+  if (!balance([receiptOf(n, 0), receiptOf(n, 1)], span.map(({ a }) => a), fits)) return review(n, entries, known)
+  for (const each of span) receipted(n, each)
 }
 
 /** Whether all that was filed with the account that day is in the ledger. */
@@ -75,7 +86,7 @@ function equation (
     ({ u, a }) => isOpen(a) && (!off(n, 'wholeDay') || (u.stato === 'sconosciuto' && a === u.attempts.at(-1)))
   )
   const acquired = entries.filter(({ a }) => (a.outcome === 'K' || a.outcome === 'P') && !isOpen(a))
-  return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + (a.outcome === 'K' ? 2 : 1), 0) }
+  return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + rowsOf(a), 0) }
 }
 
 /**
@@ -92,8 +103,13 @@ function isAcquired ({ stato }: Unit): boolean {
   return stato === 'acquisito' || stato === 'parziale'
 }
 
-function receipted (n: World, u: Unit): void {
-  if (isAcquired(u)) go(n, u, 'ricevuto')
+/**
+ * What was acquired in part stays so: its other guest is still to be filed. Nor does a part prove what a person said
+ * of another attempt.
+ */
+function receipted (n: World, { u, a }: Entry): void {
+  const whole = a.outcome === 'K' || off(n, 'wholeReceipt')
+  if ((u.stato === 'acquisito' && whole) || (u.stato === 'parziale' && off(n, 'partStays'))) go(n, u, 'ricevuto')
 }
 
 function notThere (n: World, u: Unit, a: Attempt): void {
@@ -104,5 +120,5 @@ function notThere (n: World, u: Unit, a: Attempt): void {
   a.outcome = 'N'
   if (u.stato !== 'sconosciuto') return
   const free = u.attempts.slice(u.first).every(({ outcome }) => outcome === 'N')
-  go(n, u, free && n.time < 3 ? 'pronto' : 'da_verificare')
+  go(n, u, free && windowOpen(n) ? 'pronto' : 'da_verificare')
 }

@@ -1,13 +1,25 @@
 import { conclude, disown, release } from './record.ts'
 import { go } from './trigger.ts'
-import { off, step, type Attempt, type Day, type Step, type Time, type World } from './world.ts'
+import {
+  mayBeThere,
+  off,
+  step,
+  windowOpen,
+  type Attempt,
+  type Day,
+  type Step,
+  type Time,
+  type Worker,
+  type World
+} from './world.ts'
 
-/** What happens around the workers: the network, the police, time, death, and the sweep. */
+/** What happens around the workers: the network, the police, time, death, the sweep, an account that is given up. */
 export function * surroundingSteps (w: World): Generator<Step> {
   yield * network(w)
   yield * time(w)
   yield * crash(w)
   if (!off(w, 'sweep')) yield * sweep(w)
+  if (w.law.scope.leaves) yield * account(w)
 }
 
 function * network (w: World): Generator<Step> {
@@ -22,7 +34,7 @@ function * network (w: World): Generator<Step> {
       })
       if (!w.law.scope.quiet) yield land('request is lost', { wire: 'over' })
       yield land('request refused', { taken: 0 })
-      for (const day of daysOf(w.time)) {
+      for (const day of daysOf(w)) {
         yield land(`request acquired on D+${day}`, { taken: 2, day })
         if (w.law.scope.partial) yield land(`request acquired in part on D+${day}`, { taken: 1, day })
       }
@@ -30,28 +42,23 @@ function * network (w: World): Generator<Step> {
   }
 }
 
-/** The days on which something that arrives now may be counted; arrivals of D are not accepted after D+1. */
-export function daysOf (time: Time): readonly Day[] {
-  return DAYS[time]
+/** The days on which something that arrives now may be counted, as long as the police accepts the arrival. */
+export function daysOf ({ time, law: { scope } }: World): readonly Day[] {
+  return scope.closing ? DAYS[time].filter((day) => day === 0) : DAYS[time]
 }
-const DAYS: Record<Time, readonly Day[]> = { 0: [0], 1: [0, 1], 2: [1], 3: [] }
+const DAYS: Record<Time, readonly Day[]> = { 0: [0], 1: [0], 2: [0, 1], 3: [1], 4: [] }
 
 function * time (w: World): Generator<Step> {
-  if (!w.law.scope.quiet) {
-    for (const [i, { phase, lapsed }] of w.workers.entries()) {
-      if (phase !== 'idle' && !lapsed) yield step(w, 'worker freezes', (n) => { n.workers[i]!.lapsed = true })
-    }
-  }
-  // A lease is shorter than any of these, and bytes that were written are dealt with within minutes: across midnight at
-  // most.
-  const pending = w.workers.some(({ phase, lapsed }) => phase !== 'idle' && !lapsed)
-  const flying = w.units.some(({ attempts }) => attempts.some(({ wire }) => wire === 'flying'))
-  if (w.time < 3 && !pending && (!flying || w.time === 1)) {
-    const next = w.time === 0 && !w.law.scope.midnight ? 2 : w.time + 1 as Time
-    yield step(w, TIMES[next], (n) => { n.time = next })
+  if (w.time < 4 && (isMidnight(w.time) || !isBusy(w))) {
+    const next = w.time === 0 && !w.law.scope.midnight ? 3 : w.time + 1 as Time
+    yield step(w, TIMES[next], (n) => {
+      n.time = next
+      // A lease is shorter than a day: who is still at work has been frozen, or slow.
+      if (!isMidnight(w.time)) for (const worker of n.workers) lapse(worker)
+    })
   }
   for (const [unit, { stato }] of w.units.entries()) {
-    if (w.time === 3 && stato === 'pronto') {
+    if (!windowOpen(w) && !w.gone && stato === 'pronto') {
       yield step(w, 'window has closed', (n) => {
         go(n, n.units[unit]!, 'da_verificare')
       })
@@ -59,7 +66,22 @@ function * time (w: World): Generator<Step> {
   }
 }
 
-const TIMES: Record<Time, string> = { 0: 'D', 1: 'midnight nears', 2: 'D+1', 3: 'D+2' }
+/** Where minutes lead from one place of time to the next: what is under way goes on. */
+function isMidnight (time: Time): boolean {
+  return time === 1 || time === 2
+}
+
+/** Bytes that were written are dealt with within minutes; and without freezes a worker is done within its lease. */
+function isBusy ({ units, workers, law: { scope } }: World): boolean {
+  return units.some(({ attempts }) => attempts.some(({ wire }) => wire === 'flying')) ||
+    (scope.quiet && workers.some(({ phase }) => phase !== 'idle'))
+}
+
+function lapse (worker: Worker): void {
+  if (worker.phase !== 'idle') worker.lapsed = true
+}
+
+const TIMES: Record<Time, string> = { 0: 'D', 1: 'late on D', 2: 'midnight', 3: 'D+1', 4: 'D+2' }
 
 function * crash (w: World): Generator<Step> {
   if (w.crashes === 0) return
@@ -74,16 +96,29 @@ function * crash (w: World): Generator<Step> {
 function * sweep (w: World): Generator<Step> {
   for (const [unit, { stato }] of w.units.entries()) {
     if (stato !== 'preso' && stato !== 'in_invio') continue
-    if (w.workers.some((worker) => worker.phase !== 'idle' && worker.unit === unit && worker.owns && !worker.lapsed)) {
-      continue
-    }
+    // Its worker is dead; or it is frozen, or slow, and more than a lease has passed.
+    if (w.law.scope.quiet && w.workers.some(({ phase, unit: at }) => phase !== 'idle' && at === unit)) continue
     yield step(w, `sweep ${stato}`, (n) => {
       const u = n.units[unit]!
+      for (const worker of n.workers) if (worker.unit === unit) lapse(worker)
       disown(n, unit)
       if (stato === 'preso' || off(n, 'leaseToUnknown')) return go(n, u, 'pronto')
       if (u.attempts.at(-1)!.outcome === '') u.attempts.at(-1)!.outcome = '?'
       go(n, u, 'sconosciuto')
       conclude(n, u)
+    })
+  }
+}
+
+/** No process has the account any more: who is ready would wait for ever. */
+function * account (w: World): Generator<Step> {
+  if (!w.gone) return yield step(w, 'account given up', (n) => { n.gone = true })
+  if (off(w, 'orphans')) return
+  for (const [unit, { stato }] of w.units.entries()) {
+    if (stato !== 'pronto') continue
+    yield step(w, 'sweep pronto of no account', (n) => {
+      const u = n.units[unit]!
+      go(n, u, mayBeThere(u) ? 'da_verificare' : 'non_inviato')
     })
   }
 }

@@ -41,10 +41,10 @@ const EVIDENCE: Record<Evidence, (w: World, u: Unit, decided: boolean) => boolea
   depositato: (_w, _u, decided) => decided,
   annulla: (_w, _u, decided) => decided,
   ricevuta: (w, u) =>
-    ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.looks[firstDay(at)] !== null)
+    ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.time >= firstDay(at) + 3)
 }
 
 /** `giorno_da`: around midnight an attempt begins on the first of its two days. */
 function firstDay (at: number): Day {
-  return at < 2 ? 0 : 1
+  return at < 3 ? 0 : 1
 }

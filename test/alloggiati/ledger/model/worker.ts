@@ -1,8 +1,19 @@
 import { disown, release, recordOutcome } from './record.ts'
 import { go } from './trigger.ts'
-import { IDLE, known, mayBeThere, off, step, type Step, type Unit, type Worker, type World } from './world.ts'
+import {
+  IDLE,
+  known,
+  mayBeThere,
+  off,
+  step,
+  windowOpen,
+  type Step,
+  type Unit,
+  type Worker,
+  type World
+} from './world.ts'
 
-/** What worker `i` may do next: claim, log in and rehearse, commit, write, read the answer, give up. */
+/** What worker `i` may do next: claim, log in and rehearse, wait for the flight, commit, write, read, give up. */
 export function * workerSteps (w: World, i: number): Generator<Step> {
   const worker = w.workers[i]!
   const u = w.units[worker.unit]!
@@ -15,18 +26,31 @@ export function * workerSteps (w: World, i: number): Generator<Step> {
 }
 
 function * claim (w: World, i: number): Generator<Step> {
-  const busy = w.units.some(({ stato }) => stato === 'preso' || stato === 'in_invio')
   for (const [unit, u] of w.units.entries()) {
     const stale = off(w, 'claimCas') && u.stato === 'preso'
-    if (u.stato !== 'pronto' && !stale) continue
-    if (busy && !stale && !off(w, 'oneFlight')) continue
-    if (u.attempts.length === w.law.scope.attempts || w.time === 3) continue
+    if (!stale && !mayBeClaimed(w, u)) continue
+    if (w.gone || u.attempts.length === w.law.scope.attempts || !windowOpen(w)) continue
     yield step(w, 'claim', (n) => {
       if (!stale) go(n, n.units[unit]!, 'preso')
       disown(n, unit)
       n.workers[i] = { phase: 'claimed', unit, attempt: 0, owns: true, lapsed: false }
     })
   }
+}
+
+/** Several submissions of an account may rehearse at once, and none of them keeps another from it. */
+export function mayBeClaimed (w: World, u: Unit): boolean {
+  return u.stato === 'pronto' && !(off(w, 'rehearsalOutside') && w.units.some(isClaimed))
+}
+
+function isClaimed ({ stato }: Unit): boolean {
+  return stato === 'preso' || stato === 'in_invio'
+}
+
+/** Whether the account's flight is free, and the minute is not one whose day the clocks cannot tell. */
+function mayTakeFlight (w: World): boolean {
+  if (w.time === 2 && !w.law.scope.closing && !off(w, 'pause')) return false
+  return off(w, 'oneFlight') || w.units.every(({ stato }) => stato !== 'in_invio')
 }
 
 /** Before the point of no return: everything may still fail without harm. */
@@ -43,7 +67,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     if (off(w, 'ownAttempt') && u.stato === 'in_invio') yield recordOutcome(w, i, 'claim is gone: nothing written', 'N')
     return
   }
-  if (w.time === 3) return yield leave('window has closed', 'da_verificare')
+  if (!windowOpen(w)) return yield leave('window has closed', 'da_verificare')
   // What a submission that was sent before may have done does not go away because the next call came to nothing.
   const undecided = mayBeThere(u) && !off(w, 'negativeEnds')
   if (u.stato === 'preso') {
@@ -51,7 +75,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     yield leave('login fails, its caller is told', undecided ? 'da_verificare' : 'non_inviato')
     yield leave('rehearsal refused', undecided ? 'da_verificare' : 'rifiutato')
   }
-  if (u.attempts.length < w.law.scope.attempts) yield dispatch(w, i)
+  if (u.attempts.length < w.law.scope.attempts && mayTakeFlight(w)) yield dispatch(w, i)
 }
 
 function dispatch (w: World, i: number): Step {
@@ -92,6 +116,7 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
     if (taken === 2) yield recordOutcome(w, i, 'answer: acquired', 'K')
     if (taken === 1) yield recordOutcome(w, i, 'answer: acquired in part', 'P')
     if (taken === 0) yield recordOutcome(w, i, 'answer: refused', 'N', 'rifiutato')
+    if (w.outages > 0) yield outage(w, i)
   }
   if (w.law.scope.quiet) return
   yield off(w, 'timeoutIsUnknown')
@@ -100,4 +125,12 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
       go(n, n.units[unit]!, 'pronto')
     })
     : recordOutcome(w, i, 'no answer', '?')
+}
+
+/** The answer is there, and the database is not: the worker keeps it and tries again. */
+function outage (w: World, i: number): Step {
+  return step(w, 'database away', (n) => {
+    n.outages--
+    if (off(n, 'settleAgain')) release(n, i)
+  })
 }

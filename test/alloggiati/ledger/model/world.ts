@@ -21,6 +21,19 @@ export interface Scope {
   portal: boolean
   /** Whether calls may be made around midnight, too. */
   midnight: boolean
+  /** Whether the guests arrived on the day before D: the window of their arrival closes at that midnight. */
+  closing: boolean
+  /**
+   * The second submission is of the first one's guests, under another spelling (the fingerprints find it) or corrected
+   * (the number of guests of the booking does). It begins as one that was not sent: they have to be entered again.
+   */
+  twin: 'respelled' | 'corrected' | null
+  /** Times that guests who are live already may be entered all the same, because a person confirms. */
+  confirmations: number
+  /** Times that the database is away when an answer is to be written down. */
+  outages: number
+  /** Whether the account may be given up: from then on no process sends for it. */
+  leaves: boolean
   /** Nothing is lost or late but by a crash, and a crash takes every worker: they live in one process. */
   quiet: boolean
 }
@@ -40,10 +53,10 @@ export interface Law {
 }
 
 /**
- * 0 the day of arrival, D · 1 around midnight · 2 the day after, when the receipt of D is out · 3 the window closed,
- * receipt of D+1 out
+ * 0 the day D · 1 so late on D that bytes may be acted on after midnight · 2 the minutes around midnight, whose day the
+ * clocks cannot tell · 3 the day after, when the receipt of D is out · 4 the day after that, receipt of D+1 out
  */
-export type Time = 0 | 1 | 2 | 3
+export type Time = 0 | 1 | 2 | 3 | 4
 /** 0 is D, 1 is D+1: the days that have a receipt. */
 export type Day = 0 | 1
 
@@ -71,7 +84,10 @@ export interface Unit {
   attempts: Attempt[]
   /** Index of the present submission's first attempt. */
   first: number
-  /** Resends decided, and whether the last one was decided in knowledge of an acquisition. */
+  /**
+   * Resends decided and entries confirmed, and whether the last resend was decided in knowledge of an acquisition. A
+   * person accepts what may have been done, not what may still arrive.
+   */
   accepted: number
   knowing: boolean
 }
@@ -91,8 +107,6 @@ export interface World {
   time: Time
   units: Unit[]
   workers: Worker[]
-  /** What the last look at a day's receipt showed, and whether the look before was equal. */
-  looks: [Look | null, Look | null]
   /** Rows of others on a day's receipt, and whether the ledger knows of them. */
   elsewhere: [number, number]
   portal: [boolean, boolean]
@@ -100,36 +114,40 @@ export interface World {
   resends: number
   reentries: number
   strangers: number
+  confirmations: number
+  outages: number
+  /** The account has been given up. */
+  gone: boolean
   /** A fault that belongs to a step, not to a state. */
   fault?: string
   /** The trigger refused a change, and with it the whole step. */
   refused?: boolean
 }
 
-export interface Look { rows: number, twice: boolean }
-
 export const IDLE: Worker = { phase: 'idle', unit: 0, attempt: 0, owns: false, lapsed: false }
 
 export function begin (law: Law): World {
-  const { units, workers, crashes, resends, reentries, strangers } = law.scope
+  const { units, workers, crashes, resends, reentries, strangers, confirmations, outages, twin } = law.scope
   return {
     law,
     time: 0,
-    units: Array.from({ length: units }, () => ({
-      stato: 'pronto',
+    units: Array.from({ length: units }, (_, i) => ({
+      stato: twin !== null && i > 0 ? 'non_inviato' : 'pronto',
       attempts: [],
       first: 0,
       accepted: 0,
       knowing: false
     })),
     workers: Array.from({ length: workers }, () => IDLE),
-    looks: [null, null],
     elsewhere: [0, 0],
     portal: [false, false],
     crashes,
     resends,
     reentries,
-    strangers
+    strangers,
+    confirmations,
+    outages,
+    gone: false
   }
 }
 
@@ -145,12 +163,16 @@ export function step (w: World, label: string, change: (next: World) => void): S
     ...w,
     units: w.units.map((u) => ({ ...u, attempts: u.attempts.map((a) => ({ ...a })) })),
     workers: w.workers.map((worker) => ({ ...worker })),
-    looks: [...w.looks],
     elsewhere: [...w.elsewhere],
     portal: [...w.portal]
   }
   change(next)
   return [label, next]
+}
+
+/** Whether the service still takes the arrival. */
+export function windowOpen ({ time, law: { scope } }: World): boolean {
+  return time < (scope.closing ? 3 : 4)
 }
 
 /** The attempts of the present submission. */

@@ -1,0 +1,90 @@
+import type { Schedina } from '#schemas/schedina.ts'
+import { single } from '#test/alloggiati/rules/samples.ts'
+import type { SeededRandom } from './seeded-random.ts'
+
+/** A person of the load as a list names them. */
+export interface Guest { n: number, schedina: Schedina }
+
+interface Stem { cognome: readonly string[], nome: readonly string[] }
+
+/** Names and the ways in which hands write them; the first one is how the person is sent at first. */
+const STEMS: readonly Stem[] = [
+  { cognome: ['NICCOLÒ', "NICCOLO'", 'Niccolo’', 'NICCOLO'], nome: ['MARCO', 'Marco'] },
+  { cognome: ["D'ANGELO", 'DANGELO', 'D ANGELO', 'd’Angelo'], nome: ['SARA'] },
+  { cognome: ['DE LUCA', 'DELUCA', 'De Luca'], nome: ['ANNA-MARIA', 'ANNAMARIA', 'ANNA MARIA'] },
+  { cognome: ['MÜLLER', 'MUELLER', 'Müller'], nome: ['JÖRG', 'JOERG'] },
+  { cognome: ['LI'], nome: ['WEI', 'Wei'] }
+]
+/** The digits of a person's number, between two letters that no name has: they stay, whatever else is written. */
+const DIGITS = 'BCDFGHLMNP'
+const MARKED = new RegExp(`Q([${DIGITS}]+)Q`)
+
+function marker (n: number): string {
+  return `Q${[...String(n)].map((digit) => DIGITS[Number(digit)]).join('')}Q`
+}
+
+function stemOf (n: number): Stem {
+  return STEMS[n % STEMS.length]!
+}
+
+/** Person number `n`, as they are entered at first. */
+export function person (n: number): Guest {
+  const { cognome: [cognome], nome: [nome] } = stemOf(n)
+  return guest(n, `${cognome} ${marker(n)}`, nome!)
+}
+
+/**
+ * The same person, entered by other hands: another spelling, the names perhaps the other way round, the same document
+ * or one with a typing error. One in three becomes the member of a family, who shows none.
+ */
+export function respelled ({ n }: Guest, random: SeededRandom): Guest {
+  const stem = stemOf(n)
+  const cognome = `${random.pick(stem.cognome)} ${marker(n)}`
+  const nome = random.pick(stem.nome)
+  const turned = random.fraction() < 0.3
+  const numero_documento = random.fraction() < 0.5 ? documentOf(n) : `CX${documentOf(n).slice(2)}`
+  const one = turned ? guest(n, nome, cognome) : guest(n, cognome, nome)
+  return {
+    n,
+    schedina: random.fraction() < 1 / 3
+      ? { ...one.schedina, tipo_alloggiato: '19', tipo_documento: '', numero_documento: '', luogo_rilascio: '' }
+      : { ...one.schedina, numero_documento }
+  }
+}
+
+/** The same person, corrected: another birth date, perhaps another surname; the document is the same. */
+export function corrected ({ n }: Guest, random: SeededRandom): Guest {
+  const { cognome: [cognome], nome: [nome] } = stemOf(n)
+  const written = random.fraction() < 0.5 ? cognome! : 'CORRETTI'
+  const { schedina } = guest(n, `${written} ${marker(n)}`, nome!)
+  return { n, schedina: { ...schedina, data_nascita: '1981-06-16' } }
+}
+
+/** Puts the leader of a family before the first of its members. */
+export function withLeader (guests: readonly Guest[], leader: () => Guest): Guest[] {
+  const isMember = ({ schedina }: Guest) => schedina.tipo_alloggiato === '19'
+  const members = guests.filter(isMember)
+  if (members.length === 0) return [...guests]
+  const { n, schedina } = leader()
+  const head = { n, schedina: { ...schedina, tipo_alloggiato: '17' } }
+  return [...guests.filter((one) => !isMember(one)), head, ...members]
+}
+
+function guest (n: number, cognome: string, nome: string): Guest {
+  return { n, schedina: single({ cognome, nome, numero_documento: documentOf(n) }) }
+}
+
+function documentOf (n: number): string {
+  return `CA${String(n).padStart(5, '0')}AA`
+}
+
+/** The number of the person whom a line is about, however they are written there (positions 15-94: the names). */
+export function personOf (line: string): number {
+  const digits = MARKED.exec(line.slice(14, 94).replaceAll(/[^A-Z]/g, ''))![1]!
+  return Number([...digits].map((letter) => DIGITS.indexOf(letter)).join(''))
+}
+
+/** What a line says of who it is about: names, sex and birth date as they are written. */
+export function identityOf (line: string): string {
+  return line.slice(14, 105)
+}
