@@ -6,13 +6,14 @@ import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { detail, ledgerServer, unknown } from './administrator.ts'
 import { ledgerBench } from './bench.ts'
 
-/* What the ledger does when the database fails, when its time runs out, or when another process is faster. */
+/* What the ledger does when the database fails, around midnight, or when another process is faster. */
 
 /** The database refuses every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
@@ -157,6 +158,42 @@ t.test('a connection that is idle within a transaction is ended before those who
         and current_setting('statement_timeout')::interval as sooner`, [{ sooner: true }])
   }
 )
+
+t.test('around midnight nothing is dispatched: what waits is ready, and leaves two minutes after', async (t) => {
+  for (const quietAt of ['the start', 'the rehearsal']) {
+    await t.test(`quiet at ${quietAt}`, async (t) => {
+      const { police, worker, reserve, states } = await ledgerBench(t)
+      const today = createClock().today()
+      const eve = instantInRome(today, 23, 58)
+      let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
+      const clock = { now: () => now, today: () => dayInRome(now) }
+      const rehearsal = held()
+      if (quietAt === 'the rehearsal') police.on.Test = rehearsal.behaviour
+      const { id } = await reserve([single()])
+      const done = carryOut(await worker({ clock }), id, true)
+      if (quietAt === 'the rehearsal') {
+        await rehearsal.arrived
+        now = eve
+        delete police.on.Test
+        rehearsal.release(answer(rowsReply('Test', [true])))
+        await until(async () => (await states())[0] === 'pronto/in_corso')
+      }
+      t.same(await states(), ['pronto/in_corso'])
+      t.notOk(police.begun.includes('Send'))
+      now = instantInRome(addDays(today, 1), 0, 2)
+      t.equal((await done).stato, 'acquisito')
+    })
+  }
+})
+
+t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
+  const { worker, reserve } = await ledgerBench(t)
+  const tomorrow = addDays(createClock().today(), 1)
+  const now = instantInRome(tomorrow, 23, 59)
+  const { id } = await reserve([single()])
+  const late = await worker({ clock: { now: () => now, today: () => tomorrow } })
+  t.equal((await carryOut(late, id, true)).stato, 'acquisito')
+})
 
 t.test('of two sweeps at once one records an attempt whose process died, with one alarm', async (t) => {
   const { police, db, sql, worker, reserve, expire, states, logs } = await ledgerBench(t)

@@ -5,7 +5,7 @@ import { LOCKS } from '#src/plugins/database/locks.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
-import { administrator, deliveryOver, ledgerServer, detail, INVII, unknown } from './administrator.ts'
+import { administrator, deliveryOver, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const today = createClock().today()
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>

@@ -184,7 +184,7 @@ t.test(
   }
 )
 
-t.test('what is ready of an account that nobody uses any more ends, at a person where it may be acquired', async (t) => {
+t.test('what is ready of an account that is not used any more ends; a person decides where in doubt', async (t) => {
   const { police, sql, worker, reserve, states, logs } = await ledgerBench(t)
   await reserve([guestNo(1)], { account: 'RM000009' })
   const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })

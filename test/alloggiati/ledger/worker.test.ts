@@ -4,7 +4,7 @@ import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
-import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -268,42 +268,6 @@ t.test('an attempt carries the Rome days on which the service may count it', asy
       ? { giorno_da: addDays(today, 1), giorno_a: addDays(today, 1) }
       : { giorno_da: today, giorno_a: addDays(today, 1) }
   )
-})
-
-t.test('around midnight nothing is dispatched: what waits is ready, and leaves two minutes after', async (t) => {
-  for (const quietAt of ['the start', 'the rehearsal']) {
-    await t.test(`quiet at ${quietAt}`, async (t) => {
-      const { police, worker, reserve, states } = await ledgerBench(t)
-      const today = createClock().today()
-      const eve = instantInRome(today, 23, 58)
-      let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
-      const clock = { now: () => now, today: () => dayInRome(now) }
-      const rehearsal = held()
-      if (quietAt === 'the rehearsal') police.on.Test = rehearsal.behaviour
-      const { id } = await reserve([single()])
-      const done = carryOut(await worker({ clock }), id, true)
-      if (quietAt === 'the rehearsal') {
-        await rehearsal.arrived
-        now = eve
-        delete police.on.Test
-        rehearsal.release(answer(rowsReply('Test', [true])))
-        await until(async () => (await states())[0] === 'pronto/in_corso')
-      }
-      t.same(await states(), ['pronto/in_corso'])
-      t.notOk(police.begun.includes('Send'))
-      now = instantInRome(addDays(today, 1), 0, 2)
-      t.equal((await done).stato, 'acquisito')
-    })
-  }
-})
-
-t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
-  const { worker, reserve } = await ledgerBench(t)
-  const tomorrow = addDays(createClock().today(), 1)
-  const now = instantInRome(tomorrow, 23, 59)
-  const { id } = await reserve([single()])
-  const late = await worker({ clock: { now: () => now, today: () => tomorrow } })
-  t.equal((await carryOut(late, id, true)).stato, 'acquisito')
 })
 
 t.test('a submission whose arrival the service does not take any more goes to a person, without a call', async (t) => {
