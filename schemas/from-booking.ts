@@ -24,12 +24,23 @@ export const SoggiornoDaPrenotazione = Closed({
 })
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
+/** From which day on a stay longer than 30 nights is communicated again. */
+const Dal = Type.String({ ...Day, description: 'Per il rinnovo di un soggiorno oltre i 30 giorni' })
+
 /** May be left out altogether. */
-export const SchedineBody = Nullable(Closed({ id_appartamento: Type.Optional(IdAppartamento) }, { examples: [{}] }))
+export const SchedineBody = Nullable(
+  Closed({ id_appartamento: Type.Optional(IdAppartamento), dal: Type.Optional(Dal) }, { examples: [{}] })
+)
 
 export const InvioPrenotazioneBody = Nullable(
   Closed(
-    { id_appartamento: Type.Optional(IdAppartamento), testMode: Type.Optional(Type.Boolean()), ...Conferma },
+    {
+      id_appartamento: Type.Optional(IdAppartamento),
+      dal: Type.Optional(Dal),
+      testMode: Type.Optional(Type.Boolean()),
+      solo_mancanti: Type.Optional(Type.Boolean({ description: 'Soltanto gli ospiti non ancora inviati' })),
+      ...Conferma
+    },
     {
       examples: [{ testMode: true }]
     }

@@ -28,8 +28,10 @@ export interface Submission {
   /** Of one arrival, all of them. */
   records: readonly RecordSchedina[]
   lines: readonly string[]
-  /** For each row the index of the leader of its family or group. */
+  /** For each row the place in the list of the leader of its family or group. */
   leaders: readonly number[]
+  /** For each row the index by which the caller knows its guest, where that is not its place in the list. */
+  indices?: readonly number[]
   id_appartamento: number | undefined
   /** The booking of all rows; null where they are of several, or of none. */
   prenotazione_id: number | null
@@ -99,12 +101,12 @@ async function tryReserve (
 
 /** @returns what a person's word lets pass; undefined when nothing stands against the list */
 function confirmedOf (
-  { confirmation }: Submission,
+  { confirmation, indices }: Submission,
   conflicts: readonly Conflict[],
   excess: readonly Excess[]
 ): Confirmed | undefined {
   if (conflicts.length > 0 && (confirmation === undefined || conflicts.some(({ settled }) => settled))) {
-    const duplicati = conflicts.map(({ told }) => told)
+    const duplicati = conflicts.map(({ told }) => renumbered(told, indices))
     throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati)
   }
   const [first] = excess
@@ -115,6 +117,13 @@ function confirmedOf (
     rows: new Set(conflicts.map(({ told }) => told.ospite)),
     references: [...new Set([...conflicts.flatMap(({ told }) => told.ricevuta ?? []), ...sent])]
   }
+}
+
+function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato {
+  if (indices === undefined) return told
+  const { ospite, altro_ospite } = told
+  const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }
+  return { ...told, ospite: indices[ospite]!, ...other }
 }
 
 /** The refusal when all that stands against a list is being sent. */
@@ -187,23 +196,25 @@ async function insertRows (
   id: number,
   confirmed: ReadonlySet<number>
 ): Promise<void> {
-  const { account, records, lines, leaders } = submission
+  const { account, records, lines, leaders, indices } = submission
   const bookings = bookingsOf(submission)
+  const indexOf = (at: number) => indices?.[at] ?? at
   await tx.insert(schedine).values(
-    records.map((record, indice) => {
+    records.map((record, at) => {
+      const indice = indexOf(at)
       const { identita, persona, documento } = fingerprint(keys, account, record)
       return {
         invio_id: id,
         indice,
-        capo: leaders[indice]!,
+        capo: indexOf(leaders[at]!),
         utente: account,
-        prenotazione_id: bookings[indice]!,
-        riga: sealLine(keys, id, indice, lines[indice]!),
+        prenotazione_id: bookings[at]!,
+        riga: sealLine(keys, id, indice, lines[at]!),
         permanenza: record.permanenza,
         impronta_identita: identita,
         impronta_persona: persona,
         impronta_documento: documento,
-        confermata: confirmed.has(indice),
+        confermata: confirmed.has(at),
         esito: 'in_corso' as const
       }
     })

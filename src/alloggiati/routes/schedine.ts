@@ -17,6 +17,7 @@ import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
 import { fromBooking } from '../schedine/from-booking.ts'
+import { findMissing } from '../schedine/missing.ts'
 import { requesterOf } from '../schedine/requester.ts'
 import { submit } from '../schedine/submission.ts'
 
@@ -97,7 +98,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       response: { 200: SchedineAnswer }
     },
     handler: async (request) => {
-      const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body?.id_appartamento)
+      const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
       const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
       return { schedine, soggiorno, valid, errors, warnings }
     }
@@ -118,10 +119,14 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     },
     preHandler: answerRepeated,
     handler: async (request, reply) => {
-      const { id_appartamento, ...rest } = request.body ?? {}
-      const { schedine, soggiorno } = await fromBooking(db, request.params.id, id_appartamento)
-      const body = { ospiti: schedine, prenotazione: soggiorno, ...rest }
-      return submit(context, body, authorOf(request), requesterOf(request, reply))
+      const { dal, id_appartamento, solo_mancanti, ...rest } = request.body ?? {}
+      const booking = await fromBooking(db, request.params.id, { dal, id_appartamento })
+      const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
+      const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
+      const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
+      const body = { ospiti, indices, prenotazione: booking.soggiorno, ...rest }
+      const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
+      return avvisi.length === 0 ? answer : { ...answer, avvisi }
     }
   })
 

@@ -15,8 +15,14 @@ export interface SchedineContext {
   tables (): Promise<Tables>
 }
 
+/** What is to be sent, as a request says it. */
+export interface Order extends FileBody {
+  /** For each guest the index by which the caller knows them, where that is not their place in the list. */
+  indices?: readonly number[]
+}
+
 /** A request that passed the rules: its guests, and the stay. */
-export interface Accepted extends AcceptedList { stay: Soggiorno }
+export interface Accepted extends AcceptedList { stay: Soggiorno, indices?: readonly number[] }
 
 /** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
@@ -35,13 +41,14 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno }: FileBody
+  { ospiti, prenotazione, soggiorno, indices }: Order
 ): Promise<Accepted> {
   if (prenotazione === undefined && soggiorno === undefined) {
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
   }
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors, accepted } = await judge(context, ospiti, stay)
+  const { errors: found, accepted } = await judge(context, ospiti, stay)
+  const errors = found.map((each) => ({ ...each, ospite: indices?.[each.ospite] ?? each.ospite }))
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  return { ...accepted, stay }
+  return { ...accepted, stay, indices }
 }

@@ -2,34 +2,73 @@ import type { SchedinaIntera, SoggiornoDaPrenotazione } from '#schemas/from-book
 import {
   FAMILY_LEADER, leaderTypeOf, memberTypeOf, SINGLE_GUEST, WITHOUT_DOCUMENT
 } from '#schemas/guest-types.ts'
-import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
+import { DOCUMENT_FIELDS, SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
 
 type StoredType = string | null
+
+/** Which part of a booking is communicated, and for which apartment. */
+export interface BookingChoice { dal?: Day, id_appartamento?: number }
+
+export interface BookingSchedine {
+  schedine: SchedinaIntera[]
+  /** The same guests with all that is stored of them, the documents of members too. */
+  documents: SchedinaIntera[]
+  soggiorno: SoggiornoDaPrenotazione
+}
 
 /**
  * The schedine of a booking's saved guests, and its stay, as `invio` takes them. What is not known is `''`: the rules
  * judge it.
- * @throws PrenotazioneNonTrovata
+ * @throws PrenotazioneNonTrovata, CampiNonValidi for a day from which nothing is to be communicated
  */
 export async function fromBooking (
-  db: Executor, id: number, id_appartamento?: number
-): Promise<{ schedine: SchedinaIntera[], soggiorno: SoggiornoDaPrenotazione }> {
+  db: Executor,
+  id: number,
+  { dal, id_appartamento }: BookingChoice
+): Promise<BookingSchedine> {
   const { ospiti: guests, check_in, numero_notti } = await stayWithGuests(db, id)
-  const soggiorno = { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) }
-  return { schedine: schedineOf(guests), soggiorno }
+  const apartment = id_appartamento === undefined ? {} : { id_appartamento }
+  return {
+    schedine: schedineOf(guests),
+    documents: guests.map(stored),
+    soggiorno: { id, ...stretchOf({ check_in, numero_notti }, dal), ...apartment }
+  }
 }
+
+/**
+ * The part of a stay that is communicated from a day on: a stay longer than 30 nights once for every 30, as if the
+ * guests arrived again.
+ */
+function stretchOf (stay: Stretch, dal = stay.check_in): Stretch {
+  const days = Array.from({ length: Math.ceil(stay.numero_notti / MAX_DECLARED_NIGHTS) }, (_, n) =>
+    addDays(stay.check_in, n * MAX_DECLARED_NIGHTS))
+  if (!days.includes(dal)) {
+    throw new CampiNonValidi({ campo: 'dal', messaggio: `può essere soltanto ${days.join(', ')}` })
+  }
+  return { check_in: dal, numero_notti: stay.numero_notti - daysBetween(stay.check_in, dal) }
+}
+
+interface Stretch { check_in: Day, numero_notti: number }
 
 /** The schedine of stored guests, in their order. A member's stored document is no part of his schedina. */
 export function schedineOf (guests: StayWithGuests['ospiti']): SchedinaIntera[] {
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return guests.map((guest, at) => {
     const tipo_alloggiato = types[at]!
-    const leftOut: readonly SchedinaField[] = WITHOUT_DOCUMENT.includes(tipo_alloggiato) ? DOCUMENT_FIELDS : []
-    const values = SCHEDINA_FIELDS.map((name) => [name, leftOut.includes(name) ? '' : guest[name] ?? ''])
-    return { ...Object.fromEntries(values) as SchedinaIntera, tipo_alloggiato }
+    const leftOut = WITHOUT_DOCUMENT.includes(tipo_alloggiato) ? NO_DOCUMENT : {}
+    return { ...stored(guest), ...leftOut, tipo_alloggiato }
   })
+}
+
+const NO_DOCUMENT = Object.fromEntries(DOCUMENT_FIELDS.map((name) => [name, '']))
+
+function stored (guest: StayWithGuests['ospiti'][number]): SchedinaIntera {
+  return Object.fromEntries(SCHEDINA_FIELDS.map((name) => [name, guest[name] ?? ''])) as SchedinaIntera
 }
 
 /**

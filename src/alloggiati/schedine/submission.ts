@@ -9,7 +9,7 @@ import { reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { accept, type Accepted, type SchedineContext } from './accept.ts'
+import { accept, type Accepted, type Order, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
 import { confirmationOf } from './confirmation.ts'
 import { waitingCaller, type Requester } from './requester.ts'
@@ -21,7 +21,7 @@ import { waitingCaller, type Requester } from './requester.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody,
+  body: InvioBody & Pick<Order, 'indices'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -34,12 +34,12 @@ export async function submit (
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
-async function dryRun (service: PoliceService, { lines, stay }: Accepted): Promise<InvioAnswer> {
+async function dryRun (service: PoliceService, { lines, stay, indices }: Accepted): Promise<InvioAnswer> {
   const { id_appartamento } = stay
   const rehearsal = await rehearse(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
   const { verdict } = rehearsal!
   if (verdict.stato !== 'acquisito') {
-    const schedine = verdict.schedine.map((row, indice) => ({ ...row, indice }))
+    const schedine = verdict.schedine.map((row, at) => ({ ...row, indice: indices?.[at] ?? at }))
     throw failure({ ...verdict, schedine }, 'valida')
   }
   return {

@@ -170,7 +170,7 @@ t.test('a lost reply leaves one Send unknown, and the rest of the day goes out',
   t.equal(police.callsOf('Send').length, 3)
 })
 
-t.test('what is not decided in time is told as under way, goes on, and is told when it is asked for again', async (t) => {
+t.test('what is not decided in time is told as under way, goes on, and is told when asked for again', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { policeAnswerMs: 1500 })
   const id = await book(server, [guestNo(1)])
@@ -195,7 +195,7 @@ t.test('without credentials, and while sending is suspended, nothing of a day is
   t.same(await server.app.sql`select from invii`, [])
 })
 
-t.test('lists hold every guest once, bookings of up to 50 guests whole, and families and groups always', async () => {
+t.test('lists hold every guest once, bookings of up to 50 guests whole, and families always', async () => {
   const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }), { maxLength: 12 })
   fc.assert(fc.property(sizes, (bookings) => {
     const days = bookings.map((families, n) => bookingOf(n, families))

@@ -1,8 +1,11 @@
 import t from 'tap'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
+import { createClock } from '#src/lib/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, member, today } from '#test/alloggiati/rules/samples.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 
 const TODAY = { TODAY: today }
 
@@ -236,4 +239,80 @@ t.test('that the questura was asked for a correction is recorded, and the submis
   })
   const [noted] = await server.app.sql`select action, object from audit_log order by id desc limit 1`
   t.same(noted, { action: 'correzione', object: `invio:${ricevuta}` })
+})
+
+const save = async ({ call }: TestApp, prenotazione_id: number, dati: object[]) =>
+  call('POST', '/api/saveOspiti', { prenotazione_id, dati })
+const MISSING = { solo_mancanti: true }
+
+t.test('a late member of a family goes as a single guest with the stored document, and it is said', async (t) => {
+  const server = await build(t, TODAY)
+  const family = [untyped(single()), untyped(member('19', 'ANNA'))]
+  const id = await booked(server, family, { numero_ospiti: 3 })
+  const { ricevuta } = (await send(server, id)).json()
+  await save(server, id, [...family, untyped(member('19', 'UGO'))])
+  t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1] })
+  const without = (await send(server, id, MISSING)).json()
+  t.match(without, { status: 422, codice: 'VALIDAZIONE', errors: [{ ospite: 2, campo: 'tipo_documento' }] })
+
+  const { tipo_documento, luogo_rilascio } = single()
+  const document = { tipo_documento, luogo_rilascio, numero_documento: 'CA00001AA' }
+  await save(server, id, [...family, untyped(member('19', 'UGO', document))])
+  const sent = (await send(server, id, MISSING)).json()
+  t.match(sent, {
+    success: true,
+    dettagli: { schedine_inviate: 1 },
+    avvisi: [{ ospite: 2, campo: 'tipo_alloggiato', messaggio: /ospite singolo.*il capo/ }]
+  })
+  t.same(await server.app.sql`select indice, capo from invii_schedine where invio_id = 2`, [{ indice: 2, capo: 2 }])
+  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
+  t.match(decode(data[2].riga), { record: { tipo_alloggiato: '16', nome: 'UGO', num_doc: 'CA00001AA' } })
+
+  const nothing = (await send(server, id, MISSING)).json()
+  t.match(nothing, { status: 409, codice: 'NULLA_DA_INVIARE', ricevute: [ricevuta, sent.ricevuta] })
+})
+
+t.test('a leader whose members were sent goes as a single guest; a family that was not sent goes whole', async (t) => {
+  const server = await build(t, TODAY)
+  const alone = guestNo(1)
+  const id = await booked(server, [alone], { numero_ospiti: 4 })
+  await send(server, id)
+  const others = [guestNo(2, { tipo_alloggiato: '17' }), member('19', 'EVA')]
+  await save(server, id, [single({ tipo_alloggiato: '17' }), { ...alone, tipo_alloggiato: '19' }, ...others])
+  const sent = (await send(server, id, MISSING)).json()
+  t.match(sent.avvisi, [{ ospite: 0, messaggio: /ospite singolo.*membri/ }])
+  t.equal(sent.avvisi.length, 1)
+  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
+  const types = data.map(({ riga }: { riga: string }) => riga.slice(0, 2))
+  t.same(types, ['16', '16', '17', '19'])
+})
+
+t.test('what the police refused of a booking is what is left of it, told by its place in the booking', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const guests = [guestNo(1), guestNo(2), guestNo(3)]
+  const id = await booked(server, guests, { check_in: createClock().today() })
+  police.on.Send = answer(rowsReply('Send', [true, false, false]))
+  t.equal((await send(server, id)).statusCode, 422)
+  police.on.Send = answer(rowsReply('Send', [true, false]))
+  const rest = (await send(server, id, MISSING)).json()
+  t.match(rest, { status: 422, schedine: [{ ospite: 1, esito: 'acquisita' }, { ospite: 2, esito: 'rifiutata' }] })
+  t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 2])
+})
+
+t.test('a stay longer than 30 nights is communicated again from the days that the law says alone', async (t) => {
+  const first = await build(t, { TODAY: '2026-10-22' })
+  const id = await booked(first, [untyped(single())], { check_in: '2026-10-22', numero_notti: 40 })
+  t.equal((await send(first, id)).statusCode, 200)
+  const server = await build(t, { ...TODAY, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
+  for (const call of [records, send]) {
+    const refused = (await call(server, id, { dal: '2026-11-20' })).json()
+    t.match(refused, { status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22, 2026-11-21$/ }] })
+  }
+  t.match((await records(server, id, { dal: today })).json().soggiorno, { check_in: today, numero_notti: 10 })
+  t.equal((await send(server, id, { dal: today })).statusCode, 200)
+  const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
+  t.match(data.map(({ riga }: { riga: string }) => decode(riga)), [
+    { record: { data_arrivo: '2026-10-22', permanenza: 30 } }, { record: { data_arrivo: today, permanenza: 10 } }
+  ])
 })

@@ -48,7 +48,10 @@ function answerOf (
 ): GiornataAnswer {
   const inState = (name: DayState) => bookings.filter(({ stato }) => stato === name).length
   const totali = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, inState(name)])) as Record<DayState, number>
-  const parts = DAY_STATE_NAMES.filter((name) => totali[name] > 0).map((name) => counted(totali[name], ...DAY_STATES[name]))
+  const parts = DAY_STATE_NAMES.filter((name) => totali[name] > 0).map((name) => {
+    const [one, many] = DAY_STATES[name]
+    return counted(totali[name], one, many)
+  })
   const all = counted(bookings.length, 'prenotazione', 'prenotazioni')
   return {
     success: bookings.every(({ stato }) => GOOD_DAY_STATES.some((good) => good === stato)),
