@@ -30,16 +30,16 @@ export function guestCounts ({ mode, today, booking, arrivals }: Counted): SQL {
       from invii_schedine s where s.prenotazione_id = ${booking} group by s.invio_id
     ) g
     join invii i on i.id = g.invio_id and ${scopeOf(mode, sql`i.utente`)} and ${arrivals}
-    left join lateral (
-      -- A call around midnight may be on either receipt.
+    cross join lateral (
+      -- What is receipted needs no look at its calls. A call around midnight may be on either receipt.
       select coalesce(bool_or(da.giorno is not null and a.giorno is not null), false) as provato,
         coalesce(bool_or(t.giorno_a >= ${today}::date), false) as atteso
       from invii_tentativi t
       join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero and e.esito = 'K'
       left join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
       left join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
-      where t.invio_id = i.id
-    ) p on ${inArray(sql`i.stato`, UNRECEIPTED_STATES)}
+      where t.invio_id = i.id and ${inArray(sql`i.stato`, UNRECEIPTED_STATES)}
+    ) p
   )`
 }
 

@@ -42,6 +42,9 @@ interface Batch extends Record<string, unknown> {
  */
 export async function * crossCheck (db: Executor, scope: Scope, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
   const until = a !== undefined && a < scope.today ? a : scope.today
+  // Meanwhile, on another connection.
+  const days = differingDays(db, scope.mode, { from: da, to: until })
+  days.catch(() => {})
   const waiting: string[] = []
   let bookings = 0
   let covered = 0
@@ -58,9 +61,8 @@ export async function * crossCheck (db: Executor, scope: Scope, { da, a }: Cross
     covered += batch.covered
     after = batch.last
   }
-  const days = await differingDays(db, scope.mode, { from: da, to: until })
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
-    `"discordanze":${JSON.stringify(days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
+    `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
 function present ({ id, nome_cognome, check_in, numero_notti, ospiti_mancanti }: Uncovered): BookingToVerify {

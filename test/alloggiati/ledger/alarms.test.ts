@@ -1,14 +1,20 @@
 import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii_schedine } from '#drizzle/tables/alloggiati.ts'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
+import { alarmBell, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/bell.ts'
+import { mailEveningSummary } from '#src/alloggiati/ledger/alarms/evening.ts'
 import { raiseTimedAlarms } from '#src/alloggiati/ledger/alarms/timed.ts'
+import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
+import { unfiledBookings } from '#src/alloggiati/ledger/unfiled-bookings.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from './ledger-with-history.ts'
 
-async function booking ({ db }: LedgerWithHistory, check_in: string, check_out: string): Promise<number> {
+async function booking (
+  { db }: LedgerWithHistory, check_in: string, check_out: string, numero_ospiti = 1
+): Promise<number> {
   const [row] = await db
     .insert(prenotazioni)
-    .values({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in, check_out, numero_ospiti: 1 })
+    .values({ nome_cognome: 'Ada Prova', lingua: 'it', paese_id: 380, check_in, check_out, numero_ospiti })
     .returning({ id: prenotazioni.id })
   return row!.id
 }
@@ -39,21 +45,113 @@ t.test('a booking is alarmed once each six hours, two hours and half an hour bef
   })
 })
 
+/** Ties the rows of a submission to a booking. Past the triggers: neither changes its booking. */
+async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: number): Promise<void> {
+  await db.execute(sql`alter table invii_schedine disable trigger user`)
+  await db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id))
+  await db.execute(sql`alter table invii_schedine enable trigger user`)
+}
+
+const near = ({ logs }: LedgerWithHistory) => logs.filter(({ msg }) => /deadline/.test(String(msg)))
+
 t.test(
   'an unfinished submission is alarmed in place of its booking, and an acquired one is not',
   async (t) => {
     const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
     const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
     await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
-    const prenotazione_id = await booking(w, '2026-11-20', '2026-11-23')
-    // Past the trigger: a submission does not change its booking.
-    await w.db.execute(sql`alter table invii disable trigger user`)
-    await w.db.update(invii).set({ prenotazione_id }).where(eq(invii.id, id))
-    await w.db.execute(sql`alter table invii enable trigger user`)
+    await tie(w, id, await booking(w, '2026-11-20', '2026-11-23', 2))
     await raiseTimedAlarms(w.context)
-    t.match(w.errors(), [{ msg: /not acquired yet/, invio: id }])
+    t.match(near(w), [{ msg: /not acquired yet/, invio: id }])
   }
 )
+
+t.test('one guest of four who is sent leaves the alarm of the booking on, and the fourth ends it', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
+  const id = await booking(w, '2026-11-20', '2026-11-23', 4)
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
+  // Of two more, one was refused.
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
+  t.match(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
+  await raiseTimedAlarms(w.context)
+  t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
+  t.match(w.mails[0], { text: /prenotazione \d+, 2 ospiti da comunicare/ })
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 2 }), id)
+  t.same(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [])
+})
+
+t.test('a stay longer than 30 nights is due again on its 31st day, and on every 31st after it', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
+  const id = await booking(w, '2026-11-20', '2027-01-25', 2)
+  await booking(w, '2026-11-20', '2026-12-20')
+  const due = async (today: string) => (await unfiledBookings(w.db, 'sandbox', today)).map(({ arrival, deadline }) =>
+    ({ arrival, deadline: deadline.toISOString() }))
+  t.same(await due('2026-12-19'), [])
+  t.same(await due('2026-12-20'), [{ arrival: '2026-12-20', deadline: '2026-12-21T13:00:00.000Z' }])
+  t.same(await due('2026-12-22'), [])
+  t.match(await due('2027-01-19'), [{ arrival: '2027-01-19' }])
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' }), id)
+  t.equal((await due('2026-12-20')).length, 1, 'what was sent at the arrival does not count')
+  await tie(w, await w.sent({ at: '2026-12-20T13:00:00Z', seen: 'K' }), id)
+  t.same(await due('2026-12-20'), [])
+})
+
+t.test('an alarm is mailed to each recipient, once a matter and day, over processes and restarts', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
+  const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
+  const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })
+  await Promise.all([raise(), raise(), alarmBell(w.context)('unknown-outcome', { invio: id, tentativo: 1 })])
+  await w.context.alarm('process-died', { invio: id, tentativo: 1 })
+  t.equal(w.errors().length, 1)
+  t.same(w.mails.map(({ to }) => to), ['direzione@example.com', 'notte@example.com'])
+  const { subject, text, html } = w.mails[0]!
+  t.equal(subject, 'Alloggiati Web (sandbox): Invio di esito sconosciuto')
+  t.match(text, /Non inviarle di nuovo/, 'what to do')
+  t.match(text, new RegExp(`id dell’invio ${id}, tentativo 1`))
+  t.match(html, /<li>.*tentativo 1<\/li>/)
+  w.clock.set('2026-11-21T18:00:00Z')
+  await raise()
+  t.equal(w.mails.length, 4, 'another day')
+  await w.db.execute(sql`update allarmi set quando = now() - interval '61 days'`)
+  await forgetOldAlarms(w.db)
+  await raise()
+  t.equal(w.mails.length, 6, 'what was forgotten is raised again')
+})
+
+t.test('an alarm that cannot be written down is in the log all the same', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
+  const enqueue = () => Promise.reject(new Error('disk full'))
+  await alarmBell({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
+  t.match(w.errors().map(({ msg }) => msg), [/could not be written down/, /chain of the ledger/])
+  await w.context.alarm('broken-chain', {})
+  t.equal(w.mails.length, 2, 'it is still to be mailed')
+})
+
+t.test('what nobody was told of when a process ended is told by the next run; a suspension every day', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
+  const unknown = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
+  await suspendSending(w.db, 'sistema', 'prova')
+  await raiseTimedAlarms(w.context)
+  t.match(w.errors(), [{ msg: /outcome of a submission unknown/, invio: unknown }, { msg: /sending is suspended/ }])
+  w.clock.set('2026-11-21T06:00:00Z')
+  await raiseTimedAlarms(w.context)
+  t.match(w.errors().slice(2), [{ msg: /sending is suspended/ }])
+})
+
+t.test('the evening summary tells what is to be done, once a day, and nothing when nothing is', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-22T19:00:00Z')
+  await mailEveningSummary(w.context)
+  t.same(w.mails, [])
+  await booking(w, '2026-11-22', '2026-11-25', 3)
+  await w.sent({ at: '2026-11-20T17:00:00Z', seen: 'K' })
+  await w.sent({ at: '2026-11-22T17:00:00Z', seen: '?' })
+  await Promise.all([mailEveningSummary(w.context), mailEveningSummary(w.context)])
+  t.equal(w.mails.length, 2)
+  t.match(w.mails[0]!.text, /prenotazione 1, 3 ospiti da comunicare, giorno 2026-11-22, scadenza 23\/11\/26, 14:00/)
+  t.match(w.mails[0]!.text, /aspettano una persona:\n- invio AW-/)
+  t.match(w.mails[0]!.text, /senza ricevuta:\n- giorno 2026-11-20/)
+  t.notMatch(w.mails[0]!.text, /Ada/)
+})
 
 t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T12:45:00Z')

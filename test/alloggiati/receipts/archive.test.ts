@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import t from 'tap'
 import { ricevute, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
+import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 
@@ -90,4 +91,50 @@ t.test('without credentials the nightly job does nothing, and a receipt that is 
   await archive.fetchMissing()
   await t.rejects(archive.getReceipt(DAY), { code: 'CREDENZIALI_MANCANTI' })
   t.same(await fetches(w), [])
+})
+
+t.test('a copy that was taken before two in the morning is replaced by the next one, and no later copy is', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-20T23:30:00Z')
+  await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
+  await w.archive.getReceipt(DAY)
+  await w.acquired(`${DAY}T22:59:00Z`, 1, 2)
+  w.clock.set('2026-11-21T05:30:00Z')
+  await w.archive.getReceipt(DAY)
+  t.match(await kept(w), [{ schedine: 2, notti: 4 }])
+  await w.acquired(`${DAY}T22:59:00Z`, 1, 2)
+  w.clock.set('2026-11-21T09:00:00Z')
+  t.equal((await w.archive.fetchReceipt(DAY)).differs, true)
+  await w.archive.getReceipt(DAY)
+  t.match(await kept(w), [{ schedine: 2, notti: 4 }])
+})
+
+t.test('the nightly job looks again at a day that was looked at before six', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T03:00:00Z')
+  await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
+  await w.archive.getReceipt(DAY)
+  const looks = async () => (await fetches(w)).filter(({ giorno }) => giorno === DAY).length
+  w.clock.set('2026-11-21T05:30:00Z')
+  await w.archive.fetchMissing()
+  t.equal(await looks(), 2)
+  await w.archive.fetchMissing()
+  t.equal(await looks(), 2, 'and then no more')
+})
+
+t.test('a kept receipt of which the totals were not read is read again, and proves its day then', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
+  const id = await w.sent({ at: `${DAY}T17:00:00Z`, seen: 'K' })
+  await w.archive.fetchReceipt(DAY)
+  // As a reader that did not know this PDF would have left it.
+  for (const table of ['ricevute', 'ricevute_letture']) {
+    await w.db.execute(sql.raw(`alter table ${table} disable trigger user`))
+    await w.db.execute(sql.raw(`update ${table} set schedine = null, notti = null`))
+    await w.db.execute(sql.raw(`alter table ${table} enable trigger user`))
+  }
+  await reconcileDay(w.context, { account: w.account, day: DAY })
+  t.equal((await w.stands(id)).stato, 'acquisito')
+  await Promise.all([w.archive.readAgain(), w.archive.readAgain()])
+  t.match(await kept(w), [{ schedine: 2, notti: 6 }])
+  t.equal((await fetches(w)).length, 2, 'once, and with the time of the copy')
+  await reconcileDay(w.context, { account: w.account, day: DAY })
+  t.equal((await w.stands(id)).stato, 'ricevuto')
 })

@@ -206,18 +206,41 @@ t.test('the nightly job fetches the receipts of the last 30 days that are missin
   t.equal(police.callsOf('Ricevuta').length, 28, 'what is kept is not asked for again')
 })
 
-t.test('a nightly job that fails half-way keeps its receipts, and fetches the others the next time', async (t) => {
+t.test('a day that fails does not keep the nightly job from the others, and it says so at the end', async (t) => {
   const police = await standIn(t)
   const { archive, sql } = await nightly(t, police)
+  const failing = addDays(realToday, -29)
   police.on.Ricevuta = (socket, received) =>
-    police.callsOf('Ricevuta').length < 3
-      ? receiptReply(Buffer.from('%PDF-1.4'))(socket, received)
-      : socket.resetAndDestroy()
+    dayAsked(received) === failing ? socket.resetAndDestroy() : receiptReply(Buffer.from('%PDF-1.4'))(socket, received)
   await t.rejects(archive.fetchMissing())
-  t.equal((await sql`select from ricevute`).length, 2)
+  t.equal((await sql`select from ricevute`).length, 29)
+  police.calls.length = 0
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
   await archive.fetchMissing()
-  t.equal((await sql`select from ricevute`).length, 30)
+  t.same(police.callsOf('Ricevuta').map(dayAsked), [failing])
+})
+
+t.test('a nightly job that finds the service down ends after three days', async (t) => {
+  const police = await standIn(t)
+  const { archive } = await nightly(t, police)
+  police.on.Ricevuta = (socket) => socket.resetAndDestroy()
+  await t.rejects(archive.fetchMissing())
+  t.equal(police.callsOf('Ricevuta').length, 3)
+})
+
+t.test('receipts that are kept of an account that was changed, or is gone, are served', async (t) => {
+  const police = await standIn(t)
+  const real = await production(t, police)
+  police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4'))
+  await real.call('GET', path(yesterday))
+  police.on.Ricevuta = none
+  const shared = { DATABASE_URL: real.url, DATA_DIR: real.dataDir }
+  const other = await production(t, police, { ...shared, ALLOGGIATI_UTENTE: 'RM999999' })
+  t.equal((await other.call('GET', path(yesterday))).statusCode, 200)
+  const bare = await build(t, { ALLOGGIATI_MODE: 'production', ...shared })
+  t.equal((await bare.call('GET', path(yesterday))).statusCode, 200)
+  const sandbox = await build(t, shared)
+  t.equal((await sandbox.call('GET', path(yesterday))).statusCode, 404, 'not in the sandbox')
 })
 
 t.test(

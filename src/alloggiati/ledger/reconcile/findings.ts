@@ -123,7 +123,6 @@ function forEachSubmission (
   { submissions, attempts }: AccountDay,
   derive: (submission: DaySubmission, own: readonly DayAttempt[]) => Finding | undefined
 ): Finding[] {
-  return submissions.flatMap((submission) =>
-    derive(submission, attempts.filter(({ invio_id }) => invio_id === submission.id)) ?? []
-  )
+  const own = Map.groupBy(attempts, ({ invio_id }) => invio_id)
+  return submissions.flatMap((submission) => derive(submission, own.get(submission.id) ?? []) ?? [])
 }

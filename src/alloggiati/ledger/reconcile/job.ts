@@ -20,16 +20,20 @@ export async function reconcileDays (context: Reconciling, archive: ReceiptArchi
   const today = clock.today()
   let isReachable = service !== null
   const last30 = { from: addDays(today, -RECEIPT_WINDOW_DAYS), to: addDays(today, -1) }
-  for (const unproven of await unprovenDays(db, mode, last30)) {
+  const days = await unprovenDays(db, mode, last30)
+  // All receipts first: a call around midnight wants those of two days.
+  for (const unproven of days) {
     const { account, day } = unproven
     const canFetch = isReachable && account === service?.account
     if (canFetch && isFetchDue(unproven, await readFetchesOf(db, account, day), clock)) {
       isReachable = await fetchReceipt(context, archive, unproven)
     }
+  }
+  for (const unproven of days) {
     try {
       await reconcileDay(context, unproven)
     } catch (err) {
-      log.error({ err, giorno: day }, 'a day could not be reconciled')
+      log.error({ err, giorno: unproven.day }, 'a day could not be reconciled')
     }
   }
 }

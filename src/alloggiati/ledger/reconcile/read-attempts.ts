@@ -12,13 +12,24 @@ const isFinal = and(
   inArray(observations.esito, FINAL_ATTEMPT_OUTCOMES)
 )
 
+const { invio_id, numero, schedine, notti, giorno_da, giorno_a, inviato_il, consegna_entro } = attempts
+const attemptColumns = { invio_id, numero, schedine, notti, giorno_da, giorno_a, inviato_il, consegna_entro }
+// Not the reply itself: it is large.
+const observationColumns = {
+  esito: observations.esito,
+  fonte: observations.fonte,
+  schedine: observations.schedine,
+  notti: observations.notti,
+  registrato_il: observations.registrato_il
+}
+
 /** An attempt, and the account that made it. */
 export interface AccountAttempt extends DayAttempt { account: string }
 
 /** The attempts that a condition on attempts and submissions lets through, with what is known of each; in order. */
 export async function readAttempts (db: Executor, condition: SQL | undefined): Promise<AccountAttempt[]> {
   const found = await db
-    .select({ attempt: attempts, observation: observations, account: invii.utente })
+    .select({ attempt: attemptColumns, observation: observationColumns, account: invii.utente })
     .from(attempts)
     .innerJoin(invii, eq(invii.id, attempts.invio_id))
     .leftJoin(observations, isFinal)
@@ -48,7 +59,9 @@ export async function readAttempts (db: Executor, condition: SQL | undefined): P
  * near midnight the reply may leave one day only.
  */
 function lastDayByReply (
-  { inviato_il, consegna_entro, giorno_a }: typeof attempts.$inferSelect,
+  { inviato_il, consegna_entro, giorno_a }: Pick<
+    typeof attempts.$inferSelect, 'inviato_il' | 'consegna_entro' | 'giorno_a'
+  >,
   repliedAt: string
 ): Day {
   const at = Date.parse(repliedAt)

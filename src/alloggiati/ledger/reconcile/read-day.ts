@@ -9,7 +9,7 @@ import {
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { readExclusiveChannel } from '../account.ts'
-import type { AccountDay, DaySubmission, ReceiptFetch } from './day.ts'
+import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './day.ts'
 import { isStraddler } from './midnight.ts'
 import { readAttempts } from './read-attempts.ts'
 
@@ -37,8 +37,11 @@ export async function readDays (tx: Transaction, account: string, day: Day, now:
   const all = await readAttempts(tx, inArray(attempts.invio_id, ids))
   const partial = await readPartial(tx, ids)
   const reasons = await readReasons(tx, ids)
+  const attemptsOf = Map.groupBy(all, ({ invio_id }) => invio_id)
+  const reasonsOf = Map.groupBy(reasons, ({ invio_id }) => invio_id)
   return Promise.all(days.map(async (each): Promise<AccountDay> => {
-    const ofDay = all.filter(({ giorno_da, giorno_a }) => giorno_da <= each && each <= giorno_a)
+    const isOfDay = ({ giorno_da, giorno_a }: DayAttempt) => giorno_da <= each && each <= giorno_a
+    const ofDay = all.filter(isOfDay)
     const own = new Set(ofDay.map(({ invio_id }) => invio_id))
     return {
       day: each,
@@ -48,10 +51,8 @@ export async function readDays (tx: Transaction, account: string, day: Day, now:
       submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
         ...submission,
         isWhole: !partial.includes(submission.id),
-        otherOutcomes: all
-          .filter((one) => one.invio_id === submission.id && !ofDay.includes(one))
-          .map(({ esito }) => esito),
-        reasons: reasons.filter(({ invio_id }) => invio_id === submission.id).map(({ reason }) => reason)
+        otherOutcomes: attemptsOf.get(submission.id)!.filter((one) => !isOfDay(one)).map(({ esito }) => esito),
+        reasons: (reasonsOf.get(submission.id) ?? []).map(({ reason }) => reason)
       })),
       fetches: await readFetchesOf(tx, account, each)
     }

@@ -157,7 +157,7 @@ t.test('around midnight only a reply tells on which receipt an attempt counts', 
   t.match(await w2.stands(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
-t.test('guests sent around midnight, and all others of both days, are receipted by the two receipts together', async (t) => {
+t.test('guests sent around midnight, and all others of both days, are receipted by both receipts', async (t) => {
   // The reply came after the time limit of the delivery: it does not tell the day.
   const late = { at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' as const }
   const w = await ledgerWithHistory(t, SENT)
