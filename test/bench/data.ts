@@ -21,11 +21,8 @@ export function lastDayOf (count: number, total: number): string {
 
 /** A new, migrated database with `total` invented bookings of two guests each. */
 export async function fill (clusterUrl: string, database: string, total: number): Promise<string> {
-  await administer(clusterUrl, (sql) => sql.unsafe(`create database ${database}`))
-  const url = new URL(clusterUrl)
-  url.pathname = `/${database}`
-  await migrate(url.href)
-  await administer(url.href, async (sql) => {
+  const url = await emptyDatabase(clusterUrl, database)
+  await administer(url, async (sql) => {
     await sql.unsafe('set synchronous_commit = off')
     await sql.unsafe(`
       insert into prenotazioni
@@ -42,10 +39,19 @@ export async function fill (clusterUrl: string, database: string, total: number)
       from prenotazioni p, generate_series(0, 1) i`)
     await sql.unsafe('vacuum analyze')
   })
+  return url
+}
+
+/** A new, migrated database. @returns its URL */
+export async function emptyDatabase (clusterUrl: string, database: string): Promise<string> {
+  await administer(clusterUrl, (sql) => sql.unsafe(`create database ${database}`))
+  const url = new URL(clusterUrl)
+  url.pathname = `/${database}`
+  await migrate(url.href)
   return url.href
 }
 
-async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+export async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {
     await work(sql)

@@ -1,27 +1,57 @@
 import { rmSync } from 'node:fs'
+import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { codecBench } from './codec.ts'
 import { fill } from './data.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
+import { ledgerBench } from './ledger.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, growth, memory, throughput } from './requests.ts'
+import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { starts } from './start.ts'
 
 /*
  * Speed, as ratios against a peer in the same run, so that the claims hold on any machine. It needs Linux (`/proc`); it
- * brings its own PostgreSQL.
+ * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`, and `npm run bench -- rush`, which
+ * takes minutes and is run by its name only.
  */
 const FEW = 1000
 const SOME = 10_000
 const MANY = 1_000_000
 
-const results = [
-  ...report(await codecBench()),
-  ...report(await starts()),
-  ...await onServers()
-]
-process.exitCode = results.every(({ ok }) => ok) ? 0 : 1
+const PARTS: Record<string, () => Promise<BenchResult[]>> = {
+  codec: async () => report(await codecBench()),
+  starts: async () => report(await starts()),
+  servers: onServers,
+  ledger: () => onCluster(async (url) => {
+    const folder = temporaryFolder()
+    try {
+      return report([...await ledgerBench(url, folder), ...await rushBench(url, 'bench_rush', SMALL_RUSH)])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }),
+  rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
+}
+
+const { argv: [, , only] } = process
+const results: BenchResult[] = []
+for (const [name, part] of Object.entries(PARTS)) {
+  if (only === undefined ? name !== 'rush' : name === only) results.push(...await part())
+}
+process.exitCode = results.length > 0 && results.every(({ ok }) => ok) ? 0 : 1
+
+async function onCluster (measure: (url: string) => Promise<BenchResult[]>): Promise<BenchResult[]> {
+  const dataDir = temporaryFolder()
+  const { url, stop } = await startEmbedded({ dataDir, log: () => {} })
+  try {
+    return await measure(url)
+  } finally {
+    await stop()
+    rmSync(dataDir, { recursive: true })
+  }
+}
 
 async function onServers (): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()

@@ -36,13 +36,18 @@ export function temporaryFolder (): string {
   return mkdtempSync(join(tmpdir(), 'locanda-bench-'))
 }
 
-/** Locanda exactly as `npm start` runs it. Without `databaseUrl` it runs its own PostgreSQL in `dataDir`. */
+/**
+ * Locanda exactly as `npm start` runs it. Without `databaseUrl` it runs its own PostgreSQL in `dataDir`.
+ * @param environ what else it is told; as a rule the day
+ */
 export async function startLocanda ({
   dataDir,
-  databaseUrl
+  databaseUrl,
+  environ = { TODAY }
 }: {
   dataDir: string
   databaseUrl?: string
+  environ?: Record<string, string>
 }): Promise<Running> {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const port = await freePort()
@@ -51,12 +56,12 @@ export async function startLocanda ({
     PORT: String(port),
     DATA_DIR: dataDir,
     API_KEY,
-    TODAY,
     ADMIN_EMAIL: ADMIN.email,
     ADMIN_PASSWORD: ADMIN.password,
     RATE_LIMIT_MAX: '1000000000',
     RATE_LIMIT_LOGIN_MAX: '1000000',
-    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
+    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+    ...environ
   })
   const url = `http://127.0.0.1:${port}`
   while (!(await isReady(url))) {

@@ -94,9 +94,9 @@ export async function dashboard (many: Running, some: Running): Promise<BenchRes
 }
 
 /** The median of a run of requests, milliseconds. */
-async function latency (server: Running, path: string): Promise<number> {
+export async function latency (server: Running, path: string, turns = SEQUENCE): Promise<number> {
   const times: number[] = []
-  for (let turn = 0; turn < SEQUENCE; turn++) {
+  for (let turn = 0; turn < turns; turn++) {
     const start = performance.now()
     const answer = await fetch(server.url + path, { headers: KEY })
     await answer.arrayBuffer()
@@ -113,8 +113,8 @@ export async function memory (server: Running, total: number): Promise<BenchResu
   const path = `${LIST}?check_in_a=${lastDayOf(LONG_LIST, total)}`
   const growths = { quick: [] as number[], slow: [] as number[] }
   for (let round = 0; round < 5; round++) {
-    growths.quick.push(await growthOf(server, path, 0))
-    growths.slow.push(await growthOf(server, path, 2))
+    growths.quick.push(await growthOf(server, path, LONG_LIST * 200))
+    growths.slow.push(await growthOf(server, path, LONG_LIST * 200, 2))
   }
   return [
     under(50, 'MB', { name: 'list of 100,000: growth of memory', amounts: growths.quick }),
@@ -122,12 +122,15 @@ export async function memory (server: Running, total: number): Promise<BenchResu
   ]
 }
 
-/** Peak growth over one transfer; a slow reader pauses this many milliseconds after each chunk. */
-async function growthOf (server: Running, path: string, pauseMs: number): Promise<number> {
+/**
+ * Peak growth over one transfer of at least so many bytes; a slow reader pauses this many milliseconds after each
+ * chunk.
+ */
+export async function growthOf (server: Running, path: string, atLeast: number, pauseMs = 0): Promise<number> {
   const before = server.resident()
   server.forgetPeak()
   const bytes = await transfer(server.url + path, pauseMs)
-  if (bytes < LONG_LIST * 200) throw new Error(`Only ${bytes} bytes of the list arrived`)
+  if (bytes < atLeast) throw new Error(`Only ${bytes} bytes of the list arrived`)
   return server.peak() - before
 }
 

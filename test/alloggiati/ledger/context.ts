@@ -11,7 +11,7 @@ import type { TestApp } from '#test/helper.ts'
 
 /** The ledger of an application as another process on its database would have it, for a police on loopback. */
 export async function ledgerOf (
-  { app, dataDir, url }: TestApp,
+  { app, dataDir, url }: Pick<TestApp, 'app' | 'dataDir' | 'url'>,
   police: { endpoint: string },
   clock: Clock = createClock()
 ): Promise<LedgerContext> {

@@ -1,0 +1,138 @@
+import { performance } from 'node:perf_hooks'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClock } from '#src/lib/time.ts'
+import { oracle, twice } from '#test/alloggiati/oracle.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import {
+  good, guestNo, invio, openStandIn, productionEnviron, type Call, type StandIn
+} from '#test/alloggiati/stand-in.ts'
+import { emptyDatabase } from './data.ts'
+import { under, type BenchResult } from './harness.ts'
+import { API_KEY, startLocanda, temporaryFolder, type Running } from './process.ts'
+
+/** How many bookings of two guests arrive at once, and how long the police takes for a call. */
+export interface Rush { bookings: number, callMs: number }
+
+/** The evening of a big house, on a police at a second a call. It takes minutes. */
+export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
+/** The same in small, for every run. */
+export const SMALL_RUSH: Rush = { bookings: 20, callMs: 200 }
+
+/** A caller is answered within so many seconds, and a day in one go of the big rush takes less. */
+const ANSWER_S = 26
+const DAY_S = 30
+/** Rows of one Send of a day. */
+const ROWS = 50
+const NIGHTS = 3
+
+/** Bookings at once, one by one and as a day in one go: how long they take, and that each is acquired once. */
+export async function rushBench (clusterUrl: string, name: string, rush: Rush): Promise<BenchResult[]> {
+  return [
+    ...await onServer(clusterUrl, `${name}_singly`, rush, oneByOne),
+    ...await onServer(clusterUrl, `${name}_day`, rush, inOneGo)
+  ]
+}
+
+type Arrival = (server: Running, police: StandIn, rush: Rush) => Promise<BenchResult[]>
+
+async function onServer (clusterUrl: string, database: string, rush: Rush, arrive: Arrival): Promise<BenchResult[]> {
+  const folder = temporaryFolder()
+  const police = await openStandIn(oracle(join(folder, 'acquired')))
+  for (const operation of ['GenerateToken', 'Test', 'Send']) {
+    police.on[operation] = (socket, received) => {
+      const call = received as Call
+      setTimeout(() => {
+        if (operation === 'Send') police.acquire(call.rows)
+        answer(good(call))(socket, call)
+      }, rush.callMs)
+    }
+  }
+  const databaseUrl = await emptyDatabase(clusterUrl, database)
+  const environ = { ...productionEnviron(police), RATE_LIMIT_HEAVY_MAX: '1000000' }
+  const server = await startLocanda({ dataDir: folder, databaseUrl, environ })
+  try {
+    return await arrive(server, police, rush)
+  } finally {
+    await server.stop()
+    await police.stop()
+  }
+}
+
+/** Every booking in a request of its own, all at the same moment. At best the Sends follow each other without a gap. */
+async function oneByOne (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
+  const start = performance.now()
+  const answers = await Promise.all(Array.from({ length: bookings }, async (_, n) => {
+    const { status, body } = await post(server, '/api/alloggiati/invio', invio(guestsOf(n)))
+    const kept = status === 200 || body.dettagli?.codice_errore === 'INVIO_IN_CORSO'
+    return { took: performance.now() - start, kept }
+  }))
+  await acquired(police, bookings * 2)
+  const took = performance.now() - start
+  // Besides the Sends: a login and the first rehearsal.
+  const ideal = (bookings + 2) * callMs
+  const what = `${bookings} bookings at once, ${callMs} ms a call`
+  return [
+    under(1.25, 'x', { name: `${what}: time / calls × time of a call`, amounts: [took / ideal] }),
+    under(1, 'refused', { name: `${what}: refused`, amounts: [answers.filter(({ kept }) => !kept).length] }),
+    under(1, 'twice', { name: `${what}: acquired twice`, amounts: [twice(police.acquired()).length] }),
+    under(ANSWER_S, 's', {
+      name: `${what}: the last answer`,
+      amounts: [Math.max(...answers.map(({ took }) => took)) / 1000]
+    })
+  ]
+}
+
+/** The bookings are saved, and one request sends the day. */
+async function inOneGo (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
+  for (let n = 0; n < bookings; n++) await save(server, n)
+  const start = performance.now()
+  await post(server, '/api/v1/invii/giornata', {})
+  await acquired(police, bookings * 2)
+  const took = performance.now() - start
+  const ideal = (Math.ceil(bookings * 2 / ROWS) + 2) * callMs
+  const what = `a day of ${bookings} bookings in one go, ${callMs} ms a call`
+  return [
+    under(DAY_S, 's', { name: what, amounts: [took / 1000] }),
+    under(3, 'x', { name: `${what}: time / calls × time of a call`, amounts: [took / ideal] }),
+    under(1, 'twice', { name: `${what}: acquired twice`, amounts: [twice(police.acquired()).length] })
+  ]
+}
+
+async function save (server: Running, n: number): Promise<void> {
+  const { status, body } = await post(server, '/api/v1/prenotazioni', {
+    nome_cognome: `Ospite di Prova ${n}`,
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: createClock().today(),
+    numero_notti: NIGHTS,
+    numero_ospiti: 2
+  })
+  if (status !== 201) throw new Error(`A booking was not saved: ${status}`)
+  const saved = await post(server, '/api/saveOspiti', { prenotazione_id: body.data!.id, dati: guestsOf(n) })
+  if (saved.status !== 200) throw new Error(`Guests were not saved: ${saved.status}`)
+}
+
+function guestsOf (n: number) {
+  return [2 * n, 2 * n + 1].map((one) => guestNo(one, { numero_documento: `CA${10_000 + one}AA` }))
+}
+
+/** Waits until the police has so many rows, or for a time that nothing good takes. */
+async function acquired (police: StandIn, rows: number): Promise<void> {
+  const limit = performance.now() + 600_000
+  while (police.acquired().length < rows) {
+    if (performance.now() > limit) throw new Error(`Only ${police.acquired().length} of ${rows} rows were acquired`)
+    await sleep(50)
+  }
+}
+
+interface Answer { data?: { id: number }, dettagli?: { codice_errore: string } }
+
+async function post (server: Running, path: string, body: object): Promise<{ status: number, body: Answer }> {
+  const response = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify(body)
+  })
+  return { status: response.status, body: await response.json() as Answer }
+}
