@@ -6,7 +6,7 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { addAlloggiatiJobs } from './jobs.ts'
+import { addAlloggiatiJobs, addRecordJobs } from './jobs.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
@@ -20,6 +20,7 @@ import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
 import { submissionRoutes } from './routes/submissions.ts'
+import { verificationRoutes } from './routes/verification.ts'
 import { policeService } from './service/police-service.ts'
 import { tablesSource } from './tables/source.ts'
 
@@ -60,11 +61,14 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     addLedgerGauges(app, ledger)
   }
 
+  addRecordJobs(app, { keys, chainHead, eraseAfterDays: config.ERASE_AFTER_DAYS })
+
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
   await app.register(schedineRoutes, { context: { ledger, clock, tables: tables.get } })
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
   await app.register(controlRoutes, { ledger, mode })
+  await app.register(verificationRoutes, { keys, clock, chainHead })
   await app.register(receiptRoutes, { archive, account: service?.account, clock })
   await app.register(codiciRoutes, { tables: tables.get })
   await app.register(apartmentRoutes, { service })

@@ -9,6 +9,7 @@ import { InvioNonTrovato } from '../errors.ts'
 import { readAttempts, readDecisions, readReceipt, readTransitions } from './history.ts'
 import { maskLine } from './mask.ts'
 import { unsealLine } from './rows.ts'
+import { isIntact } from './seals/verify.ts'
 
 /** Which submissions are seen: the sandbox's are no part of the real ledger, nor the other way round. */
 export function scopeOf (mode: 'sandbox' | 'production'): SQL {
@@ -82,7 +83,8 @@ export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number
       tentativi,
       transizioni: await readTransitions(tx, id),
       decisioni: await readDecisions(tx, id),
-      ricevuta_giorno: await readReceipt(tx, utente, tentativi)
+      ricevuta_giorno: await readReceipt(tx, utente, tentativi),
+      integro: await isIntact(tx, keys, id)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }

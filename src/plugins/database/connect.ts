@@ -13,8 +13,11 @@ export interface Connection {
   close (): Promise<void>
 }
 
+/** Settings of a session, given at the connection: they are part of no statement, and no log holds them. */
+export type SessionSettings = Readonly<Record<string, string>>
+
 /** Opens a pool of at most `max` connections; nothing is sent before the first query. */
-export function connect (url: string, max: number): Connection {
+export function connect (url: string, max: number, settings: SessionSettings = {}): Connection {
   const sql = postgres(url, {
     max,
     idle_timeout: 300,
@@ -23,7 +26,7 @@ export function connect (url: string, max: number): Connection {
     // need not wait for.
     backoff: () => 0.25,
     onnotice: () => {},
-    connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000 }
+    connection: { application_name: 'locanda', TimeZone: 'UTC', statement_timeout: 30_000, ...settings }
   })
   return { sql, db: drizzle(sql), close: () => sql.end({ timeout: 5 }) }
 }
