@@ -68,6 +68,12 @@ export const Environment = Type.Object({
   ALLOGGIATI_PASSWORD: secret('Password Alloggiati Web'),
   ALLOGGIATI_WSKEY: secret('Chiave Web Service'),
   ALLOGGIATI_CA_FILE: optional(undefined, 'File PEM con la catena di certificati del servizio'),
+  ERASE_AFTER_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 30,
+    description: 'Giorni dopo la fine di un invio in cui se ne cancellano le schedine cifrate; le ricevute restano'
+  }),
 
   SMTP_URL: optional('^smtps?://[^\\s]+$', 'Server SMTP'),
   MAIL_FROM: optional(undefined, 'Mittente delle e-mail'),

@@ -207,7 +207,8 @@ const DETAIL_EXAMPLE = {
   decisioni: [],
   conferma: null,
   correzioni: [],
-  ricevuta_giorno: null
+  ricevuta_giorno: null,
+  integro: true
 }
 
 export const InvioDetail = Closed(
@@ -228,7 +229,8 @@ export const InvioDetail = Closed(
         schedine: Nullable(Type.Integer()),
         notti: Nullable(Type.Integer())
       })
-    )
+    ),
+    integro: Type.Boolean({ description: 'false: nel registro qualcosa di questo invio è stato alterato' })
   },
   {
     $id: 'InvioConStoria',

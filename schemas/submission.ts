@@ -41,6 +41,11 @@ export const ACQUIRED_STATES = ['acquisito', 'ricevuto'] as const satisfies Stat
 /** All its guests are with the police, in one way or another. */
 export const FILED_STATES = [...ACQUIRED_STATES, 'depositato_altrove'] as const satisfies State[]
 
+/** Nothing can be acquired any more, and nothing more is to be proven: the encrypted records may be erased. */
+export const ERASABLE_STATES = [
+  'ricevuto', 'parziale', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato'
+] as const satisfies State[]
+
 /** What has become of one row of a submission. */
 export const ROW_OUTCOMES = [
   'in_corso', 'acquisita', 'rifiutata', 'non_inviata', 'sconosciuta', 'depositata', 'annullata'

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati, submissionHooks } from './alloggiati/index.ts'
+import { alloggiati, sealSettings, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { identity, identityRoutes } from './identity/index.ts'
@@ -62,7 +62,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
     await app.register(closing)
     await app.register(security, { config })
-    await app.register(database, { config })
+    await app.register(database, { config, settings: sealSettings(keys) })
     await app.register(changes)
     await app.register(jobs)
     await app.register(audit, { config, keys })

@@ -1,4 +1,5 @@
 /* What other areas and the app may use of the police area. */
 export { default as submissionHooks } from './hooks.ts'
 export { ledgerSummary, type LedgerSummary } from './ledger/summary.ts'
+export { sealSettings } from './ledger/seals/key.ts'
 export { default as alloggiati } from './plugin.ts'

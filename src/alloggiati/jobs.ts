@@ -1,16 +1,48 @@
 import type { FastifyInstance } from 'fastify'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { ChainHead } from '#src/plugins/database/chain-head.ts'
 import { forgetOldAlarms, type BellOptions } from './ledger/alarms/bell.ts'
 import { mailEveningSummary } from './ledger/alarms/evening.ts'
 import { raiseTimedAlarms } from './ledger/alarms/timed.ts'
 import type { LedgerContext, WatchContext } from './ledger/context.ts'
+import { eraseRecords } from './ledger/erasure.ts'
 import { reconcileDays } from './ledger/reconcile/job.ts'
+import { verifyLedger } from './ledger/seals/verify.ts'
 import { sweep } from './ledger/sweep.ts'
 import type { ReceiptArchive } from './receipts/archive.ts'
 import { downloadTable } from './service/calls.ts'
 import type { PoliceService } from './service/police-service.ts'
 import type { TablesSource } from './tables/source.ts'
 
+interface Records { keys: Keys, chainHead: ChainHead, eraseAfterDays: number, watch: Pick<WatchContext, 'alarm'> }
 interface ServiceParts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
+
+/** The recurring work on what is written down, whether the police service can be reached or not. */
+export function addRecordJobs (app: FastifyInstance, { keys, chainHead, eraseAfterDays, watch }: Records): void {
+  const { db, log } = app
+
+  app.addJob({
+    name: 'ledger-verification',
+    description: 'Controlla che nel registro degli invii niente sia stato alterato',
+    cron: '40 3 * * *',
+    run: async () => {
+      const { integra, invii_errati, prima_riga_errata } = await verifyLedger(db, keys, chainHead)
+      if (integra) return
+      const about = { invii_errati, ...prima_riga_errata }
+      log.error(about, 'the submission ledger was altered: see GET /api/v1/invii/verifica')
+      await watch.alarm('broken-chain', {})
+    }
+  })
+  app.addJob({
+    name: 'record-erasure',
+    description: 'Cancella le schedine cifrate degli invii conclusi da tempo; ricevute e storia restano',
+    cron: '20 3 * * *',
+    run: async () => {
+      const { submissions, rows } = await eraseRecords(db, eraseAfterDays)
+      if (submissions > 0) log.info({ invii: submissions, righe: rows }, 'the records of ended submissions were erased')
+    }
+  })
+}
 
 /** The recurring work of a server that can reach the police service. */
 export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables }: ServiceParts): void {

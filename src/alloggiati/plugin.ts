@@ -7,7 +7,7 @@ import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { plainAddress } from '#src/plugins/mail/address.ts'
-import { addServiceJobs, addWatchJobs } from './jobs.ts'
+import { addRecordJobs, addServiceJobs, addWatchJobs } from './jobs.ts'
 import { alarmBell } from './ledger/alarms/bell.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
@@ -25,6 +25,7 @@ import { receiptRoutes } from './routes/receipts.ts'
 import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
 import { submissionRoutes } from './routes/submissions.ts'
+import { verificationRoutes } from './routes/verification.ts'
 import { policeService } from './service/police-service.ts'
 import { tablesSource } from './tables/source.ts'
 
@@ -79,6 +80,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     app.addHook('onReady', async () => { await ready() })
   }
   addWatchJobs(app, { watch, service, archive })
+  addRecordJobs(app, { keys, chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
   addLedgerGauges(app, watch)
 
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
@@ -89,6 +91,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(submissionRoutes, { ledger, mode, keys, clock })
   await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
+  await app.register(verificationRoutes, { keys, clock, chainHead })
   await app.register(receiptRoutes, { archive, mode, clock })
   await app.register(codiciRoutes, { tables: tables.get })
   await app.register(apartmentRoutes, { service })

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { sealSettings } from '#src/alloggiati/index.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
@@ -149,8 +151,12 @@ t.test('a reply still counts when it comes after its submission became unknown',
 /** A stand-in, a database, and the server as a process of its own between them. */
 async function realServer (t: Test) {
   const police = await standIn(t)
-  const { url, sql } = await testDatabase(t)
-  const environ = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t), MASTER_KEY: randomBytes(32).toString('base64') }
+  const { url } = await testDatabase(t)
+  const master = randomBytes(32)
+  const environ = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t), MASTER_KEY: master.toString('base64') }
+  // With the server's key: without it nothing of its submissions can be changed.
+  const { sql, close } = connect(url, 2, sealSettings(createKeys(master)))
+  t.teardown(close)
   const server = await startServer({ ...productionEnviron(police), ...environ })
   t.teardown(server.kill)
   return { police, environ, sql, server }

@@ -158,7 +158,7 @@ function findUnknownToLedger ({ identities, byIdentity }: Records): string[] {
 }
 
 async function findBrokenRecords ({ sql, db }: Pick<Connection, 'sql' | 'db'>, keys: Keys): Promise<string[]> {
-  const links = await brokenLinks(sql)
+  const links = await brokenLinks(sql, keys)
   const { prima_riga_errata: row } = await verifyChain(db, keys, undefined)
   const unmatched = await sql<{ name: string }[]>`
     select coalesce('invio:' || i.ricevuta, a.object) as name from invii i

@@ -13,6 +13,7 @@ import {
 } from './history.ts'
 import { maskLine } from './mask.ts'
 import { unsealLine } from './rows.ts'
+import { isIntact } from './seals/verify.ts'
 
 type Mode = 'sandbox' | 'production'
 
@@ -108,7 +109,8 @@ export function readSubmission (db: Database, keys: Keys, scope: SQL, id: number
       decisioni: await readDecisions(tx, id),
       conferma: await readConfirmation(tx, id),
       correzioni: await readCorrections(tx, id),
-      ricevuta_giorno: await readReceipt(tx, utente, tentativi)
+      ricevuta_giorno: await readReceipt(tx, utente, tentativi),
+      integro: await isIntact(tx, keys, id)
     }
   }, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }

@@ -27,6 +27,10 @@ export interface Stay {
   arrival: Day | undefined
   /** The nights as given, or computed from `check_out`; undefined when neither says it. */
   givenNights: unknown
+  /** The departure as a day that exists. */
+  checkOut: Day | undefined
+  /** The nights from the arrival to `check_out`; not positive when they are the wrong way round. */
+  counted: number | undefined
   /** The nights where they are a number that a stay can have. */
   nights: number | undefined
   /** The apartment's id where it is one that the record can carry. */
@@ -111,15 +115,15 @@ function fieldsOf (guest: unknown): Record<SchedinaField, string> {
 function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']): Stay {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''
   const arrival = isDay(checkIn) ? checkIn : undefined
-  const counted =
-    arrival !== undefined && typeof check_out === 'string' && isDay(check_out)
-      ? daysBetween(arrival, check_out)
-      : undefined
+  const checkOut = typeof check_out === 'string' && isDay(check_out) ? check_out : undefined
+  const counted = arrival !== undefined && checkOut !== undefined ? daysBetween(arrival, checkOut) : undefined
   const givenNights = numero_notti ?? counted
   return {
     checkIn,
     arrival,
     givenNights,
+    checkOut,
+    counted,
     nights: isNights(givenNights) ? givenNights : undefined,
     apartment: isApartment(id_appartamento) ? id_appartamento : undefined
   }

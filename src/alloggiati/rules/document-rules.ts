@@ -2,10 +2,13 @@ import { WITH_DOCUMENT, WITHOUT_DOCUMENT } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS } from '#schemas/schedina.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { italianDay } from '../tables/days.ts'
+import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
+import { namedLetters } from './lookalikes.ts'
 import type { Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
+const HAS_SIGNS = /[A-Z0-9]/
 
 /** Rules about the identity document, which single guests and leaders bring. */
 export const DOCUMENT_RULES: readonly Rule[] = [
@@ -44,7 +47,17 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     severity: 'error',
     message: 'Il numero di documento contiene caratteri non ammessi: {caratteri}',
     source: 'Errore del servizio «Numero Documento con caratteri non validi»',
-    applies: ({ documentNumber: { refused } }) => refused !== '' && { caratteri: [...refused].join(' ') }
+    applies: ({ documentNumber: { refused } }) => refused !== '' && { caratteri: namedLetters(refused) }
+  },
+  {
+    id: 'numero-documento-senza-segni',
+    field: 'numero_documento',
+    concerns: WITH_DOCUMENT,
+    severity: 'error',
+    message: 'Il numero di documento {numero} non contiene né lettere né cifre',
+    source: 'Nostra: un numero di documento si ricopia dal documento',
+    applies: ({ documentNumber: { refused, text: numero } }) =>
+      refused === '' && numero !== '' && !HAS_SIGNS.test(numero) && { numero }
   },
   {
     id: 'numero-documento-lungo',
@@ -65,7 +78,7 @@ export const DOCUMENT_RULES: readonly Rule[] = [
     source: 'Nostra: forme note dei documenti (documents.ts)',
     applies: ({ fields, documentNumber: { refused, text }, issue, tables }) => {
       const type = tables.documento(fields.tipo_documento)
-      if (type === undefined || refused !== '' || text === '') return false
+      if (type === undefined || refused !== '' || !HAS_SIGNS.test(text)) return false
       const isItalian = issue.status === 'found' || issue.status === 'italy'
       const attesa = unusualNumber(type.codice, text, isItalian)
       return attesa !== undefined && { tipo: type.descrizione, attesa }
@@ -116,6 +129,15 @@ export const DOCUMENT_RULES: readonly Rule[] = [
       const place = issue.status === 'ceased' ? issue.comune : issue.state
       return { nome: place.descrizione, data: italianDay(place.cessato_il!) }
     }
+  },
+  {
+    id: 'rilascio-apolide',
+    field: 'luogo_rilascio',
+    concerns: WITH_DOCUMENT,
+    severity: 'error',
+    message: 'Il luogo di rilascio non può essere APOLIDE: indicare il comune o lo stato che rilascia il documento',
+    source: 'Tracciato, campo 14: comune se rilasciato in Italia, altrimenti stato',
+    applies: ({ fields }) => fields.luogo_rilascio === STATELESS
   },
   {
     id: 'rilascio-italia',

@@ -1,11 +1,19 @@
 import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
-import { ageInYears, type Day } from '#src/lib/time.ts'
+import { addDays, ageInYears, type Day } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
+import { namedLetters } from './lookalikes.ts'
 import type { Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
+/** Nobody is known to have lived for more than 122 years. */
+const IMPOSSIBLE_AGE = 130
 const FULL_AGE = 18
+const LETTER = /[A-Z]/
+/** The layout wants both names, and no manual says what to enter for a person who has one. */
+const SINGLE_NAME =
+  '. Chi ha un nome solo si registra come nella zona a lettura ottica (MRZ) del documento; ' +
+  'se lì un campo è vuoto, chiedere alla Questura che cosa indicare'
 
 /** Rules about who the guest is. */
 export const PERSON_RULES: readonly Rule[] = [
@@ -67,13 +75,22 @@ export const PERSON_RULES: readonly Rule[] = [
       born !== undefined && born <= today && arrival !== undefined && born > arrival
   },
   {
+    id: 'nascita-impossibile',
+    field: 'data_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message: `La data di nascita è di oltre ${IMPOSSIBLE_AGE} anni prima dell'arrivo: controllare l'anno`,
+    source: 'Nostra: errore di battitura certo',
+    applies: isImpossiblyOld
+  },
+  {
     id: 'eta-insolita',
     field: 'data_nascita',
     concerns: 'everyone',
     severity: 'warning',
     message: "L'età risulta di {anni} anni: controllare la data di nascita",
     source: 'Nostra: errore di battitura probabile',
-    applies: (guest) => ageOf(guest) > UNUSUAL_AGE && { anni: ageOf(guest) }
+    applies: (guest) => ageOf(guest) > UNUSUAL_AGE && !isImpossiblyOld(guest) && { anni: ageOf(guest) }
   },
   {
     id: 'responsabile-minorenne',
@@ -86,6 +103,11 @@ export const PERSON_RULES: readonly Rule[] = [
   }
 ]
 
+/** Born before the day that many years before the arrival. */
+function isImpossiblyOld (guest: GuestCase): boolean {
+  return ageOf(guest) >= IMPOSSIBLE_AGE && ageOf({ ...guest, born: addDays(guest.born!, 1) }) >= IMPOSSIBLE_AGE
+}
+
 /** Years of age at the arrival (today while that is not known); -1 without a birth date before it. */
 function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   const on: Day = arrival ?? today
@@ -95,6 +117,7 @@ function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
 /** The rules of a name, with the width that the layout gives it. */
 function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
   const { length } = FIELDS[field]
+  const other = field === 'nome' ? 'cognome' : 'nome'
   const source = `Tracciato, campo ${FIELDS[field].source}`
   return [
     {
@@ -102,9 +125,11 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
       field,
       concerns: 'everyone',
       severity: 'error',
-      message: `${subject} è obbligatorio`,
+      message: `${subject} è obbligatorio{consiglio}`,
       source,
-      applies: (guest) => guest[field].refused === '' && !/[A-Z]/.test(guest[field].text)
+      applies: (guest) =>
+        guest[field].refused === '' &&
+        !LETTER.test(guest[field].text) && { consiglio: LETTER.test(guest[other].text) ? SINGLE_NAME : '' }
     },
     {
       id: `${field}-caratteri`,
@@ -114,7 +139,7 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
       message: `${subject} contiene caratteri non ammessi: {caratteri}. ` +
         'Usare la grafia latina della zona a lettura ottica del documento',
       source: `Errore del servizio «${field === 'nome' ? 'Nome' : 'Cognome'} con caratteri non validi»`,
-      applies: (guest) => guest[field].refused !== '' && { caratteri: [...guest[field].refused].join(' ') }
+      applies: (guest) => guest[field].refused !== '' && { caratteri: namedLetters(guest[field].refused) }
     },
     {
       id: `${field}-lungo`,

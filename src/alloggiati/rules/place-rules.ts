@@ -1,5 +1,5 @@
 import { inForce, italianDay } from '../tables/days.ts'
-import { ITALY } from '../tables/types.ts'
+import { ITALY, STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
 import type { Rule, Values } from './rule.ts'
 
@@ -22,6 +22,27 @@ export const PLACE_RULES: readonly Rule[] = [
     message: 'Lo stato di nascita {codice} non è nella tabella degli stati',
     source: 'Tabella Luoghi',
     applies: ({ birth: { stateCode, state } }) => stateCode !== '' && state === undefined && { codice: stateCode }
+  },
+  {
+    id: 'stato-nascita-apolide',
+    field: 'stato_nascita',
+    concerns: 'everyone',
+    severity: 'error',
+    message:
+      'Lo stato di nascita non può essere APOLIDE, che è una cittadinanza: indicare lo stato in cui è nata la persona',
+    source: 'Tracciato, campo 10: il luogo di nascita è un luogo',
+    applies: ({ birth }) => birth.stateCode === STATELESS
+  },
+  {
+    id: 'stato-nascita-ricavato',
+    field: 'stato_nascita',
+    concerns: 'everyone',
+    severity: 'warning',
+    message: 'Lo stato di nascita, non indicato, viene comunicato come «{nome}», dal comune di nascita {comune}',
+    source: 'Tracciato, campi 8 e 10: un comune italiano è in Italia',
+    applies: ({ birth: { state, comune }, fields }) =>
+      fields.stato_nascita === '' &&
+      comune.status === 'found' && { nome: state!.descrizione, comune: comune.comune.descrizione }
   },
   {
     id: 'stato-nascita-cessato',
@@ -94,7 +115,17 @@ export const PLACE_RULES: readonly Rule[] = [
     severity: 'error',
     message: 'La provincia di nascita è obbligatoria per chi è nato in Italia',
     source: 'Tracciato, campo 9',
-    applies: (guest) => bornInItaly(guest) && guest.fields.provincia_nascita === ''
+    applies: (guest) => bornInItaly(guest) && guest.birth.provincia === ''
+  },
+  {
+    id: 'provincia-ricavata',
+    field: 'provincia_nascita',
+    concerns: 'everyone',
+    severity: 'warning',
+    message: 'La provincia di nascita, non indicata, viene comunicata come «{sigla}», dal comune di nascita {comune}',
+    source: 'Tabella Luoghi: ogni comune ha la sua provincia',
+    applies: ({ birth: { comune, provincia: sigla }, fields }) =>
+      fields.provincia_nascita === '' && comune.status === 'found' && { sigla, comune: comune.comune.descrizione }
   },
   {
     id: 'provincia-sconosciuta',

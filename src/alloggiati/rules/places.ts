@@ -15,6 +15,8 @@ export interface BirthPlace {
   /** Code of the birth state: the given one, or the one that the comune implies; `''` when neither says it. */
   stateCode: string
   state: Stato | undefined
+  /** Sign of the province: the given one, or that of the comune; `''` when neither says it. */
+  provincia: string
   /**
    * Found only for a birth in Italy. `misplaced`: born abroad, but the comune is something else than the state's code
    * again.
@@ -30,7 +32,8 @@ interface Context { tables: Tables, born: Day | undefined, today: Day }
 
 /**
  * Reads the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills an
- * empty state; a code out of the comuni table fills it too, with Italy: both codes leave no doubt.
+ * empty state; a code out of the comuni table fills it too, with Italy, and an empty province with its own: the codes
+ * leave no doubt.
  */
 export function resolveBirth (
   given: { comune: string; provincia: string; stato: string },
@@ -42,9 +45,11 @@ export function resolveBirth (
       : { status: given.comune === ITALY ? 'absent' : 'unknown' }
   const stateCode = given.stato || impliedState(given.comune, comune, tables)
   const state = tables.stato(stateCode)
-  if (stateCode === ITALY) return { stateCode, state, comune }
+  if (stateCode === ITALY) {
+    return { stateCode, state, comune, provincia: given.provincia || impliedProvince(comune) }
+  }
   const fits = state === undefined || given.comune === '' || given.comune === stateCode
-  return { stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' } }
+  return { stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' }, provincia: given.provincia }
 }
 
 /**
@@ -61,6 +66,10 @@ export function resolveIssue (code: string, { tables, today }: Context): IssuePl
 function impliedState (code: string, comune: ComuneLookup, tables: Tables): string {
   if (tables.stato(code) !== undefined) return code
   return comune.status === 'absent' || comune.status === 'unknown' ? '' : ITALY
+}
+
+function impliedProvince (comune: ComuneLookup): string {
+  return comune.status === 'found' ? comune.comune.provincia : ''
 }
 
 /** Looks up a comune by its 9 digits, or by the last 6 where these, the day and the province leave one. */

@@ -23,9 +23,9 @@ export function recordOf (guest: GuestCase): RecordSchedina {
 }
 
 /** Comune and province: blank for a birth abroad. */
-function birthFields ({ birth: { comune }, fields }: GuestCase) {
+function birthFields ({ birth: { comune, provincia } }: GuestCase) {
   return comune.status === 'found'
-    ? { comune_nascita: comune.comune.codice, provincia: fields.provincia_nascita }
+    ? { comune_nascita: comune.comune.codice, provincia }
     : { comune_nascita: '', provincia: '' }
 }
 

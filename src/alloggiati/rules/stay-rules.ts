@@ -58,6 +58,20 @@ export const STAY_RULES: readonly Rule[] = [
     applies: ({ stay: { givenNights, nights } }) => givenNights !== undefined && nights === undefined
   },
   {
+    id: 'permanenza-discordante',
+    field: 'numero_notti',
+    concerns: 'stay',
+    severity: 'warning',
+    message:
+      'numero_notti ({notti}) e check_out ({partenza}: {contate}) non concordano: vale numero_notti. ' +
+      'Controllare la partenza',
+    source: 'Tracciato, campo 3: i giorni di permanenza si dichiarano una volta',
+    applies: ({ stay: { nights, counted, checkOut } }) =>
+      nights !== undefined &&
+      counted !== undefined &&
+      nights !== counted && { notti: nights, partenza: italianDay(checkOut!), contate: counted }
+  },
+  {
     id: 'permanenza-lunga',
     field: 'numero_notti',
     concerns: 'stay',

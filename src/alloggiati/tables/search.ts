@@ -12,11 +12,16 @@ export interface Entry<T> {
   text: string
   code: string
   ceased: boolean
+  /** Other names, as search keys: looked through like the name. */
+  aliases?: readonly string[]
+  /** Other codes: they match whole. */
+  codes?: readonly string[]
 }
 
 /**
  * The rows that contain `query`, best first: the name is just that, the text begins with it, a word does, it is inside.
- * Rows in force come before ceased ones of the same rank; then in alphabetical order. A code matches from its start.
+ * Rows in force come before ceased ones of the same rank; then in alphabetical order. A code matches from its start,
+ * another name like the name.
  */
 export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
   const wanted = searchKey(query)
@@ -31,9 +36,14 @@ export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
     .map(({ entry }) => entry.row)
 }
 
-function rank ({ name, text, code }: Entry<unknown>, wanted: string): number {
-  if (name === wanted) return 0
-  if (text.startsWith(wanted) || code.startsWith(wanted)) return 1
+function rank ({ name, text, code, aliases = [], codes = [] }: Entry<unknown>, wanted: string): number {
+  if (name === wanted || codes.includes(wanted) || aliases.includes(wanted)) return 0
+  if (code.startsWith(wanted)) return 1
+  return Math.min(...[text, ...aliases].map((each) => rankOfText(each, wanted)))
+}
+
+function rankOfText (text: string, wanted: string): number {
+  if (text.startsWith(wanted)) return 1
   if (!text.includes(wanted)) return Infinity
   return text.includes(` ${wanted}`) ? 2 : 3
 }

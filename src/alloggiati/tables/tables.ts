@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { formatTabelle } from './format.ts'
 import { PROVINCE } from './provinces.ts'
 import { search, searchKey, type Entry } from './search.ts'
+import { commonNames, isoCodes } from './state-names.ts'
 import type { Appartamento, Codice, Comune, Fonte, Provincia, Stato, TablesData } from './types.ts'
 
 /** The lists that can be searched, by their names in the API. */
@@ -52,7 +53,7 @@ export function createTables (data: TablesData): Tables {
   const version = once(() => versionOf(data))
   const entries: { [K in keyof Lists]: () => Entry<Lists[K]>[] } = {
     tipi_documento: once(() => data.documenti.map((row) => entry(row, false))),
-    paesi: once(() => data.stati.map((row) => entry(row, row.cessato_il !== null))),
+    paesi: once(() => data.stati.map(stateEntry)),
     comuni: once(() => data.comuni.map((row) => entry(row, row.cessato_il !== null, row.provincia))),
     province: once(() => [...province.values()].map((row) => entry(row, row.cessata))),
     tipi_alloggiato: once(() => data.tipi_alloggiato.map((row) => entry(row, false)))
@@ -100,6 +101,11 @@ function provincesOf (comuni: readonly Comune[]): Provincia[] {
 function entry<T extends Codice> (row: T, ceased: boolean, provincia?: string): Entry<T> {
   const name = searchKey(row.descrizione)
   return { row, name, text: provincia === undefined ? name : `${name} ${provincia}`, code: row.codice, ceased }
+}
+
+/** A state is found by its ISO codes and by what people call it, too. */
+function stateEntry (row: Stato): Entry<Stato> {
+  return { ...entry(row, row.cessato_il !== null), aliases: commonNames(row).map(searchKey), codes: isoCodes(row) }
 }
 
 function versionOf (data: TablesData): string {

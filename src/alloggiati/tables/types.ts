@@ -3,6 +3,9 @@ import type { Day } from '#src/lib/time.ts'
 /** The state code of Italy. */
 export const ITALY = '100000100'
 
+/** The code of the stateless: a citizenship, and no place. */
+export const STATELESS = '100000999'
+
 export interface Codice {
   codice: string
   descrizione: string

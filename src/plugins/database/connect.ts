@@ -13,8 +13,11 @@ export interface Connection {
   close (): Promise<void>
 }
 
+/** Settings of a session, given at the connection: they are part of no statement, and no log holds them. */
+export type SessionSettings = Readonly<Record<string, string>>
+
 /** Opens a pool of at most `max` connections; nothing is sent before the first query. */
-export function connect (url: string, max: number): Connection {
+export function connect (url: string, max: number, settings: SessionSettings = {}): Connection {
   const sql = postgres(url, {
     max,
     idle_timeout: 300,
@@ -33,7 +36,8 @@ export function connect (url: string, max: number): Connection {
       // One whose machine is gone, within a minute. In seconds; without meaning for a Unix socket.
       tcp_keepalives_idle: 30,
       tcp_keepalives_interval: 10,
-      tcp_keepalives_count: 3
+      tcp_keepalives_count: 3,
+      ...settings
     }
   })
   return { sql, db: drizzle(sql), close: () => sql.end({ timeout: 5 }) }

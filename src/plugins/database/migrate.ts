@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
-import { connect } from './connect.ts'
+import { connect, type SessionSettings } from './connect.ts'
 import { LOCKS } from './locks.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
@@ -9,8 +9,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.m
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
  */
-export async function migrate (url: string): Promise<void> {
-  const { sql, db, close } = connect(url, 1)
+export async function migrate (url: string, settings?: SessionSettings): Promise<void> {
+  const { sql, db, close } = connect(url, 1, settings)
   try {
     await sql`select pg_advisory_lock(${LOCKS.migrations})`
     await drizzleMigrate(db, { migrationsFolder: MIGRATIONS })

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
-import { connect, type Connection, type Database } from './connect.ts'
+import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
 import { migrate } from './migrate.ts'
 import { unreachable } from './problems.ts'
 
@@ -14,19 +14,25 @@ declare module 'fastify' {
   }
 }
 
+export interface DatabaseOptions {
+  config: Config
+  /** What every session of the server has: the keys of triggers that seal. */
+  settings: SessionSettings
+}
+
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
-export default fp<{ config: Config }>(async function database (app, { config }) {
+export default fp<DatabaseOptions>(async function database (app, { config, settings }) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
-  await migrate(url).catch((err: unknown) => {
+  await migrate(url, settings).catch((err: unknown) => {
     const reason = unreachable(err)
     throw embedded === undefined && reason !== undefined
       ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`)
       : err
   })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
-  const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2))
+  const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2), settings)
   app.decorate('db', db)
   app.decorate('sql', sql)
   app.addHook('onClose', close)

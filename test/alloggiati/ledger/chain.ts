@@ -1,20 +1,30 @@
-import { createHash } from 'node:crypto'
-import type { Connection } from '#src/plugins/database/connect.ts'
+import { sealOf } from '#src/alloggiati/ledger/seals/key.ts'
+import { readConfig } from '#src/config/config.ts'
+import { createKeys, type Keys } from '#src/lib/secrets.ts'
+import type { TestApp } from '#test/helper.ts'
+import type postgres from 'postgres'
 
-interface Link { id: number, parts: string, hash: Buffer }
+interface Link { id: number, before: number, hash: Buffer, keyed: string, keyless: Buffer }
 
 /**
  * The ids of the transitions whose hash is not that of their row and of the row before, or whose number does not follow
- * on.
+ * on. With `keys` the hashes must be those of sessions that have the key.
  */
-export async function brokenLinks (sql: Connection['sql']): Promise<number[]> {
+export async function brokenLinks (sql: postgres.ISql, keys?: Keys): Promise<number[]> {
+  const seal = keys && sealOf(keys)
   const links = await sql<Link[]>`
-    select id, hash, jsonb_build_array(
-      id, invio_id, da, a, chi, perche, extract(epoch from quando)::numeric(20, 3)
-    )::text as parts
-    from invii_transizioni order by id`
-  return links.filter(({ id, parts, hash }, at) => {
-    const own = createHash('sha256').update(links[at - 1]?.hash ?? Buffer.alloc(0)).update(parts).digest()
-    return id !== at + 1 || !own.equals(hash)
-  }).map(({ id }) => id)
+    select id, hash, coalesce(lag(id) over links, 0) as before,
+      testo_dell_anello(lag(hash) over links, id, invio_id, da, a, chi, perche, quando, case when da is not null
+        then (select count(*)::int from invii_schedine s where s.invio_id = t.invio_id) end) as keyed,
+      invii_hash(lag(hash) over links, id, invio_id, da, a, chi, perche, quando) as keyless
+    from invii_transizioni t window links as (order by id) order by id`
+  return links
+    .filter(({ id, before, hash, keyed, keyless }) =>
+      id !== before + 1 || !(seal ? hash.equals(seal(keyed)) : hash.equals(keyless)))
+    .map(({ id }) => id)
+}
+
+/** The keys of a server under test. */
+export function keysOf ({ dataDir }: Pick<TestApp, 'dataDir'>): Keys {
+  return createKeys(readConfig({ DATA_DIR: dataDir }).MASTER_KEY)
 }

@@ -71,6 +71,22 @@ export const CASES: Readonly<Record<string, Cases>> = {
     ],
     silent: [stay({ numero_notti: 30 })]
   },
+  'permanenza-discordante': {
+    strikes: [
+      stay({ check_out: '2026-11-25' }),
+      stay({ check_out: '2026-11-21' }),
+      stay({ check_out: '2026-11-20' }),
+      stay({ check_out: '2027-01-15' })
+    ],
+    silent: [
+      stay({ check_out: '2026-11-24' }),
+      stay({ check_out: 'mai' }),
+      stay({ check_out: null }),
+      stay({ check_out: '2026-11-25', numero_notti: null }),
+      stay({ check_out: '2026-11-25', numero_notti: 0 }),
+      stay({ check_out: '2026-11-25', check_in: 'oggi' })
+    ]
+  },
   'appartamento-mancante': {
     strikes: [
       { ospiti: [single()], fileUnico: true },
@@ -136,7 +152,7 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [one({ cognome: 'O' }), one({ cognome: '李' })]
   },
   'cognome-caratteri': {
-    strikes: [one({ cognome: 'PROVA 2' }), one({ cognome: 'Иванов' })],
+    strikes: [one({ cognome: 'PROVA 2' }), one({ cognome: 'Иванов' }), one({ cognome: 'ΡROVETTI' })],
     silent: [one({ cognome: "D'Été-Øst" })]
   },
   'cognome-lungo': {
@@ -169,7 +185,24 @@ export const CASES: Readonly<Record<string, Cases>> = {
     strikes: [{ ...born('2026-11-21'), stay: { check_in: '2026-11-20', numero_notti: 1 } }],
     silent: [born('2026-11-21'), { ...born('2026-11-22'), stay: { check_in: '2026-11-20', numero_notti: 1 } }]
   },
-  'eta-insolita': { strikes: [born('1925-11-21'), born('1800-01-01')], silent: [born('1925-11-22')] },
+  'nascita-impossibile': {
+    strikes: [
+      born('1896-11-20'),
+      born('1800-01-01'),
+      { ...born('1896-11-19'), stay: { check_in: '2026-11-20', numero_notti: 1 } },
+      { ...born('1896-11-20'), stay: {} }
+    ],
+    silent: [
+      born('1896-11-21'),
+      { ...born('1896-11-20'), stay: { check_in: '2026-11-20', numero_notti: 1 } },
+      born('9999-12-31'),
+      born('')
+    ]
+  },
+  'eta-insolita': {
+    strikes: [born('1925-11-21'), born('1896-11-21')],
+    silent: [born('1925-11-22'), born('1896-11-20')]
+  },
   'responsabile-minorenne': {
     strikes: [
       born('2008-11-22'),
@@ -190,6 +223,21 @@ export const CASES: Readonly<Record<string, Cases>> = {
   'stato-nascita-sconosciuto': {
     strikes: [abroad({ stato_nascita: '100000276' }), one({ stato_nascita: 'ITA' })],
     silent: [abroad({})]
+  },
+  'stato-nascita-apolide': {
+    strikes: [
+      abroad({ stato_nascita: '100000999' }),
+      abroad({ stato_nascita: '', comune_nascita: '100000999' })
+    ],
+    silent: [abroad({ cittadinanza: '100000999' })]
+  },
+  'stato-nascita-ricavato': {
+    strikes: [one({ stato_nascita: '' }), one({ stato_nascita: null, comune_nascita: '058091' })],
+    silent: [
+      one({}),
+      one({ stato_nascita: '', comune_nascita: '999999' }),
+      abroad({ stato_nascita: '', comune_nascita: '100000216' })
+    ]
   },
   'stato-nascita-cessato': {
     strikes: [abroad({ stato_nascita: '100000210', data_nascita: '1993-01-02' })],
@@ -238,8 +286,19 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [abroad({}), abroad({ comune_nascita: '100000216' }), one({ cittadinanza: '100000216' })]
   },
   'provincia-mancante': {
-    strikes: [one({ provincia_nascita: '' }), one({ provincia_nascita: null })],
-    silent: [one({}), abroad({})]
+    strikes: [
+      one({ provincia_nascita: '', comune_nascita: '' }),
+      one({ provincia_nascita: null, comune_nascita: '999999' }),
+      one({ provincia_nascita: '', comune_nascita: '999002' })
+    ],
+    silent: [one({}), abroad({}), one({ provincia_nascita: '' })]
+  },
+  'provincia-ricavata': {
+    strikes: [
+      one({ provincia_nascita: '' }),
+      one({ provincia_nascita: null, stato_nascita: '', comune_nascita: '058091' })
+    ],
+    silent: [one({}), abroad({}), one({ provincia_nascita: '', comune_nascita: '' })]
   },
   'provincia-sconosciuta': {
     strikes: [one({ provincia_nascita: 'ROMA' }), one({ provincia_nascita: 'SU' })],
@@ -277,8 +336,12 @@ export const CASES: Readonly<Record<string, Cases>> = {
     silent: [one({}), { ospiti: family() }]
   },
   'numero-documento-caratteri': {
-    strikes: [one({ numero_documento: 'CA00000AÀ' })],
+    strikes: [one({ numero_documento: 'CA00000AÀ' }), one({ numero_documento: 'СA00000AA' })],
     silent: [one({ numero_documento: 'ca 00000 aa' })]
+  },
+  'numero-documento-senza-segni': {
+    strikes: [one({ numero_documento: '-' }), one({ numero_documento: '. / -' })],
+    silent: [one({ numero_documento: '-1-' }), one({ numero_documento: '' }), one({ numero_documento: '?' })]
   },
   'numero-documento-lungo': {
     strikes: [one({ numero_documento: '1'.repeat(21) })],
@@ -299,7 +362,8 @@ export const CASES: Readonly<Record<string, Cases>> = {
       one({ tipo_documento: 'PATEN', numero_documento: 'U1X00X000X' }),
       one({ tipo_documento: 'IDENT', numero_documento: 'AX0000000' }),
       abroad({ tipo_documento: 'IDENT', numero_documento: 'L01X00T47' }),
-      one({ numero_documento: '' })
+      one({ numero_documento: '' }),
+      one({ numero_documento: '-' })
     ]
   },
   'rilascio-mancante': { strikes: [one({ luogo_rilascio: '' })], silent: [one({}), { ospiti: family() }] },
@@ -314,6 +378,10 @@ export const CASES: Readonly<Record<string, Cases>> = {
   'rilascio-cessato': {
     strikes: [one({ luogo_rilascio: '408040012' }), abroad({ luogo_rilascio: '100000210' })],
     silent: [one({ luogo_rilascio: '408140012' }), abroad({})]
+  },
+  'rilascio-apolide': {
+    strikes: [abroad({ luogo_rilascio: '100000999' }), one({ luogo_rilascio: '100000999' })],
+    silent: [abroad({ cittadinanza: '100000999' }), { ospiti: family() }]
   },
   'rilascio-italia': { strikes: [one({ luogo_rilascio: '100000100' })], silent: [one({}), abroad({})] },
   'documento-superfluo': {

@@ -17,8 +17,9 @@ t.test('every rule has an id of its own, a field of the API, a text and a source
 
 t.test('only what a host may rightly leave as it is warns; everything else blocks', async (t) => {
   t.same(RULES.filter(({ severity }) => severity === 'warning').map(({ id }) => id), [
-    'permanenza-lunga', 'cognome-adattato', 'nome-adattato', 'eta-insolita', 'responsabile-minorenne',
-    'numero-documento-insolito', 'documento-superfluo'
+    'permanenza-discordante', 'permanenza-lunga', 'cognome-adattato', 'nome-adattato', 'eta-insolita',
+    'responsabile-minorenne', 'stato-nascita-ricavato', 'provincia-ricavata', 'numero-documento-insolito',
+    'documento-superfluo'
   ])
 })
 

@@ -131,12 +131,40 @@ t.test(
   }
 )
 
-t.test('an empty birth state is filled with Italy by a comune of the table, whole or short', async (t) => {
+t.test('an empty birth state and province are filled from a comune of the table, and the host is told', async (t) => {
   for (const comune of ['412058091', '058091']) {
-    t.match(judge([single({ comune_nascita: comune, stato_nascita: '' })]).records, [
-      { comune_nascita: '412058091', stato_nascita: '100000100' }
+    const { records, warnings } = judge([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
+    t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
+    t.match(warnings, [
+      { campo: 'stato_nascita', messaggio: /«ITALIA», dal comune di nascita ROMA$/ },
+      { campo: 'provincia_nascita', messaggio: /«RM», dal comune di nascita ROMA$/ }
     ])
   }
+})
+
+t.test('nights and departure that disagree: the nights are taken, and the host is told', async (t) => {
+  const { records, warnings } = judge([single()], { ...soggiorno, check_out: '2026-11-26' })
+  t.match(records, [{ permanenza: 3 }])
+  t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
+})
+
+t.test('a guest with one name alone is told where to read how to enter it; one without any is not', async (t) => {
+  for (const changes of [{ nome: '' }, { cognome: '' }]) {
+    t.match(judge([single(changes)]).errors, [{ messaggio: /un nome solo .* zona a lettura ottica \(MRZ\)/ }])
+  }
+  t.same(
+    judge([single({ nome: '', cognome: '' })]).errors.map(({ messaggio }) => messaggio),
+    ['Il cognome è obbligatorio', 'Il nome è obbligatorio']
+  )
+})
+
+t.test('a letter of another alphabet is named, with the Latin letter that it looks like', async (t) => {
+  const said = (changes: object) => judge([single(changes)]).errors[0]?.messaggio
+  t.match(said({ cognome: 'ΡROVETTI' }), /non ammessi: Ρ \(greco\) che sembra P\./)
+  t.match(said({ nome: 'MАRCO 2' }), /non ammessi: 2, А \(cirillico\) che sembra A\./)
+  t.match(said({ nome: 'Ｍarco' }), /non ammessi: Ｍ \(a larghezza intera\) che sembra M\./)
+  t.match(said({ numero_documento: 'СA00000АA' }), /: С \(cirillico\) che sembra C, А \(cirillico\) che sembra A$/)
+  t.match(said({ cognome: 'Жук_' }), /non ammessi: Ж к _, у \(cirillico\) che sembra y\./)
 })
 
 t.test('a foreign citizen born in Italy keeps comune and province, an Italian born abroad has none', async (t) => {

@@ -3,6 +3,8 @@ import t from 'tap'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
 import { codici } from '#src/alloggiati/tables/codici.ts'
+import { searchKey } from '#src/alloggiati/tables/search.ts'
+import { commonNames } from '#src/alloggiati/tables/state-names.ts'
 import { createTables } from '#src/alloggiati/tables/tables.ts'
 
 const tables = createTables(bundledData())
@@ -36,6 +38,37 @@ t.test('a query searches every list, a limit holds for each', async (t) => {
   t.same(answer.paesi, [{ codice: '100000413', descrizione: 'CAPO VERDE' }])
   t.equal(answer.comuni.length, 2)
   t.same(codici(tables, { limit: 1 }).comuni.length, 1)
+})
+
+t.test('a state is found first by each of its ISO codes, and by the names that people use', async (t) => {
+  const first = (q: string) => codici(tables, { q }).paesi[0]?.descrizione
+  for (const query of ['DE', 'deu', '276']) t.equal(first(query), 'GERMANIA', query)
+  for (const [query, name] of [
+    ['RUSSIA', 'FEDERAZIONE RUSSA'],
+    ['Olanda', 'PAESI BASSI'],
+    ['USA', "STATI UNITI D'AMERICA"],
+    ['840', "STATI UNITI D'AMERICA"],
+    ['inghilterra', 'REGNO UNITO'],
+    ['Corea del Sud', 'COREA DEL SUD'],
+    ['Côte d’Ivoire', "COSTA D'AVORIO"],
+    ['Macedonia', 'MACEDONIA DEL NORD'],
+    ['España', 'SPAGNA'],
+    ['ital', 'ITALIA'],
+    ['olan', 'PAESI BASSI']
+  ] as const) t.equal(first(query), name, query)
+})
+
+t.test('every common name is that of one state in force, and adds to what the table finds', async (t) => {
+  const { stati } = bundledData()
+  const byTable = createTables({ ...bundledData(), stati: stati.map((row) => ({ ...row, iso2: null, iso3: null })) })
+  for (const state of stati) {
+    for (const name of commonNames(state)) {
+      t.same(tables.search('paesi', name, 1), [state], name)
+      t.equal(state.cessato_il, null, name)
+      t.equal(searchKey(name), name, 'written as searches compare it')
+      t.not(byTable.search('paesi', name, 1)[0]?.codice, state.codice, name)
+    }
+  }
 })
 
 t.test('the query is bounded', async (t) => {

@@ -1,0 +1,112 @@
+import { sql, type SQL } from 'drizzle-orm'
+import type { AttemptOutcome, DecisionName, RowOutcome, State } from '#schemas/submission.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+
+/* What is stored of submissions, each row with its seal and the text that the seal is of. */
+
+/** A stored row; the seal is null where a session without key wrote it. */
+export interface Sealed { invio_id: number, sigillo: Buffer | null, testo: string }
+
+/** A link of the chain, with what its hash is made of. */
+export interface StoredLink {
+  id: number
+  invio_id: number
+  da: State | null
+  a: State
+  /** When it was made, in milliseconds. */
+  quando: number
+  hash: Buffer
+  /** The text that a session with the key hashes. */
+  testo: string
+  /** The hash of versions before, which had no key. */
+  senza_chiave: Buffer
+  /** The number of the link before, and when it was made; null where there is none. */
+  prima: number | null
+  quando_prima: number | null
+}
+
+export interface StoredSubmission extends Sealed {
+  ricevuta: string
+  stato: State
+  versione: number
+  tentativo: number
+}
+export interface StoredRow extends Sealed { esito: RowOutcome }
+export interface StoredAttempt extends Sealed { numero: number }
+export interface StoredObservation extends Sealed { numero: number, esito: AttemptOutcome }
+export interface StoredDecision extends Sealed { versione: number, decisione: DecisionName }
+
+/** All that belongs to one submission. */
+export interface StoredHistory {
+  submission: StoredSubmission
+  links: StoredLink[]
+  rows: StoredRow[]
+  attempts: StoredAttempt[]
+  observations: StoredObservation[]
+  decisions: StoredDecision[]
+}
+
+/**
+ * The histories of submissions, in the order of their ids, at most `limit`. To be read in a transaction of the
+ * isolation level `repeatable read`: otherwise a submission that moves meanwhile looks altered.
+ */
+export async function readHistories (db: Executor, condition: SQL, limit: number): Promise<StoredHistory[]> {
+  const submissions = await db.execute<Loose<StoredSubmission>>(sql`
+    select i.id as invio_id, i.ricevuta, i.stato, i.versione, i.tentativo, i.sigillo,
+      testo_da_sigillare('invii', to_jsonb(i)) as testo
+    from invii i where ${condition} order by i.id limit ${limit}`)
+  const ids = sql.param(`{${submissions.map(({ invio_id }) => invio_id).join()}}`)
+  const links = await readLinks(db, sql`t.invio_id = any(${ids}::int[])`)
+  const rows = await db.execute<Loose<StoredRow>>(sql`
+    select invio_id, esito, sigillo, testo_da_sigillare('invii_schedine', to_jsonb(s)) as testo
+    from invii_schedine s where invio_id = any(${ids}::int[])`)
+  const attempts = await db.execute<Loose<StoredAttempt>>(sql`
+    select invio_id, numero, sigillo, testo_da_sigillare('invii_tentativi', to_jsonb(t)) as testo
+    from invii_tentativi t where invio_id = any(${ids}::int[]) order by invio_id, numero`)
+  const observations = await db.execute<Loose<StoredObservation>>(sql`
+    select invio_id, numero, esito, sigillo, testo_da_sigillare('invii_esiti', to_jsonb(e)) as testo
+    from invii_esiti e where invio_id = any(${ids}::int[])`)
+  const decisions = await db.execute<Loose<StoredDecision>>(sql`
+    select invio_id, versione, decisione, sigillo, testo_da_sigillare('invii_decisioni', to_jsonb(d)) as testo
+    from invii_decisioni d where invio_id = any(${ids}::int[])`)
+  const parts = {
+    links: bySubmission(links),
+    rows: bySubmission(rows),
+    attempts: bySubmission(attempts),
+    observations: bySubmission(observations),
+    decisions: bySubmission(decisions)
+  }
+  return submissions.map((submission) => {
+    const { invio_id: id } = submission
+    return {
+      submission,
+      links: parts.links.get(id) ?? [],
+      rows: parts.rows.get(id) ?? [],
+      attempts: parts.attempts.get(id) ?? [],
+      observations: parts.observations.get(id) ?? [],
+      decisions: parts.decisions.get(id) ?? []
+    }
+  })
+}
+
+/** Links of the chain in order, at most `limit`. */
+export async function readLinks (db: Executor, condition: SQL, limit?: number): Promise<readonly StoredLink[]> {
+  return db.execute<Loose<StoredLink>>(sql`
+    select t.id, t.invio_id, t.da, t.a, t.hash, ${millis('t')} as quando, p.id as prima, ${millis('p')} as quando_prima,
+      testo_dell_anello(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando, case when t.da is not null
+        then (select count(*)::int from invii_schedine s where s.invio_id = t.invio_id) end) as testo,
+      invii_hash(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando) as senza_chiave
+    from invii_transizioni t left join invii_transizioni p on p.id = t.id - 1
+    where ${condition} order by t.id ${limit === undefined ? sql`` : sql`limit ${limit}`}`)
+}
+
+function millis (table: 't' | 'p'): SQL {
+  return sql`(extract(epoch from ${sql.identifier(table)}.quando) * 1000)::float8`
+}
+
+/** Drizzle wants an index signature. */
+type Loose<T> = T & Record<string, unknown>
+
+function bySubmission<T extends { invio_id: number }> (found: Iterable<T>): Map<number, T[]> {
+  return Map.groupBy(found, ({ invio_id }) => invio_id)
+}

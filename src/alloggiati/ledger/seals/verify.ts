@@ -1,0 +1,119 @@
+import { and, sql, type SQL } from 'drizzle-orm'
+import type { VerificaInvii } from '#schemas/verifica-invii.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Day } from '#src/lib/time.ts'
+import type { ChainHead } from '#src/plugins/database/chain-head.ts'
+import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { faultOf, isKeyed, type Judge } from './faults.ts'
+import { readHistories, readLinks, type StoredLink } from './history.ts'
+import { sealOf } from './key.ts'
+
+/** Submissions in memory at a time, however many there are. */
+const BATCH = 200
+const LINKS_AT_A_TIME = 2000
+
+/** What is verified: submissions by their arrival; without bounds the whole ledger. */
+export interface Range {
+  from?: Day
+  to?: Day
+  /** Milliseconds after which what has been verified is answered. */
+  withinMs?: number
+}
+
+export type Verification = Omit<VerificaInvii, 'da' | 'a' | 'status'>
+
+/**
+ * Walks through the submissions of a range: each must be what its history says, link by link and seal by seal, and the
+ * chain of all of them must be whole up to its end, which is noted outside of the database.
+ */
+export async function verifyLedger (
+  db: Database,
+  keys: Keys,
+  chainHead: ChainHead,
+  { from, to, withinMs = Infinity }: Range = {}
+): Promise<Verification> {
+  const until = performance.now() + withinMs
+  const found: Verification = {
+    integra: true, completa: true, invii_controllati: 0, anelli: 0, invii_errati: 0, prima_riga_errata: null
+  }
+  const add = (fault: Verification['prima_riga_errata']) => {
+    found.integra = false
+    found.prima_riga_errata ??= fault
+  }
+  const judge = await judgeOf(db, keys)
+  let last = 0
+  for (let more = true; more;) {
+    if (performance.now() > until) {
+      found.completa = false
+      break
+    }
+    const histories = await snapshot(db, (tx) => readHistories(tx, within(from, to, last), BATCH))
+    for (const history of histories) {
+      const { invio_id: invio, ricevuta } = history.submission
+      found.invii_controllati++
+      found.anelli += history.links.length
+      const motivo = faultOf(history, judge)
+      if (motivo !== undefined) {
+        found.invii_errati++
+        add({ invio, ricevuta, motivo })
+      }
+      last = invio
+    }
+    more = histories.length === BATCH
+  }
+  const motivo = await faultOfChain(db, chainHead)
+  if (motivo !== undefined) add({ invio: null, ricevuta: null, motivo })
+  return found
+}
+
+/** Whether a submission is what its history says. In a transaction of the isolation level `repeatable read`. */
+export async function isIntact (db: Executor, keys: Keys, id: number): Promise<boolean> {
+  const [history] = await readHistories(db, sql`i.id = ${id}`, 1)
+  return history !== undefined && faultOf(history, await judgeOf(db, keys)) === undefined
+}
+
+async function judgeOf (db: Executor, keys: Keys): Promise<Judge> {
+  const seal = sealOf(keys)
+  return { sealOf: seal, firstKeyed: await firstKeyed(db, keys, seal) }
+}
+
+/** By its keys; a link never changes. */
+const known = new WeakMap<Keys, StoredLink>()
+
+/** The first link that was made with the key. Links of versions before are walked through once. */
+async function firstKeyed (db: Executor, keys: Keys, seal: Judge['sealOf']): Promise<StoredLink | undefined> {
+  if (known.has(keys)) return known.get(keys)
+  for (let last: number | undefined, limit = 1; ; limit = LINKS_AT_A_TIME) {
+    const links = await readLinks(db, last === undefined ? sql`true` : sql`t.id > ${last}`, limit)
+    const found = links.find((link) => isKeyed(link, seal))
+    if (found !== undefined) known.set(keys, found)
+    if (found !== undefined || links.length < limit) return found
+    last = links.at(-1)!.id
+  }
+}
+
+/**
+ * What is wrong with the chain as a whole. Its links are counted from 1 without a gap, and each belongs to a submission
+ * that is there.
+ */
+async function faultOfChain (db: Database, chainHead: ChainHead): Promise<string | undefined> {
+  if (!await chainHead.isIn(db)) return 'la fine della catena non è quella annotata fuori dall\'archivio'
+  const [counted] = await db.execute<{ links: number, last: number, orphans: number }>(sql`
+    select count(*)::int as links, coalesce(max(t.id), 0) as last, count(*) filter (where i.id is null)::int as orphans
+    from invii_transizioni t left join invii i on i.id = t.invio_id`)
+  const { links, last, orphans } = counted!
+  if (links !== last) return 'dalla catena è stata tolta una transizione'
+  return orphans > 0 ? 'dal registro è stato tolto un invio' : undefined
+}
+
+function within (from: Day | undefined, to: Day | undefined, last: number): SQL {
+  return and(
+    sql`i.id > ${last}`,
+    from === undefined ? undefined : sql`i.data_arrivo >= ${from}`,
+    to === undefined ? undefined : sql`i.data_arrivo <= ${to}`
+  )!
+}
+
+function snapshot<T> (db: Database, read: (tx: Executor) => Promise<T>): Promise<T> {
+  return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
+}

@@ -1,0 +1,44 @@
+interface Script { name: string, contains: RegExp, letters: string, latin: string }
+
+/**
+ * Letters that print like a Latin one, letter by letter above the Latin one (Unicode UTS #39, confusables): on a
+ * keyboard with two alphabets they are typed by mistake, and the eye does not find them.
+ */
+const SCRIPTS: readonly Script[] = [
+  {
+    name: 'greco',
+    contains: /\p{Script=Greek}/u,
+    letters: 'ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορυχ',
+    latin: 'ABEZHIKMNOPTYXaikvopux'
+  },
+  {
+    name: 'cirillico',
+    contains: /\p{Script=Cyrillic}/u,
+    letters: 'АВЕЅІЈКМНОРСТУХаеѕіјорсух',
+    latin: 'ABESIJKMHOPCTYXaesijopcyx'
+  }
+]
+
+const FULL_WIDTH = /^[！-～]$/u
+
+/**
+ * Refused characters as a message lists them; `refused` holds each once. A letter of another alphabet that looks like a
+ * Latin one is named, because the person who typed it sees nothing wrong.
+ */
+export function namedLetters (refused: string): string {
+  const plain: string[] = []
+  const named: string[] = []
+  for (const char of refused) {
+    const name = nameOf(char)
+    if (name === undefined) plain.push(char)
+    else named.push(`${char} ${name}`)
+  }
+  return [...(plain.length > 0 ? [plain.join(' ')] : []), ...named].join(', ')
+}
+
+function nameOf (char: string): string | undefined {
+  if (FULL_WIDTH.test(char)) return `(a larghezza intera) che sembra ${char.normalize('NFKC')}`
+  const script = SCRIPTS.find(({ contains }) => contains.test(char))
+  const latin = script?.latin[script.letters.indexOf(char)]
+  return latin === undefined ? undefined : `(${script!.name}) che sembra ${latin}`
+}
