@@ -90,9 +90,9 @@ export const invii_schedine = pgTable('invii_schedine', {
   impronta_contenuto: bytea(),
   /** HMAC of account, arrival, name and birth date: the same guest even when the record was edited. */
   impronta_identita: bytea().notNull(),
-  /** HMAC of account, arrival, the letters of both names in any order, and birth date; null in rows of versions before. */
+  /** HMAC of account, arrival, the letters of both names in any order, birth date; null in rows of versions before. */
   impronta_persona: bytea(),
-  /** HMAC of account, arrival and document number; null for guests without a document, and in rows of versions before. */
+  /** HMAC of account, arrival and document number; null for guests without one, and in rows of versions before. */
   impronta_documento: bytea(),
   /** A person has confirmed, in `invii_conferme`, that this is another guest than the one who was sent before. */
   confermata: boolean().notNull().default(false),
