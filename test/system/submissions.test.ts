@@ -1,6 +1,6 @@
 import t from 'tap'
 import { detail, INVII, ledgerServer, unknown } from '#test/alloggiati/ledger/administrator.ts'
-import { guestNo, invio, production } from '#test/alloggiati/stand-in.ts'
+import { guestNo, invio, production, until } from '#test/alloggiati/stand-in.ts'
 
 const MAINTENANCE = '/api/settings/maintenance'
 const INVIO = '/api/alloggiati/invio'
@@ -76,10 +76,8 @@ t.test('a submission that waits when a maintenance begins is sent by the sweep',
   t.equal((await detail(server, id)).stato, 'pronto')
   await admin('POST', MAINTENANCE, { enabled: true })
   await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
-  const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-  // Closing waits for the sweep of the start.
-  await app.close()
-  t.match((await admin('GET', `${INVII}/${id}`)).json(), { data: { stato: 'acquisito' } })
+  await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+  await until(async () => (await admin('GET', `${INVII}/${id}`)).json().data.stato === 'acquisito')
 })
 
 t.test('when the beginning of a maintenance is answered, nothing becomes ready any more', async (t) => {
