@@ -6,7 +6,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import type { LedgerContext } from './context.ts'
 import { LEASE, lockChain, move } from './moves.ts'
-import { quietUntil } from './quiet-hours.ts'
+import { isQuiet } from './quiet-hours.ts'
 import { sumNights, type Row } from './rows.ts'
 import { checkSuspension, currentSuspension } from './suspension.ts'
 
@@ -58,15 +58,15 @@ async function beginAttempt (
 ): Promise<void> {
   // A commit that a power cut could undo would prove nothing; the server's default may allow such commits.
   await tx.execute(sql`set local synchronous_commit = on`)
-  await lockChain(tx)
   if (!await chainHead.isIn(tx) || await currentSuspension(tx)) throw new NotDispatched('suspended')
+  await lockChain(tx)
   const [submission] = await tx
     .select({ tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
     .where(eq(invii.id, id))
     .for('update')
   const now = clock.now()
-  if (quietUntil(now, submission!.data_arrivo) !== undefined) throw new NotDispatched('quiet-hours')
+  if (isQuiet(now, submission!.data_arrivo)) throw new NotDispatched('quiet-hours')
   const numero = submission!.tentativo + 1
   await tx.insert(attempts).values({
     invio_id: id,

@@ -1,14 +1,11 @@
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 
 /**
- * Around midnight in Rome nothing is dispatched: it could count on either of two days, and no receipt alone would tell.
- * From 23:58 to 00:02. What the service takes until midnight alone, an arrival of the day before, goes all the same.
- * @returns when the quiet hours end, if `now` is in them
+ * Whether nothing is dispatched: from 23:58 to 00:02 in Rome, because it could count on either of two days, and no
+ * receipt alone would tell. An arrival of the day before goes all the same: the service takes it until midnight alone.
  */
-export function quietUntil (now: Date, arrival: Day): Date | undefined {
-  const day = dayInRome(now)
-  const tomorrow = addDays(day, 1)
-  if (now >= instantInRome(day, 23, 58)) return arrival < day ? undefined : instantInRome(tomorrow, 0, 2)
-  const end = instantInRome(day, 0, 2)
-  return now < end ? end : undefined
+export function isQuiet (now: Date, arrival?: Day): boolean {
+  const today = dayInRome(now)
+  if (now >= instantInRome(today, 23, 58)) return arrival !== addDays(today, -1)
+  return now < instantInRome(today, 0, 2)
 }

@@ -13,7 +13,7 @@ import { send } from './handover.ts'
 import { insist } from './insist.ts'
 import { LaneClosed, type Turn } from './lane.ts'
 import { LEASE } from './moves.ts'
-import { quietUntil } from './quiet-hours.ts'
+import { isQuiet } from './quiet-hours.ts'
 import { recordVerdict } from './record-verdict.ts'
 import { handoverOf, rehearseClaimed, type Rehearsed } from './rehearsal.ts'
 
@@ -81,10 +81,9 @@ async function tryOnce (context: LedgerContext, turn: Turn, claim: Claim): Promi
 
 /** @throws LaneClosed */
 async function quietHoursOver ({ db, clock, lane }: LedgerContext, id: number): Promise<void> {
-  const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, id))
-  for (;;) {
-    const end = quietUntil(clock.now(), submission!.data_arrivo)
-    if (end === undefined) return
+  while (isQuiet(clock.now())) {
+    const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, id))
+    if (!isQuiet(clock.now(), submission!.data_arrivo)) return
     await lane.pause(CLOCK_MS)
   }
 }

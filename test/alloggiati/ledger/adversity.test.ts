@@ -6,13 +6,14 @@ import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { detail, ledgerServer, unknown } from './administrator.ts'
 import { ledgerBench } from './bench.ts'
 
-/* What the ledger does when the database fails, when its time runs out, or when another process is faster. */
+/* What the ledger does when the database fails, around midnight, or when another process is faster. */
 
 /** The database refuses every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
@@ -118,6 +119,80 @@ t.test('a worker whose claim was lost during the rehearsal does not send', async
   t.equal((await done).stato, 'pronto')
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['pronto/in_corso'])
+})
+
+t.test('a reply is written down although the database is away when it comes', async (t) => {
+  const { police, db, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  let refusals = 0
+  police.firstByte = async (operation) => { if (operation === 'Send') refusals = 2 }
+  const transaction: typeof db.transaction = (work) => {
+    if (refusals-- <= 0) return db.transaction(work)
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    return Promise.reject(new Error('Failed query: begin', { cause }))
+  }
+  const flickering = Object.assign(Object.create(db) as typeof db, { transaction })
+  t.equal((await carryOut(await worker({ db: flickering }), id, true)).stato, 'acquisito')
+  t.same(await states(), ['acquisito/acquisita'])
+})
+
+t.test('an outcome that nobody has written down in time is told as such, whatever was the reason', async (t) => {
+  const { police, sql, worker, reserve, expire } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const late = carryOut(await worker(), id, true)
+  await reply.arrived
+  await expire()
+  await sweep(await worker())
+  t.match(await sql`select nota from invii`, [{ nota: /non è stato scritto in tempo/ }])
+  reply.release((socket) => socket.destroy())
+  await late
+})
+
+t.test('a connection that is idle within a transaction is ended before those who wait for its locks give up',
+  async (t) => {
+    const { sql } = await ledgerBench(t)
+    t.match(await sql`
+      select current_setting('idle_in_transaction_session_timeout')::interval between interval '1 second'
+        and current_setting('statement_timeout')::interval as sooner`, [{ sooner: true }])
+  }
+)
+
+t.test('around midnight nothing is dispatched: what waits is ready, and leaves two minutes after', async (t) => {
+  for (const quietAt of ['the start', 'the rehearsal']) {
+    await t.test(`quiet at ${quietAt}`, async (t) => {
+      const { police, worker, reserve, states } = await ledgerBench(t)
+      const today = createClock().today()
+      const eve = instantInRome(today, 23, 58)
+      let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
+      const clock = { now: () => now, today: () => dayInRome(now) }
+      const rehearsal = held()
+      if (quietAt === 'the rehearsal') police.on.Test = rehearsal.behaviour
+      const { id } = await reserve([single()])
+      const done = carryOut(await worker({ clock }), id, true)
+      if (quietAt === 'the rehearsal') {
+        await rehearsal.arrived
+        now = eve
+        delete police.on.Test
+        rehearsal.release(answer(rowsReply('Test', [true])))
+        await until(async () => (await states())[0] === 'pronto/in_corso')
+      }
+      t.same(await states(), ['pronto/in_corso'])
+      t.notOk(police.begun.includes('Send'))
+      now = instantInRome(addDays(today, 1), 0, 2)
+      t.equal((await done).stato, 'acquisito')
+    })
+  }
+})
+
+t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
+  const { worker, reserve } = await ledgerBench(t)
+  const tomorrow = addDays(createClock().today(), 1)
+  const now = instantInRome(tomorrow, 23, 59)
+  const { id } = await reserve([single()])
+  const late = await worker({ clock: { now: () => now, today: () => tomorrow } })
+  t.equal((await carryOut(late, id, true)).stato, 'acquisito')
 })
 
 t.test('of two sweeps at once one records an attempt whose process died, with one alarm', async (t) => {

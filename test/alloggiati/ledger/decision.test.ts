@@ -1,9 +1,11 @@
 import t from 'tap'
 import { createClock, addDays } from '#src/lib/time.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
-import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
+import { administrator, deliveryOver, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const today = createClock().today()
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
@@ -237,6 +239,7 @@ t.test('a decision serves once: a submission that is in doubt again needs anothe
   for (const stato of ['pronto', 'depositato_altrove', 'annullato']) {
     await t.rejects(server.app.sql`update invii set stato = ${stato} where id = ${id}`, { code: 'LC001' }, stato)
   }
+  await deliveryOver(server)
   t.equal((await decide(id, 'reinvia')).statusCode, 200, 'a new one serves')
   t.equal(police.callsOf('Send').length, 3)
 })
@@ -284,21 +287,33 @@ t.test('a submission that is acquired by decision alone can be decided on again'
   t.equal(police.callsOf('Send').length, 2)
 })
 
-t.test('a decision to send again is carried out by the sweep when its server dies at once', async (t) => {
+t.test('a decision to send again that cannot be carried out at once is carried out by a sweep', async (t) => {
   const { police, server, decide } = await ledgerServer(t)
   const id = await unknown(police, server)
-  const beside = held()
-  police.on.Send = beside.behaviour
-  const flight = sent(server, [guestNo(2)])
-  await beside.arrived
-  t.equal((await decide(id, 'reinvia')).json().data.stato, 'pronto', 'the account is in flight with another')
-  delete police.on.Send
-  beside.release(answer(rowsReply('Send', [true])))
-  await flight
+  police.on.Test = (socket) => socket.resetAndDestroy()
+  t.equal((await decide(id, 'reinvia')).json().data.stato, 'pronto')
+  delete police.on.Test
   await server.app.sql`update invii set lease_fino_al = now() - interval '1 second' where id = ${id}`
   await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   await until(async () => (await detail(server, id)).stato === 'acquisito')
-  t.equal(police.callsOf('Send').length, 3)
+  t.equal(police.callsOf('Send').length, 2)
+})
+
+t.test('a decision waits for the chain before it locks anything that a new submission waits for', async (t) => {
+  const { police, server, decide } = await ledgerServer(t)
+  const id = await unknown(police, server)
+  const outside = connect(server.url, 2)
+  t.teardown(outside.close)
+  await outside.sql.begin(async (sql) => {
+    await sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`
+    const decided = decide(id, 'annulla')
+    const waiting = () => outside.sql`
+      select from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`
+    await until(async () => (await waiting()).length > 0)
+    await t.resolves(sql`select from invii i join invii_schedine s on s.invio_id = i.id for update nowait`)
+    return { decided }
+  }).then(async ({ decided }) => t.equal((await decided).statusCode, 200))
 })
 
 t.test('the same Idempotency-Key gives the decision\'s answer again, without a second call', async (t) => {

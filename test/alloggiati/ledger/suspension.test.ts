@@ -1,9 +1,11 @@
 import t, { type Test } from 'tap'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { guestNo, invio, production, standIn } from '#test/alloggiati/stand-in.ts'
+import { guestNo, invio, production, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
+import { ledgerOf } from './context.ts'
 import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
 const HOLD = `${INVII}/sospensione`
@@ -78,16 +80,20 @@ t.test(
     delete police.on.Test
     await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
     const swept = async () => {
-      await server.app.sql`update invii set lease_fino_al = now() - interval '1 second'`
+      await server.app.sql`update invii set lease_fino_al = now() - interval '1 hour'`
       const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-      // Closing waits for the sweep of the start.
-      await app.close()
-      return (await detail(server, id)).stato
+      const unseen = () =>
+        server.app.sql`select from invii where stato = 'pronto' and lease_fino_al < now() - interval '50 minutes'`
+      await until(async () => (await unseen()).length === 0)
+      return app
     }
-    t.equal(await swept(), 'pronto')
+    const app = await swept()
+    t.equal((await detail(server, id)).stato, 'pronto')
     t.equal(police.callsOf('Send').length, 1)
+    await app.close()
     await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
-    t.equal(await swept(), 'acquisito')
+    await swept()
+    await until(async () => (await detail(server, id)).stato === 'acquisito')
   }
 )
 
@@ -121,6 +127,34 @@ t.test('a database older than its history sends nothing until an administrator r
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
+})
+
+t.test('while servers run, the database is replaced by an older copy: no guest is sent twice', async (t) => {
+  await t.test('two processes with one folder', async (t) => {
+    const { police, servers: [first, second], replace } = await replaceable(t, 'together')
+    await sent(first, [guestNo(2)])
+    await replace()
+    for (const { call } of [second, first]) {
+      t.match((await call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))).json(), { codice: 'INVII_SOSPESI' })
+    }
+    t.equal(police.callsOf('Send').length, 2)
+  })
+  await t.test('two processes with folders of their own, of which one is gone', async (t) => {
+    const { police, servers: [first, second], replace } = await replaceable(t, 'apart')
+    await sent(first, [guestNo(2)])
+    await sweep(await ledgerOf(second, police))
+    await first.app.close()
+    await replace()
+    const again = await second.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+    t.match(again.json(), { codice: 'INVII_SOSPESI' })
+    t.equal(police.callsOf('Send').length, 2)
+  })
+  await t.test('a server that is back at the database compares before anybody asks for anything', async (t) => {
+    const { servers: [first, second], replace } = await replaceable(t, 'apart')
+    await sent(first, [guestNo(2)])
+    await replace()
+    await until(async () => (await hold(second)).sospeso === true)
+  })
 })
 
 t.test('the same database on another machine does not count as an older one', async (t) => {
@@ -205,4 +239,30 @@ async function copyOf (t: Test, url: string): Promise<string> {
     await close()
   }
   return copy
+}
+
+/** Two servers on a database that knows of one guest, and what puts that same database back in its place later. */
+async function replaceable (t: Test, folders: 'together' | 'apart') {
+  const police = await standIn(t)
+  const before = await production(t, police)
+  await sent(before, [guestNo(1)])
+  await before.app.close()
+  const backup = await copyOf(t, before.url)
+  const start = () => production(t, police, {
+    DATABASE_URL: before.url,
+    DATA_DIR: folders === 'together' ? before.dataDir : temporaryFolder(t)
+  })
+  const servers = [await start(), await start()] as const
+  return {
+    police,
+    servers,
+    async replace () {
+      const [present, copy] = [before.url, backup].map((each) => new URL(each).pathname.slice(1))
+      const { sql, close } = connect(databaseUrl(before.url, 'postgres'), 1)
+      await sql.unsafe(`drop database ${present} with (force)`)
+      await sql.unsafe(`create database ${present} template ${copy}`)
+      await close()
+      await until(async () => (await servers[1].call('GET', HOLD)).statusCode === 200)
+    }
+  }
 }

@@ -184,6 +184,31 @@ t.test(
   }
 )
 
+t.test('what is ready of an account that is not used any more ends; a person decides where in doubt', async (t) => {
+  const { police, sql, worker, reserve, states, logs } = await ledgerBench(t)
+  await reserve([guestNo(1)], { account: 'RM000009' })
+  const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })
+  await reserve([guestNo(3)], { account: 'RM000008' })
+  await reserve([guestNo(4)], { account: 'sandbox:RM000009' })
+  await forced(sql, 'invii_tentativi', `insert into invii_tentativi
+    select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x' from invii where id = ${doubtful.id}`)
+  await sql`update invii set lease_fino_al = now() - interval '16 minutes'`
+  await sql`update invii set lease_fino_al = now() - interval '14 minutes' where utente = 'RM000008'`
+  await sweep(await worker())
+  t.same(await states(), ['non_inviato/non_inviata', 'da_verificare/in_corso', 'pronto/in_corso', 'pronto/in_corso'])
+  t.match(await sql`select nota from invii where stato = 'non_inviato'`, [{ nota: /account/ }])
+  t.ok(logs.some((line) => line.level === 50 && line.invio === doubtful.id))
+  t.same(police.calls, [])
+})
+
+t.test('a lease from a clock that was ahead keeps a submission no longer than any other', async (t) => {
+  const { sql, worker, reserve, states } = await ledgerBench(t)
+  await reserve([guestNo(1)])
+  await sql`update invii set stato = 'preso', proprietario = 'morto', lease_fino_al = now() + interval '1 day'`
+  await sweep(await worker())
+  t.same(await states(), ['acquisito/acquisita'])
+})
+
 const BEHAVIOURS: Record<string, { reply: Behaviour, acquires: boolean }> = {
   acquired: { reply: answer(rowsReply('Send', [true])), acquires: true },
   refused: { reply: answer(rowsReply('Send', [false])), acquires: false },

@@ -220,7 +220,8 @@ t.test('an attempt has one final outcome at most', async (t) => {
 t.test('an account has one submission in flight at most, and any number that are being rehearsed', async (t) => {
   const { sql } = await testDatabase(t)
   await placed(sql, 'in_invio')
-  const other = await placed(sql, 'preso')
+  const other = await submission(sql)
+  await sql`update invii set stato = 'preso' where id = ${other}`
   const fly = async (id: number) => {
     await sql`
       insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'

@@ -141,7 +141,8 @@ t.test('a sweep leaves alone what is in the lane of its process, and renews its 
   await expire()
   await sweep(mine)
   t.same(await states(), before)
-  const renewed = await sql`select from invii where stato = 'pronto' and lease_fino_al > now() + interval '60 seconds'`
+  const renewed = await sql`
+    select from invii where stato = 'pronto' and lease_fino_al > now() + interval '60 seconds'`
   t.equal(renewed.length, 2, 'no other process need take them')
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
@@ -151,7 +152,7 @@ t.test('a sweep leaves alone what is in the lane of its process, and renews its 
   t.same(twice(police.acquired()), [])
 })
 
-t.test('what another process has taken out of an overlong lane is carried out once, and reported', async (t) => {
+t.test('what another process takes out of an overlong lane is carried out once, and reported', async (t) => {
   const { police, worker, reserve, expire } = await ledgerBench(t)
   const reserved = []
   for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
@@ -173,7 +174,7 @@ t.test('what another process has taken out of an overlong lane is carried out on
   t.equal(police.callsOf('Test').length, 7)
 })
 
-t.test('when the process ends, what waits is ready for the next one at once, and what is out is followed', async (t) => {
+t.test('when the process ends, what waits is ready for the next one, and what is out is followed', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const reserved = []
   for (let n = 0; n < 6; n++) reserved.push(await reserve([guestNo(n)]))
@@ -217,7 +218,7 @@ t.test('a token that the service does not take any more is replaced once, before
   t.equal(police.callsOf('Test').length, before + 2, 'and not for ever')
 })
 
-t.test('a caller who is not there to be told changes nothing: what fails stays ready, and is tried again', async (t) => {
+t.test('a caller who is not there any more changes nothing: what fails stays ready, and is tried again', async (t) => {
   const { police, worker, reserve, expire, states } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1)])
   police.on.Test = (socket) => socket.resetAndDestroy()

@@ -1,0 +1,198 @@
+import { request as httpRequest } from 'node:http'
+import t, { type Test } from 'tap'
+import { addDays, createClock } from '#src/lib/time.ts'
+import { API_KEY, type TestApp } from '#test/helper.ts'
+import { listen } from '#test/raw.ts'
+import { deliveryOver } from './ledger/administrator.ts'
+import { answer } from './service/soap/server.ts'
+import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
+
+/* A caller is always answered in time, whatever the police does, and what they asked for goes on. */
+
+const SEND = '/api/alloggiati/invio'
+/** In place of 25 seconds. */
+const SOON = { policeAnswerMs: 200 }
+/** Longer than a busy machine takes for everything that a test lets happen. */
+const NEVER = { policeAnswerMs: 120_000 }
+
+async function server (t: Test, options = SOON) {
+  const police = await standIn(t)
+  const app = await production(t, police, {}, options)
+  const send = (headers: Record<string, string> = {}, n = 1) => app.call('POST', SEND, invio([guestNo(n)]), headers)
+  return { police, server: app, send }
+}
+
+const stateOf = async ({ app }: TestApp) => (await app.sql<{ stato: string }[]>`select stato from invii`)[0]?.stato
+
+t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says where it is, and goes on', async (t) => {
+  const { police, server: one, send } = await server(t)
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const late = await send()
+  t.equal(late.statusCode, 422)
+  t.match(late.json(), {
+    success: false,
+    codice: 'INVIO_IN_CORSO',
+    dettagli: { codice_errore: 'INVIO_IN_CORSO' },
+    ricevuta: /^AW-/
+  })
+  t.match(late.headers.location, /^\/api\/v1\/invii\/\d+$/)
+  await reply.arrived
+  t.match((await one.call('GET', String(late.headers.location))).json().data, {
+    ricevuta: late.json().ricevuta,
+    stato: 'in_invio'
+  })
+  reply.release(answer(rowsReply('Send', [true])))
+  await until(async () => await stateOf(one) === 'acquisito')
+})
+
+t.test('who prefers not to wait is answered 202 at once, and the guest is sent', async (t) => {
+  const { police, server: one, send } = await server(t, NEVER)
+  const login = held()
+  police.on.GenerateToken = login.behaviour
+  const accepted = await send({ prefer: 'respond-async, wait=5' })
+  t.equal(accepted.statusCode, 202)
+  t.equal(accepted.headers['preference-applied'], 'respond-async')
+  t.match(accepted.json(), { success: false, status: 202, codice: 'INVIO_IN_CORSO', ricevuta: /^AW-/ })
+  t.match(accepted.headers.location, /^\/api\/v1\/invii\/\d+$/)
+  await login.arrived
+  delete police.on.GenerateToken
+  login.release((socket) => socket.destroy())
+  await until(async () => await stateOf(one) === 'pronto')
+})
+
+t.test('a request that is repeated with its key is told of its submission as it is by then', async (t) => {
+  for (const prefer of ['return=minimal', 'respond-async']) {
+    const { police, server: one, send } = await server(t)
+    const headers = { 'idempotency-key': 'una', prefer }
+    const reply = held()
+    police.on.Send = reply.behaviour
+    const { ricevuta } = (await send(headers)).json()
+    t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: /^p|in_invio/ })
+    await reply.arrived
+    t.match((await send(headers)).json(), { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, stato: 'in_invio' })
+    delete police.on.Send
+    reply.release(answer(rowsReply('Send', [true])))
+    await until(async () => await stateOf(one) === 'acquisito')
+    const restarted = await production(t, police, { DATABASE_URL: one.url, DATA_DIR: one.dataDir })
+    const after = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
+    t.equal(after.statusCode, 200)
+    t.match(after.headers.location, /^\/api\/v1\/invii\/\d+$/)
+    t.match(after.json(), {
+      success: true,
+      message: '1 schedina acquisita',
+      ricevuta,
+      dettagli: { schedine_inviate: 1, metodo: 'Send', prenotazione_id: null }
+    })
+    const again = await restarted.call('POST', SEND, invio([guestNo(1)]), headers)
+    t.equal(again.body, after.body)
+    t.equal(again.headers.location, after.headers.location, 'a stored answer keeps its headers')
+    t.equal(again.headers['idempotency-replayed'], 'true')
+    t.equal(police.callsOf('Send').length, 1)
+  }
+})
+
+t.test('a request that is repeated is told what its submission failed of', async (t) => {
+  const { police, server: one, send } = await server(t)
+  const headers = { 'idempotency-key': 'una' }
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const { ricevuta } = (await send(headers)).json()
+  await reply.arrived
+  reply.release(answer(rowsReply('Send', [false])))
+  await until(async () => await stateOf(one) === 'rifiutato')
+  t.match((await send(headers)).json(), {
+    status: 422,
+    codice: 'SCHEDINE_RIFIUTATE',
+    ricevuta,
+    schedine: [{ esito: 'rifiutata', codice_errore: '12' }]
+  })
+})
+
+t.test('a caller who hangs up changes nothing: what cannot be sent now stays ready', async (t) => {
+  const { police, server: one } = await server(t, NEVER)
+  const port = await listen(one.app)
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
+  const body = JSON.stringify(invio([guestNo(1)]))
+  const client = httpRequest({
+    host: '127.0.0.1',
+    port,
+    path: SEND,
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+  })
+  client.on('error', () => {})
+  client.end(body)
+  await rehearsal.arrived
+  client.destroy()
+  await until(async () =>
+    await new Promise<number>((resolve) => one.app.server.getConnections((_err, n) => resolve(n))) === 0
+  )
+  rehearsal.release((socket) => socket.destroy())
+  await until(async () => await stateOf(one) === 'pronto')
+  t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
+})
+
+t.test('check, a dry run, apartments and receipts are answered in time when the police hangs', async (t) => {
+  for (const hanging of ['GenerateToken', 'rest']) {
+    const { police, server: { call }, send } = await server(t)
+    const operations = hanging === 'rest' ? ['Authentication_Test', 'Test', 'Tabella', 'Ricevuta'] : [hanging]
+    for (const operation of operations) police.on[operation] = () => {}
+    t.match((await call('GET', '/api/alloggiati/check')).json(), {
+      connected: false,
+      status: 503,
+      codice: 'SERVIZIO_NON_RAGGIUNGIBILE'
+    })
+    t.match((await call('POST', SEND, invio([guestNo(1)], { testMode: true }))).json(), {
+      status: 422,
+      codice: 'SERVIZIO_NON_RAGGIUNGIBILE'
+    })
+    const unreachable = { status: 503, codice: 'SERVIZIO_NON_RAGGIUNGIBILE' }
+    t.match((await call('GET', '/api/v1/appartamenti')).json(), unreachable)
+    const yesterday = addDays(createClock().today(), -1)
+    t.match((await call('GET', `/api/alloggiati/ricevute?data=${yesterday}`)).json(), unreachable)
+    t.match((await send()).json(), { status: 422, codice: 'INVIO_IN_CORSO' })
+  }
+})
+
+t.test('check tries anew, although a login was refused before', async (t) => {
+  const { police, server: { call } } = await server(t, NEVER)
+  police.on.GenerateToken = answer(
+    '<?xml version="1.0"?><soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope"><soap:Body>' +
+      '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>100</ErroreCod>' +
+      '<ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes></result></GenerateTokenResponse></soap:Body></soap:Envelope>'
+  )
+  t.match((await call('GET', '/api/alloggiati/check')).json(), { codice: 'CREDENZIALI_RIFIUTATE' })
+  delete police.on.GenerateToken
+  t.match((await call('GET', '/api/alloggiati/check')).json(), { connected: true })
+})
+
+t.test('a decision to send again is refused while the attempt before may still be delivered, and says until when',
+  async (t) => {
+    const { police, server: one, send } = await server(t, NEVER)
+    police.on.Send = (socket) => socket.resetAndDestroy()
+    await send()
+    delete police.on.Send
+    const decide = async () => {
+      const [{ id, versione, data_arrivo } = { id: 0, versione: 0, data_arrivo: '' }] = await one.app.sql<
+        { id: number, versione: number, data_arrivo: string }[]
+      >`select id, versione, data_arrivo::text from invii`
+      const headers = { authorization: `Bearer ${await one.token({ name: 'amministratore-1', role: 'admin' })}` }
+      const payload = {
+        decisione: 'reinvia', motivo: 'Guardato sul portale', versione, conferma: `1 ospite ${data_arrivo}`
+      }
+      return one.app.inject({ method: 'POST', url: `/api/v1/invii/${id}/decisione`, headers, payload })
+    }
+    const [{ end } = { end: '' }] = await one.app.sql<{ end: string }[]>`
+      select to_char(date_trunc('minute', consegna_entro + interval '59.999 seconds') at time zone 'Europe/Rome',
+        'HH24:MI') as end from invii_tentativi`
+    const refused = await decide()
+    t.match(refused.json(), { status: 409, codice: 'DECISIONE_NON_POSSIBILE' })
+    t.match(refused.json().error, `dalle ${end}`)
+    t.equal(police.callsOf('Send').length, 1)
+    await deliveryOver(one)
+    t.equal((await decide()).statusCode, 200)
+    t.equal(police.callsOf('Send').length, 2)
+  }
+)
