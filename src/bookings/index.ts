@@ -3,4 +3,6 @@ export { countryName } from './countries.ts'
 export { countByCountry, countDay, type DayCounts } from './counts.ts'
 export { default as bookingHooks, type BeforeDelete } from './hooks.ts'
 export { default as bookings } from './routes.ts'
-export { bookingExists, keepBooking, staysByArrival, staysDuring, stayWithGuests, type StayWithGuests } from './stays.ts'
+export {
+  bookingExists, keepBooking, staysByArrival, staysDuring, stayWithGuests, type StayWithGuests
+} from './stays.ts'
