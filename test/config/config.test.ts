@@ -118,6 +118,7 @@ const FREE: readonly (keyof Environment)[] = [
   'ALLOGGIATI_PASSWORD',
   'ALLOGGIATI_WSKEY',
   'MAIL_FROM',
+  'ALARM_EMAIL',
   'PDF_ENGINE_KEY',
   'OCR_PROVIDER_KEY',
   'HOSTING_DEPLOY'
@@ -150,6 +151,7 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['S3_ENDPOINT', { S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 's' }],
   ['S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a' }],
   ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }],
+  ['SMTP_URL', { ALARM_EMAIL: 'direzione@example.com' }],
   ['SIGNUP_ENABLED', { SIGNUP_ENABLED: 'true' }],
   ['IDP_ANON_KEY', { IDP_URL: 'https://idp.example' }],
   ['IDP_ANON_KEY', { IDP_ANON_KEY: 'chiave-anonima' }],

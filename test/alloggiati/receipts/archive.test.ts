@@ -93,7 +93,7 @@ t.test('without credentials the nightly job does nothing, and a receipt that is 
   t.same(await fetches(w), [])
 })
 
-t.test('a copy that was taken before two in the morning is replaced by the next one, and no later copy is', async (t) => {
+t.test('a copy from before two in the morning is replaced by the next one, and no later copy is', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T23:30:00Z')
   await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
   await w.archive.getReceipt(DAY)

@@ -338,6 +338,21 @@ t.test('several processes at once reconcile a day once', async (t) => {
   t.same(w.errors(), [])
 })
 
+t.test('without credentials, or with another account, days are proven by what is kept', async (t) => {
+  for (const service of [null, { account: 'sandbox:altro' }]) {
+    const w = await ledgerWithHistory(t, SENT)
+    const known = await w.sent({ at: SENT, seen: 'K' })
+    const unknown = await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
+    w.clock.set(`${NEXT}T07:00:00+01:00`)
+    await w.archive.fetchReceipt(DAY)
+    w.clock.set(`${NEXT}T13:00:00+01:00`)
+    await reconcileDays({ ...w.context, service }, w.archive)
+    t.equal((await w.stands(known)).stato, 'ricevuto')
+    t.match(await w.stands(unknown), { stato: 'da_verificare', nota: /manca/ })
+    t.equal(await countFetches(w), 1, 'nothing is asked for')
+  }
+})
+
 t.test('a day that cannot be reconciled does not hold up the others', async (t) => {
   const w = await ledgerWithHistory(t, `${NEXT}T17:00:00Z`)
   const first = await w.sent({ at: SENT, seen: 'K' })
