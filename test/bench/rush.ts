@@ -18,7 +18,7 @@ export interface Rush { bookings: number, callMs: number }
 /** The evening of a big house, on a police at a second a call. It takes minutes. */
 export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
 /** The same in small, for every run. */
-export const SMALL_RUSH: Rush = { bookings: 20, callMs: 200 }
+export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
 /** A caller is answered within so many seconds, and a day in one go of the big rush takes less. */
 const ANSWER_S = 26
