@@ -27,7 +27,10 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
   ledger: () => onCluster(async (url) => {
     const folder = temporaryFolder()
     try {
-      return report([...await ledgerBench(url, folder), ...await rushBench(url, 'bench_rush', SMALL_RUSH)])
+      return [
+        ...report(await ledgerBench(url, folder)),
+        ...report(await rushBench(url, 'bench_rush', SMALL_RUSH))
+      ]
     } finally {
       rmSync(folder, { recursive: true })
     }

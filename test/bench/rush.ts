@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +18,7 @@ export interface Rush { bookings: number, callMs: number }
 /** The evening of a big house, on a police at a second a call. It takes minutes. */
 export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
 /** The same in small, for every run. */
-export const SMALL_RUSH: Rush = { bookings: 20, callMs: 200 }
+export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
 /** A caller is answered within so many seconds, and a day in one go of the big rush takes less. */
 const ANSWER_S = 26
@@ -56,6 +57,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
   } finally {
     await server.stop()
     await police.stop()
+    rmSync(folder, { recursive: true })
   }
 }
 
@@ -87,7 +89,8 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
 async function inOneGo (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   for (let n = 0; n < bookings; n++) await save(server, n)
   const start = performance.now()
-  await post(server, '/api/v1/invii/giornata', {})
+  const { status } = await post(server, '/api/v1/invii/giornata', {})
+  if (status !== 200) throw new Error(`The day was not sent: ${status}`)
   await acquired(police, bookings * 2)
   const took = performance.now() - start
   const ideal = (Math.ceil(bookings * 2 / ROWS) + 2) * callMs

@@ -4,7 +4,7 @@ import { verifyChain } from '#src/plugins/audit/verify.ts'
 import type { Connection } from '#src/plugins/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
-import type { ClientAnswer } from './clients.ts'
+import type { ClientAnswer } from './answers.ts'
 import { identityOf, personOf } from './people.ts'
 
 /** What went wrong, one text for each fault; the lists are empty when the ledger kept its promises. */

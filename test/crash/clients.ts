@@ -2,25 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { invio } from '#test/alloggiati/stand-in.ts'
 import type { ServerProcess } from '#test/running-server.ts'
+import type { ClientAnswer } from './answers.ts'
 import { bookingDesk } from './booking-desk.ts'
 import { corrected, person, respelled, withLeader, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
-
-/** The answer that a client got for a list of guests. */
-export interface ClientAnswer {
-  /** Numbers of the persons, in the order of the list. */
-  guests: readonly number[]
-  /** Undefined: the connection ended before the answer. */
-  status: number | undefined
-  codice?: string
-  ricevuta?: string
-  /** The row outcomes of the guests, where the answer has them. */
-  schedine?: { ospite: number, esito: string }[]
-}
-
-/** Asks one of the servers. Undefined: none runs, or it died before it answered. */
-export type Ask = (path: string, body: object, headers?: Record<string, string>) =>
-Promise<{ status: number, body: object } | undefined>
 
 const TRIES = 3
 /** So many lists at once are a rush. */
