@@ -36,7 +36,13 @@ t.test(
       ]
     )
     t.strictSame(in_attesa, [
-      { prenotazione_id: id, nome_cognome: 'D Due', check_in: today, scadenza: '2026-11-22T13:00:00.000Z' }
+      {
+        prenotazione_id: id,
+        nome_cognome: 'D Due',
+        check_in: today,
+        scadenza: '2026-11-22T13:00:00.000Z',
+        ospiti_mancanti: 1
+      }
     ])
   }
 )

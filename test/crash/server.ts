@@ -11,6 +11,8 @@ import { readConfig } from '#src/config/config.ts'
 const { CRASH_STEP, CRASH_TIMES = '1', CRASH_POSTMASTER } = process.env
 /** Short, because a police that hangs must not hold up the test. */
 const SOAP_TIMEOUT_MS = 2000
+/** Long before the call to the police is over. */
+const POLICE_ANSWER_MS = 1000
 
 const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
@@ -33,7 +35,8 @@ setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGK
 const app = await build({
   config: readConfig(process.env),
   logStream: { write: () => {} },
-  soapTimeoutMs: SOAP_TIMEOUT_MS
+  soapTimeoutMs: SOAP_TIMEOUT_MS,
+  policeAnswerMs: POLICE_ANSWER_MS
 })
 print({ msg: 'ready', address: await app.listen({ port: 0, host: '127.0.0.1' }) })
 // It ends in order, so that Node keeps the compiled code for the next start.

@@ -152,7 +152,7 @@ t.test('a submission of unknown outcome covers nothing and waits for nothing', a
 
 t.test('a booking with several submissions is counted once', async (t) => {
   const { server, on } = await setUp(t)
-  const one = await book(server, 'A Uno', today)
+  const one = await book(server, 'A Uno', today, 2)
   await send(server, 'UNO', one)
   await send(server, 'DUE', one)
   t.match(await verified(server), { totale_prenotazioni: 1, in_attesa: [one] })

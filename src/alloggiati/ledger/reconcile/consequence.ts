@@ -53,8 +53,9 @@ export function deriveFinding (
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
   const change = deriveChange(submission, own, outcomes, { day, today: dayInRome(now) }, conclusion)
   const path = change?.path ?? []
-  const isReceipted = conclusion.isBalanced === true && ownOutcomes.includes('K') &&
-    (path.at(-1) ?? submission.stato) === 'acquisito'
+  // An attempt of which some rows were acquired does not prove that all of them were.
+  const isProven = ownOutcomes.some((outcome, at) => outcome === 'K' && !own[at]!.isPartial)
+  const isReceipted = conclusion.isBalanced === true && isProven && (path.at(-1) ?? submission.stato) === 'acquisito'
   if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
   return {
     note: TEXTS.balanced(day),

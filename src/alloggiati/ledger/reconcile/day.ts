@@ -18,6 +18,8 @@ export interface DayAttempt extends Counts {
   esito: AttemptOutcome
   /** A person decided the outcome. A person may be wrong, so it proves nothing of other attempts. */
   isDecided: boolean
+  /** The service has said that it acquired some of the rows that were handed over, and not all. */
+  isPartial: boolean
 }
 
 /** A submission with an attempt in the day, as it is now. */

@@ -49,7 +49,8 @@ export async function readAttempts (db: Executor, condition: SQL | undefined): P
         ? lastDayByReply(attempt, observation.registrato_il)
         : attempt.giorno_a,
       esito: observation?.esito ?? '?',
-      isDecided
+      isDecided,
+      isPartial: schedine < attempt.schedine
     }
   })
 }

@@ -18,6 +18,7 @@ export function attempt (invio_id: number, more: Partial<DayAttempt> = {}): DayA
     giorno_a: DAY,
     esito: '?',
     isDecided: false,
+    isPartial: false,
     ...more
   }
 }
