@@ -46,6 +46,7 @@ t.test('the end of a long job is waited for', async (t) => {
   const running = () => app.sql`select from jobs where name = 'old-mails' and lease_until is not null`
   let ended: ReturnType<typeof act> | undefined
   await app.sql.begin(async (sql) => {
+    await sql`set local idle_in_transaction_session_timeout = 0`
     await sql`lock table mails in access exclusive mode`
     ended = act(['job', 'old-mails'])
     await until(async () => (await running()).length === 1)

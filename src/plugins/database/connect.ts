@@ -32,7 +32,7 @@ export function connect (url: string, max: number, settings: SessionSettings = {
       statement_timeout: 30_000,
       // A process that is frozen in the middle of a transaction loses it, and its locks, before those who wait for them
       // give up.
-      idle_in_transaction_session_timeout: 15_000,
+      idle_in_transaction_session_timeout: 20_000,
       // One whose machine is gone, within a minute. In seconds; without meaning for a Unix socket.
       tcp_keepalives_idle: 30,
       tcp_keepalives_interval: 10,
