@@ -61,20 +61,21 @@ export class InvioFallito extends ShapedError {
   }
 }
 
-const TO_GO_ON =
-  'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
-  'Se sono davvero altre persone, ripetere con confermo_diverso e motivo'
+const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
+const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
 
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
 /** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
-  constructor (duplicati: readonly Duplicato[]) {
+  /** @param confirmable a person's word would let them pass: none of them is certainly the same */
+  constructor (duplicati: readonly Duplicato[], confirmable = true) {
     const references = referencesOf(duplicati)
     const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
-    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${TO_GO_ON}`, {
+    const then = confirmable ? TO_GO_ON : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${then}`, {
       ...(references.length === 0 ? {} : { ricevuta: references[0] }),
       ospiti: guestsOf(duplicati),
       duplicati

@@ -18,8 +18,8 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
   t.strictSame(rest, {
     error:
       `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${first.ricevuta}: ospite 1 (stessa persona). ` +
-      'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
-      'Se sono davvero altre persone, ripetere con confermo_diverso e motivo',
+      'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura; ' +
+      'una conferma qui non serve: i dati sono gli stessi',
     status: 409,
     codice: 'SCHEDINE_GIA_INVIATE',
     ricevuta: first.ricevuta,
@@ -149,6 +149,25 @@ t.test('a person who knows better confirms with a reason: it is recorded, audite
   t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json(),
     { status: 409, ospiti: [0] }, 'a confirmation that is repeated sends nobody twice')
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
+})
+
+t.test('no word sends the very same person again, given before or after the first Send', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
+  t.equal((await send({})).statusCode, 200, 'nothing stands against it yet')
+  const leader = single({ tipo_alloggiato: '17', nome: 'CAPO', numero_documento: 'CA00007AA' })
+  const without = { tipo_documento: '', numero_documento: '', luogo_rilascio: '' }
+  const family = { ospiti: [leader, single({ tipo_alloggiato: '19', nome: 'UGO', ...without })] }
+  t.equal((await call('POST', '/api/alloggiati/invio', { ...family, prenotazione: soggiorno })).statusCode, 200)
+  const rows = (await app.sql`select from sandbox_schedine`).length
+  for (const outcome of ['acquisita', 'sconosciuta', 'in_corso']) {
+    await app.sql`update invii_schedine set esito = ${outcome}`
+    t.match((await send({})).json(), { status: 409, error: /una conferma qui non serve|in corso/ }, outcome)
+    t.equal((await send({ cognome: single().nome, nome: single().cognome })).statusCode, 409, 'the same document')
+    const again = { ...family, prenotazione: soggiorno, ...WORD }
+    t.match((await call('POST', '/api/alloggiati/invio', again)).json(), { status: 409, ospiti: [0, 1] })
+  }
+  t.equal((await app.sql`select from sandbox_schedine`).length, rows)
 })
 
 t.test('a word without its reason, or a reason without the word, is a 400 that names what is missing', async (t) => {

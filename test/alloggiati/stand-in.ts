@@ -131,7 +131,8 @@ export function invio (ospiti: readonly Schedina[], more: Record<string, unknown
 
 /** The n-th of any number of invented guests: each another person, with a document of their own. */
 export function guestNo (n: number, changes: Schedina = {}): Schedina {
-  const letters = [...String(n)].map((digit) => 'LBCDFGHIMN'[Number(digit)]).join('')
+  // Names with the same letters, in whatever order, are the same person: each digit is so many of its own letter.
+  const letters = [...n.toString(8)].reverse().map((digit, at) => 'BCDFGH'[at]!.repeat(Number(digit))).join('')
   const numero_documento = `CA${10_000 + n}AA`
   return single({ cognome: `NUMERATI ${letters}`, numero_documento, ...changes })
 }

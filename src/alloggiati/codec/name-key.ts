@@ -1,19 +1,14 @@
 import { foldName } from './folding.ts'
 
 /**
- * What stays of a name however it is spelled: its letters alone, without marks, apostrophes and blanks; Ä and AE, Ö, Ø
- * and OE, Ü and UE, Å and AA are one letter each. The two parts are read as a ring, so that neither their order counts
- * nor where one ends and the other begins: LI WEI is WEI LI, DE LUCA ANNA-MARIA is DELUCA ANNAMARIA.
+ * What stays of a name however it is spelled: its letters alone, in the order of the alphabet, without marks,
+ * apostrophes and blanks. So neither the order of the names or of their words counts, nor where one ends and the next
+ * begins: LI WEI is WEI LI, DE LUCA ANNA-MARIA is DELUCA MARIA ANNA. Ä and AE, Ö, Ø and OE, Ü and UE are one letter
+ * each, wherever a word may end between the two: an E does not count at all. Å and AA, Đ and DJ are one letter each
+ * inside a word.
  */
 export function nameKey (cognome: string, nome: string): string {
-  const letters = foldName(cognome + nome).text.replace(/[^A-Z]/g, '')
-  // The ring is opened where no pair of letters that count as one can be cut apart.
-  const opening = Math.max(0, letters.search(/[^AE]/))
-  const ring = (letters.slice(opening) + letters.slice(0, opening)).replace(/A[AE]+/g, 'A').replace(/([OU])E+/g, '$1')
-  return smallestRotation(ring)
-}
-
-function smallestRotation (text: string): string {
-  const rotations = Array.from(text, (_, at) => text.slice(at) + text.slice(0, at))
-  return rotations.reduce((smallest, each) => (each < smallest ? each : smallest), text)
+  const words = foldName(`${cognome} ${nome}`.replace(/['’]/g, '')).text.split(/[^A-Z]+/)
+  const letters = words.map((word) => word.replaceAll('E', '').replace(/A+/g, 'A').replace(/DJ/g, 'D'))
+  return [...letters.join('')].sort().join('')
 }

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
-import { invii, invii_conferme as confirmations, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { LIVE_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -18,8 +18,8 @@ export interface Conflict {
   told: Duplicato
   /** What became of the earlier row, and of which booking it is; null for a guest of the same list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** The same guest was let through on a person's word already: the same word does not serve twice. */
-  settled: boolean
+  /** The very same person: no word makes another guest of them, and a word that is repeated sends nobody twice. */
+  certain: boolean
 }
 
 interface LiveRow extends Fingerprints {
@@ -27,7 +27,6 @@ interface LiveRow extends Fingerprints {
   stato: State
   esito: RowOutcome
   prenotazione_id: number | null
-  confirmed: boolean
 }
 
 /**
@@ -57,10 +56,16 @@ export async function findConflicts (
         motivo: samePerson.has(row) ? 'stessa_persona' : 'stesso_documento'
       },
       earlier: { esito: row.esito, prenotazione_id: row.prenotazione_id },
-      settled: row.confirmed && row.identita.equals(identita) && equal(row.documento, documento)
+      certain: isCertain(row, { identita, documento }, samePerson.has(row))
     }))
   })
   return [...earlier, ...withinList(prints)]
+}
+
+/** The same names letter by letter, unless two documents tell two guests apart; or the same names and one document. */
+function isCertain (row: LiveRow, { identita, documento }: Omit<Fingerprints, 'persona'>, samePerson: boolean): boolean {
+  if (row.documento === null || documento === null) return row.identita.equals(identita)
+  return samePerson && row.documento.equals(documento)
 }
 
 function withinList (prints: readonly Fingerprints[]): Conflict[] {
@@ -72,7 +77,7 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
     for (const print of seen) if (!first.has(print)) first.set(print, ospite)
     if (altro_ospite === undefined) return []
     const motivo = before === 0 ? 'stessa_persona' : 'stesso_documento'
-    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, settled: false }
+    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, certain: false }
   })
 }
 
@@ -97,7 +102,6 @@ async function readLive (
       stato: invii.stato,
       esito: schedine.esito,
       prenotazione_id: schedine.prenotazione_id,
-      confirmed: sql<boolean>`${confirmations.invio_id} is not null`,
       riga: sql<Buffer | null>`case when ${persona} is null then ${schedine.riga} end`,
       identita,
       persona,
@@ -105,7 +109,6 @@ async function readLive (
     })
     .from(invii)
     .innerJoin(schedine, eq(schedine.invio_id, invii.id))
-    .leftJoin(confirmations, eq(confirmations.invio_id, invii.id))
     .where(
       and(
         eq(invii.utente, account),
@@ -125,6 +128,38 @@ async function readLive (
     const decoded = riga === null ? undefined : decode(unsealLine(keys, id, indice, riga))
     if (decoded === undefined || !('record' in decoded)) return []
     return { ...row, ...fingerprint(keys, account, decoded.record) }
+  })
+}
+
+/**
+ * Guests of a booking who were sent for it with another arrival: the booking was moved after it was sent. The arrival is
+ * in every fingerprint, so here they are compared as if they had come with these. It stands in the way of a Send until
+ * a person confirms: the police has the other day.
+ */
+export async function findMoved (
+  db: Executor,
+  keys: Keys,
+  account: string,
+  guests: readonly (Guest & { prenotazione_id: number | null })[]
+): Promise<Conflict[]> {
+  const { data_arrivo } = guests[0]!
+  const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
+  const rows = await readBookingRows(db, account, data_arrivo, [...bookings])
+  const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap(({ riga, ...row }) => {
+    const decoded = riga === null ? undefined : decode(unsealLine(keys, row.id, row.indice, riga))
+    return decoded !== undefined && 'record' in decoded
+      ? [{ ...row, ...fingerprint(keys, account, { ...decoded.record, data_arrivo }) }]
+      : []
+  })
+  return guests.flatMap((guest, ospite) => {
+    const { persona, documento } = fingerprint(keys, account, guest)
+    return sent.filter((row) => row.prenotazione_id === guest.prenotazione_id).flatMap((row): Conflict[] => {
+      const samePerson = row.persona.equals(persona)
+      if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
+      const { ricevuta, stato, esito, prenotazione_id } = row
+      const motivo = samePerson ? 'stessa_persona' : 'stesso_documento'
+      return [{ told: { ospite, ricevuta, stato, motivo }, earlier: { esito, prenotazione_id }, certain: false }]
+    })
   })
 }
 
@@ -166,6 +201,7 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
       stato: invii.stato,
       esito: schedine.esito,
       prenotazione_id: schedine.prenotazione_id,
+      data_arrivo: invii.data_arrivo,
       riga: schedine.riga
     })
     .from(schedine)
@@ -180,8 +216,4 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
       )
     )
     .orderBy(asc(invii.id), asc(schedine.indice))
-}
-
-function equal (one: Buffer | null, other: Buffer | null): boolean {
-  return one === null || other === null ? one === other : one.equals(other)
 }

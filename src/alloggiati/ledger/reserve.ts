@@ -12,7 +12,7 @@ import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../errors.ts'
-import { findConflicts, findExcess, type Addition, type Conflict, type Excess } from './conflicts.ts'
+import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
 import { fingerprint } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
@@ -84,7 +84,10 @@ async function tryReserve (
   // The counter before the chain, as the processes of the version before do: the other order could lock both out.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
-  const conflicts = await findConflicts(tx, keys, account, records)
+  const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
+  const conflicts = [
+    ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests)
+  ]
   const excess = await findExcess(tx, keys, account, records[0]!.data_arrivo, additionsOf(bookings, places))
   const confirmed = confirmedOf(submission, conflicts, excess)
   const id = await insertSubmission(tx, submission, ricevuta)
@@ -105,9 +108,11 @@ function confirmedOf (
   conflicts: readonly Conflict[],
   excess: readonly Excess[]
 ): Confirmed | undefined {
-  if (conflicts.length > 0 && (confirmation === undefined || conflicts.some(({ settled }) => settled))) {
-    const duplicati = conflicts.map(({ told }) => renumbered(told, indices))
-    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati)
+  const certain = conflicts.filter((each) => each.certain)
+  if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
+    const standing = confirmation === undefined ? conflicts : certain
+    const duplicati = standing.map(({ told }) => renumbered(told, indices))
+    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, certain.length === 0)
   }
   const [first] = excess
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)

@@ -13,7 +13,10 @@ t.test('the spellings of one person have one key', async (t) => {
     [['LI', 'WEI'], ['WEI', 'LI'], ['LI WEI', '']],
     [['STRAUß', 'EVA'], ['STRAUSS', 'EVA']],
     [['ÅKESSON', 'BJØRN'], ['AAKESSON', 'BJOERN'], ['AKESSON', 'BJORN']],
-    [['LÆRKE', 'ANE'], ['LAERKE', 'ANE']]
+    [['LÆRKE', 'ANE'], ['LAERKE', 'ANE']],
+    [['ROSSI', 'ANNA MARIA'], ['ROSSI', 'MARIA ANNA'], ['MARIA', 'ROSSI ANNA']],
+    [['GARCÍA LÓPEZ', 'JOSÉ'], ['LOPEZ GARCIA', 'JOSE'], ['GARCIA', 'JOSE LOPEZ']],
+    [['ĐORĐEVIĆ', 'MILA'], ['DJORDJEVIC', 'MILA'], ['DORDEVIC', 'MILA']]
   ]
   for (const spellings of people) t.equal(new Set(spellings.map(key)).size, 1, spellings.join(' · '))
 })
@@ -26,12 +29,15 @@ t.test('twins with other first names are two, and so are namesakes by half', asy
   t.equal(new Set(people.map(key)).size, people.length)
 })
 
+/** Two letters that are one inside a word. */
+const PAIR = /AA|DJ/
 const letters = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 12 })
 const name = fc.oneof(letters('AEOUSBR'), letters('ABCDEFGHIJKLMNOPQRSTUVWXYZ'))
 
 t.test('neither the order of the names nor the border between them counts', async () => {
   fc.assert(fc.property(name, name, fc.nat(), (cognome, nome, at) => {
     const joined = cognome + nome
+    fc.pre(!PAIR.test(joined + joined))
     const border = at % joined.length
     return key([cognome, nome]) === key([nome, cognome]) &&
       key([cognome, nome]) === key([joined.slice(0, border), joined.slice(border)])
@@ -45,6 +51,7 @@ t.test('marks, apostrophes, dashes and blanks do not count, nor how a marked let
   fc.assert(fc.property(fc.array(fc.tuple(spelled, noise), { minLength: 1, maxLength: 12 }), name, (parts, nome) => {
     const [first, ...others] = [0, 1, 2].map((way) =>
       parts.map(([letter, mark]) => letter[way]! + (way === 2 ? mark : '')).join(''))
+    fc.pre(!/A[AE\W]*A/i.test(others[0]!))
     return others.every((each) => key([each, nome]) === key([first!, nome]))
   }))
 })

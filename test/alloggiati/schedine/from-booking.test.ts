@@ -222,6 +222,21 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
   t.same(data.conferma.precedenti, [ricevuta])
 })
 
+t.test('a booking that was moved after its Send is not sent again until a person confirms, and then once', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())], { numero_ospiti: 3 })
+  const { ricevuta } = (await send(server, id)).json()
+  await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: '2026-11-20', numero_notti: 3 })
+  t.match((await send(server, id)).json(), {
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
+  })
+  t.equal((await send(server, id, WORD)).statusCode, 200)
+  t.equal((await send(server, id, WORD)).statusCode, 409)
+  t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
+})
+
 t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
   const server = await build(t, TODAY)
   const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
