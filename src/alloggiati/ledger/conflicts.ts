@@ -56,14 +56,14 @@ export async function findConflicts (
         motivo: samePerson.has(row) ? 'stessa_persona' : 'stesso_documento'
       },
       earlier: { esito: row.esito, prenotazione_id: row.prenotazione_id },
-      certain: isCertain(row, { identita, documento }, samePerson.has(row))
+      certain: isCertain(row, { identita, persona, documento }, samePerson.has(row))
     }))
   })
   return [...earlier, ...withinList(prints)]
 }
 
 /** The same names letter by letter, unless two documents tell two guests apart; or the same names and one document. */
-function isCertain (row: LiveRow, { identita, documento }: Omit<Fingerprints, 'persona'>, samePerson: boolean): boolean {
+function isCertain (row: LiveRow, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)
 }
@@ -132,9 +132,9 @@ async function readLive (
 }
 
 /**
- * Guests of a booking who were sent for it with another arrival: the booking was moved after it was sent. The arrival is
- * in every fingerprint, so here they are compared as if they had come with these. It stands in the way of a Send until
- * a person confirms: the police has the other day.
+ * Guests of a booking who were sent for it with another arrival: the booking was moved after it was sent. The arrival
+ * is in every fingerprint, so here they are compared as if they had come with these. It stands in the way of a Send
+ * until a person confirms: the police has the other day.
  */
 export async function findMoved (
   db: Executor,

@@ -222,7 +222,7 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
   t.same(data.conferma.precedenti, [ricevuta])
 })
 
-t.test('a booking that was moved after its Send is not sent again until a person confirms, and then once', async (t) => {
+t.test('a booking that was moved after its Send is sent again when a person confirms, and then once', async (t) => {
   const server = await build(t, TODAY)
   const id = await booked(server, [untyped(single())], { numero_ospiti: 3 })
   const { ricevuta } = (await send(server, id)).json()
