@@ -51,7 +51,7 @@ export function deriveFinding (
       : (proofs.find(({ numero }) => numero === attempt.numero)?.esito ?? attempt.esito)
   )
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
-  const change = deriveChange(submission, own, outcomes, { day, today: dayInRome(now) }, conclusion)
+  const change = deriveChange(submission, own, outcomes, { day, now }, conclusion)
   const path = change?.path ?? []
   const isReceipted = conclusion.isBalanced === true && ownOutcomes.includes('K') &&
     (path.at(-1) ?? submission.stato) === 'acquisito'
@@ -80,7 +80,7 @@ function deriveChange (
   submission: DaySubmission,
   own: readonly DayAttempt[],
   outcomes: readonly AttemptOutcome[],
-  { day, today }: { day: Day, today: Day },
+  { day, now }: Pick<AccountDay, 'day' | 'now'>,
   conclusion: Conclusion
 ): Change | undefined {
   const last = own.find(({ numero }) => numero === submission.tentativo)
@@ -91,7 +91,7 @@ function deriveChange (
   }
   if (own.every(({ esito }) => esito !== '?') || conclusion.unknownsAre === undefined) return undefined
   if (conclusion.unknownsAre === 'K') return changeByAcquired(submission, outcomes, day)
-  const isLate = !arrivalWindowOpen(submission.data_arrivo, today)
+  const isLate = !arrivalWindowOpen(submission.data_arrivo, dayInRome(now))
   return changeByNotAcquired(submission, last !== undefined, outcomes, day, isLate)
 }
 
