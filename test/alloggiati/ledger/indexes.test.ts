@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   invii_aperti: UNFINISHED_STATES,
   invii_un_volo: IN_FLIGHT_STATES,
   invii_schedine_una_volta: LIVE_ROW_OUTCOMES,
+  invii_schedine_una_persona: LIVE_ROW_OUTCOMES,
+  invii_schedine_un_documento: LIVE_ROW_OUTCOMES,
   invii_esiti_definitivo: FINAL_ATTEMPT_OUTCOMES
 }
 
