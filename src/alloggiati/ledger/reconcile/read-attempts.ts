@@ -31,8 +31,8 @@ export interface AccountAttempt extends DayAttempt { account: string }
 export async function readAttempts (db: Executor, condition: SQL | undefined): Promise<AccountAttempt[]> {
   // Plain rows: mapped columns cost more than the query, of a day with hundreds of attempts.
   const found = await db.execute<Row>(sql`
-    select ${invii.utente} as account, ${attempts.invio_id}, ${attempts.numero}, ${attempts.schedine}, ${attempts.notti},
-      ${attempts.giorno_da}::text, ${attempts.giorno_a}::text, ${attempts.inviato_il}::text,
+    select ${invii.utente} as account, ${attempts.invio_id}, ${attempts.numero}, ${attempts.schedine},
+      ${attempts.notti}, ${attempts.giorno_da}::text, ${attempts.giorno_a}::text, ${attempts.inviato_il}::text,
       ${attempts.consegna_entro}::text, e.esito, e.fonte, e.schedine as acquisite, e.notti as notti_acquisite,
       e.registrato_il::text
     from ${attempts}
