@@ -58,14 +58,14 @@ export function receiptedGuests ({ today, ...counted }: Counted & { today: Day }
  */
 export function guestsOfReceiptedSubmissions (counted: Counted): SQL {
   return sql`(
-    select coalesce(sum(g.acquisite), 0) from ${acquiredBySubmission(counted)} where i.stato = 'ricevuto'
+    select coalesce(sum(g.acquisite) filter (where i.stato = 'ricevuto'), 0) from ${acquiredBySubmission(counted)}
   )`
 }
 
 /** The submissions `i` of a booking, with `g.acquisite`: how many of its guests each has acquired. */
 function acquiredBySubmission ({ mode, booking, arrivals }: Counted): SQL {
   return sql`(
-      select s.invio_id, count(*) as acquisite
+      select s.invio_id, count(*)::int as acquisite
       from invii_schedine s where s.prenotazione_id = ${booking} and s.esito = 'acquisita' group by s.invio_id
     ) g
     join invii i on i.id = g.invio_id and ${scopeOf(mode, sql`i.utente`)} and ${arrivals}`
