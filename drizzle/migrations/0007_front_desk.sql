@@ -55,6 +55,7 @@ ALTER TABLE "invii_conferme" ADD CONSTRAINT "invii_conferme_invio_id_invii_id_fk
 ALTER TABLE "invii_correzioni" ADD CONSTRAINT "invii_correzioni_invio_id_invii_id_fk" FOREIGN KEY ("invio_id") REFERENCES "public"."invii"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "invii_correzioni_invio" ON "invii_correzioni" USING btree ("invio_id");--> statement-breakpoint
 CREATE INDEX "invii_arrivo" ON "invii" USING btree ("data_arrivo");--> statement-breakpoint
+CREATE INDEX "invii_stato" ON "invii" USING btree ("stato","id");--> statement-breakpoint
 CREATE INDEX "invii_esiti_tentativo" ON "invii_esiti" USING btree ("invio_id","numero");--> statement-breakpoint
 CREATE UNIQUE INDEX "invii_schedine_una_persona" ON "invii_schedine" USING btree ("utente","impronta_persona") WHERE "invii_schedine"."esito" in ('in_corso', 'acquisita', 'sconosciuta', 'depositata') and not "invii_schedine"."confermata";--> statement-breakpoint
 CREATE UNIQUE INDEX "invii_schedine_un_documento" ON "invii_schedine" USING btree ("utente","impronta_documento") WHERE "invii_schedine"."esito" in ('in_corso', 'acquisita', 'sconosciuta', 'depositata') and not "invii_schedine"."confermata";--> statement-breakpoint

@@ -63,6 +63,8 @@ export const invii = pgTable(
   (t) => [
     index('invii_prenotazione').on(t.prenotazione_id),
     index('invii_arrivo').on(t.data_arrivo),
+    // A page of one state, the newest first.
+    index('invii_stato').on(t.stato, t.id),
     index('invii_aperti')
       .on(t.stato)
       .where(sql`${t.stato} in (${among(UNFINISHED_STATES)})`),

@@ -103,8 +103,8 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
   return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
 }
 
+/** Read from the text, which costs half of what its parts cost: `22/11/2026, 14:00:00`. */
 function wallClock (instant: Date): number {
-  const parts = romeClock.formatToParts(instant).map(({ type, value }) => [type, Number(value)])
-  const { year, month, day, hour, minute, second } = Object.fromEntries(parts)
+  const [day, month, year, hour, minute, second] = romeClock.format(instant).split(/\D+/).map(Number)
   return Date.UTC(year!, month! - 1, day, hour, minute, second)
 }

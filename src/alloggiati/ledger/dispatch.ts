@@ -65,6 +65,8 @@ async function beginAttempt (
     .from(invii)
     .where(eq(invii.id, id))
     .for('update')
+    // Prepared, as all that the first byte waits for: one round trip instead of two, and no planning.
+    .prepare('dispatch_submission').execute()
   const now = clock.now()
   if (isQuiet(now, submission!.data_arrivo)) throw new NotDispatched('quiet-hours')
   const numero = submission!.tentativo + 1
@@ -81,7 +83,7 @@ async function beginAttempt (
     impronta_richiesta: createHash('sha256')
       .update(rows.map(({ line }) => line).join('\n'))
       .digest()
-  })
+  }).prepare('dispatch_attempt').execute()
   const moved = await move(tx, id, {
     da: 'preso',
     a: 'in_invio',

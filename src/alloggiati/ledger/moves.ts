@@ -28,7 +28,8 @@ export const RETRY = sql`now() + interval '5 minutes'`
  * row: two that lock in different orders would wait for each other.
  */
 export async function lockChain (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`)
+  // Without a parameter, which would cost a second round trip.
+  await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))})`)
 }
 
 /** Tells the trigger who makes the changes of this transaction, and why; locks the chain. */
@@ -53,6 +54,7 @@ export async function move (
     .set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })
     .where(and(eq(invii.id, id), eq(invii.stato, da), claim === undefined ? undefined : eq(invii.proprietario, claim)))
     .returning({ id: invii.id })
+    .prepare('move').execute()
   return moved.length > 0
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, like, lt, lte, notLike, sql, sum, type SQL } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, inArray, like, lt, lte, notLike, sql, sum, type SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { invii, invii_conteggi as counts, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
@@ -59,13 +59,15 @@ export async function readSubmissionPage (
   cursor?: string
 ): Promise<InvioPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  const found = await db
-    .select(columns)
+  const page = db
+    .select({ id: invii.id })
     .from(invii)
     .where(and(...conditions(scope, filters), after && lt(invii.id, after.id)))
     .orderBy(desc(invii.id))
     // One row more than asked for tells whether anything follows.
     .limit(limit + 1)
+  // The page first: otherwise the columns of all that match are made before they are sorted.
+  const found = await db.select(columns).from(invii).where(inArray(invii.id, page)).orderBy(desc(invii.id))
   const last = found.length > limit ? found[limit - 1] : undefined
   return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
 }

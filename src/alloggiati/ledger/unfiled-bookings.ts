@@ -3,7 +3,7 @@ import { staysDuring } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
-import { guestCounts } from './guest-counts.ts'
+import { communicatedGuests } from './guest-counts.ts'
 
 /** A booking whose guests should have arrived, and of whom some are not with the police yet. */
 export interface UnfiledBooking {
@@ -37,9 +37,8 @@ export async function unfiledBookings (
 ): Promise<UnfiledBooking[]> {
   const yesterday = addDays(today, -1)
   const stays = staysDuring(db, { from: yesterday, to: today }).as('p')
-  const counts = guestCounts({
+  const counts = communicatedGuests({
     mode,
-    today,
     booking: sql`p.id`,
     arrivals: sql`i.data_arrivo < d.arrivo + ${NIGHTS_OF_A_SCHEDINA}::int
       and (d.arrivo = p.check_in or i.data_arrivo >= d.arrivo)`

@@ -30,12 +30,16 @@ interface ReadableHead extends ChainHead {
   last (): Promise<Link | undefined>
 }
 
-/** The file is read every time: another process with the same folder may have noted a later link. */
+/**
+ * The file is read every time: another process with the same folder may have noted a later link. The statements are
+ * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
+ */
 export function chainHead (file: string, chain: Chain): ReadableHead {
   const last = () => read(file)
 
   async function has (db: Executor, link: Link): Promise<boolean> {
     const [row] = await db.select({ hash: chain.hash }).from(chain).where(eq(chain.id, link.id))
+      .prepare('chain_link').execute()
     return row !== undefined && row.hash.toString('hex') === link.hash
   }
 
@@ -49,6 +53,7 @@ export function chainHead (file: string, chain: Chain): ReadableHead {
 
     async update (db) {
       const [row] = await db.select({ id: chain.id, hash: chain.hash }).from(chain).orderBy(desc(chain.id)).limit(1)
+        .prepare('chain_end').execute()
       if (!row) {
         // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
         await rm(file, { force: true })

@@ -51,7 +51,7 @@ export function deriveFinding (
       : (proofs.find(({ numero }) => numero === attempt.numero)?.esito ?? attempt.esito)
   )
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
-  const change = deriveChange(submission, own, outcomes, { day, today: dayInRome(now) }, conclusion)
+  const change = deriveChange(submission, own, outcomes, { day, now }, conclusion)
   const path = change?.path ?? []
   // An attempt of which some rows were acquired does not prove that all of them were.
   const isProven = ownOutcomes.some((outcome, at) => outcome === 'K' && !own[at]!.isPartial)
@@ -81,7 +81,7 @@ function deriveChange (
   submission: DaySubmission,
   own: readonly DayAttempt[],
   outcomes: readonly AttemptOutcome[],
-  { day, today }: { day: Day, today: Day },
+  { day, now }: Pick<AccountDay, 'day' | 'now'>,
   conclusion: Conclusion
 ): Change | undefined {
   const last = own.find(({ numero }) => numero === submission.tentativo)
@@ -92,7 +92,7 @@ function deriveChange (
   }
   if (own.every(({ esito }) => esito !== '?') || conclusion.unknownsAre === undefined) return undefined
   if (conclusion.unknownsAre === 'K') return changeByAcquired(submission, outcomes, day)
-  const isLate = !arrivalWindowOpen(submission.data_arrivo, today)
+  const isLate = !arrivalWindowOpen(submission.data_arrivo, dayInRome(now))
   return changeByNotAcquired(submission, last !== undefined, outcomes, day, isLate)
 }
 

@@ -5,7 +5,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'
 import type { WatchContext } from '../context.ts'
 import { lockChain, move, moveRows } from '../moves.ts'
-import type { AccountDay, Finding } from './day.ts'
+import type { AccountDay, DayFindings, Finding } from './day.ts'
 import { deriveFindings } from './findings.ts'
 import { withoutMidnight } from './midnight.ts'
 import { readDays } from './read-day.ts'
@@ -15,17 +15,22 @@ const NEWS_MS = 3_600_000
 
 /**
  * Compares a day's receipt with the attempts of the day, and carries out what that proves, the whole day in one
- * transaction. Any process may call it at any time and again: what has been carried out is not carried out again.
+ * transaction. Any process may call it at any time and again: what has been carried out is not carried out again. The
+ * chain is locked only for a day of which a look without locks finds something.
  */
 export async function reconcileDay (
   { db, clock, alarm, name }: Pick<WatchContext, 'db' | 'clock' | 'alarm' | 'name'>,
-  { account, day }: DayOfAccount
+  dayOfAccount: DayOfAccount
 ): Promise<void> {
+  const { account, day } = dayOfAccount
+  // As of one moment: what is changing meanwhile is seen by the next run.
+  const look = await db.transaction((tx) => compare(tx, dayOfAccount, clock.now(), false), {
+    isolationLevel: 'repeatable read', accessMode: 'read only'
+  })
+  if (look.result.findings.length === 0 && look.result.alarm === undefined) return
   const { accountDay, result, applied } = await db.transaction(async (tx) => {
     await lockChain(tx)
-    const days = await readDays(tx, account, day, clock.now())
-    const accountDay = withoutMidnight(days.find((each) => each.day === day)!, days)
-    const result = deriveFindings(accountDay)
+    const { accountDay, result } = await compare(tx, dayOfAccount, clock.now(), true)
     for (const finding of result.findings) await applyFinding(tx, accountDay, finding, name)
     const applied = result.findings.filter(({ proofs, path }) => proofs.length + path.length > 0)
     return { accountDay, result, applied }
@@ -37,6 +42,17 @@ export async function reconcileDay (
   if (result.alarm !== undefined && (applied.length > 0 || hasNewFetch(accountDay))) {
     await alarm(result.alarm, { giorno: day, utente: account, regola: result.rule })
   }
+}
+
+async function compare (
+  tx: Transaction,
+  dayOfAccount: DayOfAccount,
+  now: Date,
+  isLocking: boolean
+): Promise<{ accountDay: AccountDay, result: DayFindings }> {
+  const days = await readDays(tx, dayOfAccount, now, isLocking)
+  const accountDay = withoutMidnight(days.find(({ day }) => day === dayOfAccount.day)!, days)
+  return { accountDay, result: deriveFindings(accountDay) }
 }
 
 function hasNewFetch ({ fetches, now }: AccountDay): boolean {
