@@ -6,6 +6,7 @@ import { InvioFallito } from '../errors.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/handover.ts'
 import { reserve, type Submission } from '../ledger/reserve.ts'
+import { checkSuspension } from '../ledger/suspension.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
@@ -58,6 +59,8 @@ async function send (
 ): Promise<InvioAnswer> {
   const { db, service } = ledger
   const { records } = accepted
+  // Before anything is written: while it lasts, nothing becomes of what would be.
+  if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserve(ledger, {
