@@ -42,19 +42,21 @@ interface Details {
   ricevuta?: string
   errors?: Segnalazione[]
   schedine?: EsitoSchedina[]
+  /** What a person reads after the text of the cause: which guest, and why. People count from 1. */
+  told?: string
 }
 
 /** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`; 202 for who asked not to wait. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
-    { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {},
+    { codice_errore = cause, messaggio_soap = '', told, ...rest }: Details = {},
     status: 422 | 202 = 422
   ) {
     super(
       cause,
       status,
-      CAUSES[cause],
+      told === undefined ? CAUSES[cause] : `${CAUSES[cause]}: ${told}`,
       { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
       NOT_SENT.has(cause)
     )

@@ -138,10 +138,15 @@ function failure (
   if (stato !== 'rifiutato' && stato !== 'parziale') {
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }
-  const first = schedine.find(({ esito }) => esito === 'rifiutata')!
+  const refused = schedine.filter(({ esito }) => esito === 'rifiutata')
+  // A guest who was kept back because of another's refusal has no code of the service.
+  const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
+  const why = [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': ')
+  const told = `ospite ${first.indice + 1}: ${why}`
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first.codice_errore ?? '',
-    messaggio_soap: [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': '),
+    messaggio_soap: told,
+    told,
     schedine: schedine.map((row) => toldOf(row, accepted)),
     ...reference
   })
