@@ -124,9 +124,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
       const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
-      const body = { ospiti, indices, prenotazione: booking.soggiorno, ...rest }
+      const body = { ospiti, indices, avvisi, prenotazione: booking.soggiorno, ...rest }
       const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
-      return avvisi.length === 0 ? answer : { ...answer, avvisi }
+      return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
     }
   })
 

@@ -1,8 +1,14 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import type { Segnalazione } from '#schemas/schedina.ts'
+import { stayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
+import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
+import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
+import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/handover.ts'
 import { reserve, type Submission } from '../ledger/reserve.ts'
@@ -22,7 +28,7 @@ import { waitingCaller, type Requester } from './requester.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -77,7 +83,23 @@ async function send (
   requester.locate(id)
   announce('reserved', id)
   const result = await follow(ledger, { id, ricevuta }, requester)
-  return answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const avvisi = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
+  return avvisi.length === 0 ? answer : { ...answer, avvisi }
+}
+
+/** What is told of a booking of which fewer guests are sent than it is for. */
+async function othersOf (
+  { db, service: { account } }: LedgerContext,
+  id: number,
+  { data_arrivo, permanenza }: RecordSchedina
+): Promise<Segnalazione[]> {
+  const { numero_ospiti } = await stayWithGuests(db, id)
+  const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
+  if (sent >= numero_ospiti) return []
+  const told = `${counted(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
+  const deadline = inRome(filingDeadline(data_arrivo, permanenza))
+  return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
 }
 
 /**
