@@ -46,7 +46,7 @@ t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says whe
   await until(async () => await stateOf(one) === 'acquisito')
 })
 
-t.test('what is refused after its caller was answered raises an alarm: by the Send, and by the rehearsal', async (t) => {
+t.test('what Send or rehearsal refuses after the caller was answered raises an alarm', async (t) => {
   const { police, server: one, send } = await server(t)
   const told = () => one.logs.filter(({ msg }) => /after its caller was answered/.test(String(msg)))
   const reply = held()
