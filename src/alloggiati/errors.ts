@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import type { Duplicato, EsitoSchedina, GiaInviato } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import type { State } from '#schemas/submission.ts'
+import { DECIDABLE_STATES, type State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
@@ -67,16 +67,21 @@ const TO_GO_ON =
   'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
   'Se sono davvero altre persone, ripetere con confermo_diverso e motivo'
 
+const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
+
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
 /** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
-  constructor (duplicati: readonly Duplicato[]) {
+  /** @param othersLeft guests of the booking against whom nothing stands: they can be sent */
+  constructor (duplicati: readonly Duplicato[], othersLeft = false) {
     const references = referencesOf(duplicati)
     const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
-    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${TO_GO_ON}`, {
+    const isUnknown = duplicati.some(({ stato }) => DECIDABLE_STATES.some((each) => each === stato))
+    const advice = [isUnknown ? TO_WAIT : '', othersLeft ? 'Gli altri ospiti si inviano con solo_mancanti. ' : '']
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${advice.join('')}${TO_GO_ON}`, {
       ...(references.length === 0 ? {} : { ricevuta: references[0] }),
       ospiti: guestsOf(duplicati),
       duplicati

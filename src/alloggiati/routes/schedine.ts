@@ -13,6 +13,7 @@ import {
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { SchedineGiaInviate } from '../errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
@@ -126,9 +127,15 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
       const body = { ospiti, indices, avvisi, prenotazione: booking.soggiorno, ...rest }
       const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
+        .catch((err: unknown) => { throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err })
       return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
     }
   })
+
+  /** Guests of the booking against whom nothing stands can be sent without the others. */
+  function ofBooking ({ duplicati }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
+    return new SchedineGiaInviate(duplicati, new Set(duplicati.map(({ ospite }) => ospite)).size < guests)
+  }
 
   /** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
   async function answerRepeated (request: FastifyRequest, reply: FastifyReply) {
