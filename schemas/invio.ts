@@ -241,19 +241,23 @@ export type InvioDetail = Static<typeof InvioDetail>
 
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
 
-/** Ten characters that are not blanks at the ends. */
+/** Ten characters that are no blanks. Of a shorter text the length alone is told. */
 export const Motivo = Text(1000, {
-  pattern: '^(?=\\s*\\S.{8,}\\S\\s*$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
+  minLength: 10,
+  pattern: '^(?=(\\s*\\S){10}|.{0,9}$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
   description: 'Almeno 10 caratteri',
   examples: ['Verificato sul portale della Questura']
 })
+
+/** At least one character that is no blank. */
+const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }
 
 export const DecisionBody = Closed(
   {
     decisione: OneOf(DECISIONS),
     motivo: Motivo,
     protocollo: Type.Optional(
-      Text(100, { minLength: 1, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })
+      Text(100, { ...NOT_BLANK, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })
     ),
     versione: Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'La versione su cui si decide (ETag)' }),
     conferma: Text(60, {
@@ -286,7 +290,7 @@ export const DecisionAnswer = Closed(
 export const CorrectionBody = Closed(
   {
     motivo: Motivo,
-    protocollo: Type.Optional(Text(100, { minLength: 1, description: 'Il protocollo della PEC o della Questura' })),
+    protocollo: Type.Optional(Text(100, { ...NOT_BLANK, description: 'Il protocollo della PEC o della Questura' })),
     riga: Type.Optional(Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" }))
   },
   { examples: [{ motivo: 'Data di nascita errata: chiesta la correzione via PEC', protocollo: 'PEC 4711', riga: 0 }] }

@@ -12,6 +12,7 @@ import { createClock } from './lib/time.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
 import changes from './plugins/changes.ts'
+import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
@@ -72,6 +73,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(limits, { config })
     await app.register(settings)
     await app.register(guards, { authenticator })
+    await app.register(closedQueries)
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import type { Duplicato, EsitoSchedina, GiaInviato } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import type { State } from '#schemas/submission.ts'
+import { DECIDABLE_STATES, type State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
@@ -42,19 +42,21 @@ interface Details {
   ricevuta?: string
   errors?: Segnalazione[]
   schedine?: EsitoSchedina[]
+  /** What a person reads after the text of the cause: which guest, and why. People count from 1. */
+  told?: string
 }
 
 /** The contract's failure shape of `invio`: 422 with `success: false` and `dettagli`; 202 for who asked not to wait. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
-    { codice_errore = cause, messaggio_soap = '', ...rest }: Details = {},
+    { codice_errore = cause, messaggio_soap = '', told, ...rest }: Details = {},
     status: 422 | 202 = 422
   ) {
     super(
       cause,
       status,
-      CAUSES[cause],
+      told === undefined ? CAUSES[cause] : `${CAUSES[cause]}: ${told}`,
       { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
       NOT_SENT.has(cause)
     )
@@ -64,22 +66,34 @@ export class InvioFallito extends ShapedError {
 const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
 const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
 
+const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
+
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
 /** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
-  /** @param confirmable a person's word would let them pass: none of them is certainly the same */
-  constructor (duplicati: readonly Duplicato[], confirmable = true) {
+  readonly confirmable: boolean
+  /**
+   * @param confirmable a person's word would let them pass: none of them is certainly the same
+   * @param othersLeft guests of the booking against whom nothing stands: they can be sent
+   */
+  constructor (duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false } = {}) {
     const references = referencesOf(duplicati)
     const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
-    const then = confirmable ? TO_GO_ON : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
-    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${then}`, {
+    const isUnknown = duplicati.some(({ stato }) => DECIDABLE_STATES.some((each) => each === stato))
+    const advice = [
+      isUnknown ? TO_WAIT : '',
+      othersLeft ? 'Gli altri ospiti si inviano con solo_mancanti. ' : '',
+      confirmable ? TO_GO_ON : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
+    ]
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${advice.join('')}`, {
       ...(references.length === 0 ? {} : { ricevuta: references[0] }),
       ospiti: guestsOf(duplicati),
       duplicati
     })
+    this.confirmable = confirmable
     this.duplicati = duplicati
   }
 }

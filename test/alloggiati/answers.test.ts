@@ -46,6 +46,21 @@ t.test('a Send that is not decided in time is a 422 INVIO_IN_CORSO that says whe
   await until(async () => await stateOf(one) === 'acquisito')
 })
 
+t.test('what Send or rehearsal refuses after the caller was answered raises an alarm', async (t) => {
+  const { police, server: one, send } = await server(t)
+  const told = () => one.logs.filter(({ msg }) => /after its caller was answered/.test(String(msg)))
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const late = await send()
+  await reply.arrived
+  reply.release(answer(rowsReply('Send', [false])))
+  await until(() => told().length === 1)
+  t.match(told(), [{ ricevuta: late.json().ricevuta, level: 50 }])
+  police.on.Test = answer(rowsReply('Test', [false]))
+  t.equal((await send({ prefer: 'foo, respond-async;x=1' }, 2)).statusCode, 202)
+  await until(() => told().length === 2)
+})
+
 t.test('who prefers not to wait is answered 202 at once, and the guest is sent', async (t) => {
   const { police, server: one, send } = await server(t, NEVER)
   const login = held()

@@ -69,6 +69,21 @@ t.test('validation', async (t) => {
     }
   })
 
+  t.test('a query parameter that is not known is refused by its name on every route of the API', async (t) => {
+    const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
+    const inApi = routes.filter(({ url, schema }) => url.startsWith('/api/') && schema)
+    t.ok(inApi.length >= 40)
+    for (const { method, url, schema } of inApi) {
+      const example = (schema?.body as { examples: [object] } | undefined)?.examples[0]
+      const path = `${url.replace(/:\w+/, '1')}?testMode=true&api_key=${API_KEY}`
+      for (const each of [method].flat()) {
+        const answer = await call(each as 'POST', path, example, { authorization })
+        t.equal(answer.statusCode, 400, `${each} ${url}`)
+        if (each !== 'GET' && each !== 'HEAD') t.match(answer.json().dettagli, [{ campo: /^(testMode|id)$/ }], url)
+      }
+    }
+  })
+
   t.test('text in path and query is read as the number it stands for', async (t) => {
     t.equal((await call('GET', '/api/v1/prenotazioni?limit=10&paese_id=380')).statusCode, 200)
     for (const url of [

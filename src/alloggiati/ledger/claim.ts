@@ -106,9 +106,10 @@ export async function releaseUnsent (
   const { db, name, lane } = context
   const { id, token, caller } = claim
   const perche = errore ?? causa ?? 'non inviato'
-  // While the process ends nothing is given up for good: the next one tries again.
+  // While the process ends nothing is given up for good: the next one tries again. When sending is resumed, what is
+  // ready leaves at once.
   if (lane.closing.aborted || !caller.hold()) {
-    await putBack(context, claim, perche, lane.closing.aborted ? sql`now()` : RETRY)
+    await putBack(context, claim, perche, lane.closing.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
   }
   const change = { da: 'preso', chi: name, perche, claim: token } as const

@@ -21,6 +21,9 @@ export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 
 const NOT_WRITTEN_DOWN =
   "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"
 
+/** Not all of it was acquired, and that is its end. */
+const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]
+
 interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly State[] }
 
 /**
@@ -50,6 +53,8 @@ export async function recordVerdict (
     await alarm('for-a-person', about)
   } else if (verdict.tentativo === '?') {
     await alarm('unknown-outcome', { ...about, errore: verdict.errore })
+  } else if (retry && REFUSED_STATES.some((stato) => stato === path.at(-1))) {
+    await alarm('refused-late', about)
   }
 }
 

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import { renewLease, type Claim, type NotSent } from './claim.ts'
 import type { RowVerdict, Verdict } from './classify.ts'
 import { announce, type LedgerContext } from './context.ts'
@@ -59,7 +59,7 @@ export async function rehearseClaimed (
  * by now
  */
 async function excludeRefused (
-  { db, name }: LedgerContext,
+  { db, name, alarm }: LedgerContext,
   claim: Claim,
   rows: readonly Row[],
   rehearsal: Verdict
@@ -92,6 +92,10 @@ async function excludeRefused (
     }
     return true
   })
+  if (changed && accepted.length === 0 && !claim.caller.hold()) {
+    const [submission] = await db.select({ ricevuta: invii.ricevuta }).from(invii).where(eq(invii.id, id))
+    await alarm('refused-late', { invio: id, ...submission })
+  }
   return changed ? accepted : []
 }
 

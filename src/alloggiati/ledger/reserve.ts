@@ -112,7 +112,7 @@ function confirmedOf (
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
     const standing = confirmation === undefined ? conflicts : certain
     const duplicati = standing.map(({ told }) => renumbered(told, indices))
-    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, certain.length === 0)
+    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, { confirmable: certain.length === 0 })
   }
   const [first] = excess
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)

@@ -6,6 +6,7 @@ import { CredenzialiMancanti } from '../errors.ts'
 import { readExclusiveChannel, setExclusiveChannel } from '../ledger/account.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { currentSuspension, resumeSending, suspendSending } from '../ledger/suspension.ts'
+import { sweep } from '../ledger/sweep.ts'
 
 const tags = ['Alloggiati Web']
 
@@ -46,15 +47,17 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     handler: async (request) => {
       const { sospeso, motivo } = request.body
       const chi = request.principal!.id
-      const chainHead = sospeso ? undefined : connected().chainHead
+      const resuming = sospeso ? undefined : connected()
       await db.transaction(async (tx) => {
         await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
         // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
         // could suspend sending again.
-        await chainHead?.update(tx)
+        await resuming?.chainHead.update(tx)
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
+      // What is ready leaves now, not with the next sweep; nobody waits for it.
+      if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
       return readSuspension()
     }
   })

@@ -13,6 +13,7 @@ import {
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { SchedineGiaInviate } from '../errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
@@ -124,11 +125,18 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
       const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
-      const body = { ospiti, indices, prenotazione: booking.soggiorno, ...rest }
+      const body = { ospiti, indices, avvisi, prenotazione: booking.soggiorno, ...rest }
       const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
-      return avvisi.length === 0 ? answer : { ...answer, avvisi }
+        .catch((err: unknown) => { throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err })
+      return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
     }
   })
+
+  /** Guests of the booking against whom nothing stands can be sent without the others. */
+  function ofBooking ({ duplicati, confirmable }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
+    const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
+    return new SchedineGiaInviate(duplicati, { confirmable, othersLeft })
+  }
 
   /** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
   async function answerRepeated (request: FastifyRequest, reply: FastifyReply) {

@@ -1,5 +1,5 @@
 import type { FileBody } from '#schemas/alloggiati.ts'
-import type { Schedina, Soggiorno } from '#schemas/schedina.ts'
+import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
@@ -19,6 +19,8 @@ export interface SchedineContext {
 export interface Order extends FileBody {
   /** For each guest the index by which the caller knows them, where that is not their place in the list. */
   indices?: readonly number[]
+  /** How guests are sent otherwise than they are stored: told with their errors. */
+  avvisi?: readonly Segnalazione[]
 }
 
 /** A request that passed the rules: its guests, and the stay. */
@@ -41,14 +43,19 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno, indices }: Order
+  { ospiti, prenotazione, soggiorno, indices, avvisi = [] }: Order
 ): Promise<Accepted> {
   if (prenotazione === undefined && soggiorno === undefined) {
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
   }
   const stay = { ...soggiorno, ...prenotazione }
   const { errors: found, accepted } = await judge(context, ospiti, stay)
-  const errors = found.map((each) => ({ ...each, ospite: indices?.[each.ospite] ?? each.ospite }))
+  const errors = found.map((each) => {
+    const ospite = indices?.[each.ospite] ?? each.ospite
+    const why = avvisi.find((remark) => remark.ospite === ospite)
+    if (why === undefined) return { ...each, ospite }
+    return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell'ospite` }
+  })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   return { ...accepted, stay, indices }
 }

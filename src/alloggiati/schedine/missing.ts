@@ -1,8 +1,9 @@
 import type { SchedinaIntera } from '#schemas/from-booking.ts'
 import { LEADERS, SINGLE_GUEST } from '#schemas/guest-types.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
+import { UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { foldDocument, foldName } from '../codec/folding.ts'
-import { NullaDaInviare } from '../errors.ts'
+import { NullaDaInviare, SchedineInCorso } from '../errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { groupsOf } from '../rules/groups.ts'
@@ -19,7 +20,7 @@ export interface Missing {
 /**
  * The guests of a booking of whom no row is live. Whoever's leader or members are with the police already goes alone,
  * with the document that is stored.
- * @throws NullaDaInviare when nobody is left
+ * @throws NullaDaInviare when nobody is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
@@ -33,9 +34,15 @@ export async function findMissing (
     num_doc: foldDocument(numero_documento).text
   }))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
-  const earlier = conflicts.flatMap(({ told: { ospite, ricevuta } }) => (ricevuta === null ? [] : { ospite, ricevuta }))
+  // The same document alone does not make another name the same guest: that is for a person to confirm.
+  const earlier = conflicts.flatMap(({ told: { ospite, ricevuta, motivo } }) =>
+    ricevuta === null || motivo !== 'stessa_persona' ? [] : { ospite, ricevuta })
   const sent = new Set(earlier.map(({ ospite }) => ospite))
   if (sent.size > 0 && sent.size === guests.length) {
+    for (const { told: { ricevuta, stato } } of conflicts) {
+      const isOut = UNDER_WAY_STATES.some((each) => each === stato)
+      if (isOut && ricevuta !== null && stato !== null) throw new SchedineInCorso(ricevuta, stato)
+    }
     throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))])
   }
   const groups = groupsOf(schedine.map(({ tipo_alloggiato }) => tipo_alloggiato))

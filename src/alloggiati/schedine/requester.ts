@@ -21,7 +21,7 @@ export interface Requester {
 
 export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requester {
   const preferences = String(request.headers.prefer ?? '').split(',')
-  const isAsync = preferences.some((each) => each.trim().toLowerCase() === 'respond-async')
+  const isAsync = preferences.some((each) => each.split(/[;=]/)[0]!.trim().toLowerCase() === 'respond-async')
   return {
     isAsync,
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,

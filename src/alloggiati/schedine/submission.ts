@@ -1,11 +1,18 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import type { Segnalazione } from '#schemas/schedina.ts'
+import { stayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
+import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
+import type { RecordSchedina } from '../codec/codec.ts'
+import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
+import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/handover.ts'
 import { reserve, type Submission } from '../ledger/reserve.ts'
+import { checkSuspension } from '../ledger/suspension.ts'
 import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
@@ -21,7 +28,7 @@ import { waitingCaller, type Requester } from './requester.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -58,6 +65,8 @@ async function send (
 ): Promise<InvioAnswer> {
   const { db, service } = ledger
   const { records } = accepted
+  // Before anything is written: while it lasts, nothing becomes of what would be.
+  if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserve(ledger, {
@@ -74,7 +83,23 @@ async function send (
   requester.locate(id)
   announce('reserved', id)
   const result = await follow(ledger, { id, ricevuta }, requester)
-  return answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const avvisi = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
+  return avvisi.length === 0 ? answer : { ...answer, avvisi }
+}
+
+/** What is told of a booking of which fewer guests are sent than it is for. */
+async function othersOf (
+  { db, service: { account } }: LedgerContext,
+  id: number,
+  { data_arrivo, permanenza }: RecordSchedina
+): Promise<Segnalazione[]> {
+  const { numero_ospiti } = await stayWithGuests(db, id)
+  const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
+  if (sent >= numero_ospiti) return []
+  const told = `${counted(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
+  const deadline = inRome(filingDeadline(data_arrivo, permanenza))
+  return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
 }
 
 /**
@@ -135,10 +160,15 @@ function failure (
   if (stato !== 'rifiutato' && stato !== 'parziale') {
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }
-  const first = schedine.find(({ esito }) => esito === 'rifiutata')!
+  const refused = schedine.filter(({ esito }) => esito === 'rifiutata')
+  // A guest who was kept back because of another's refusal has no code of the service.
+  const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
+  const why = [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': ')
+  const told = `ospite ${first.indice + 1}: ${why}`
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first.codice_errore ?? '',
-    messaggio_soap: [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': '),
+    messaggio_soap: told,
+    told,
     schedine: schedine.map((row) => toldOf(row, accepted)),
     ...reference
   })

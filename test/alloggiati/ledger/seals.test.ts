@@ -70,6 +70,8 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     t.match(await verify('?da=2999-01-01'), { integra: true, invii_controllati: 0, da: '2999-01-01', a: null })
     t.match(await verify('?da=2000-01-01&a=2999-01-01'), { invii_controllati: 7 })
     t.equal((await server.call('GET', VERIFY)).statusCode, 403)
+    const backwards = await administrator(server).admin('GET', `${VERIFY}?da=2026-11-21&a=2026-11-20`)
+    t.match(backwards.json(), { status: 400, dettagli: [{ campo: 'a' }] })
   })
 
   t.test('has its key in no table and no statement, and sessions without it cannot touch it', async (t) => {

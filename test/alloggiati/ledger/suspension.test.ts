@@ -31,6 +31,14 @@ t.test(
     t.strictSame(await hold(server), stopped.json())
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
     t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
+    const unwaited = { prefer: 'respond-async', 'idempotency-key': 'una' }
+    for (const _ of ['once', 'again with the same key']) {
+      const told = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)
+      t.match(told.json(), { status: 422, codice: 'INVII_SOSPESI' }, 'who does not wait is told at once')
+    }
+    const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
+    t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })
+    t.same(await server.app.sql`select from invii`, [], 'nothing is written')
     t.same(police.begun, [])
     t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
       sospeso: false,
@@ -79,20 +87,15 @@ t.test(
     await decide(id, 'reinvia')
     delete police.on.Test
     await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
-    const swept = async () => {
-      await server.app.sql`update invii set lease_fino_al = now() - interval '1 hour'`
-      const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
-      const unseen = () =>
-        server.app.sql`select from invii where stato = 'pronto' and lease_fino_al < now() - interval '50 minutes'`
-      await until(async () => (await unseen()).length === 0)
-      return app
-    }
-    const app = await swept()
+    await server.app.sql`update invii set lease_fino_al = now() - interval '1 hour'`
+    const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
+    const unseen = () =>
+      server.app.sql`select from invii where stato = 'pronto' and lease_fino_al < now() - interval '50 minutes'`
+    await until(async () => (await unseen()).length === 0)
     t.equal((await detail(server, id)).stato, 'pronto')
     t.equal(police.callsOf('Send').length, 1)
     await app.close()
     await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
-    await swept()
     await until(async () => (await detail(server, id)).stato === 'acquisito')
   }
 )

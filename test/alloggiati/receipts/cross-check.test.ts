@@ -204,6 +204,13 @@ t.test('discrepancies are those of the days that are asked for', async (t) => {
   t.same((await verified(next, '?a=2026-11-20')).discordanze, [])
 })
 
+t.test('any day of the calendar can be asked for', async (t) => {
+  const { server } = await setUp(t)
+  for (const query of ['?da=0001-01-01', '?da=0001-01-02&a=0001-01-01', '?da=9999-12-31', '?a=9999-12-31']) {
+    t.match(await verified(server, query), { discordanze: [], totale_prenotazioni: 0 }, query)
+  }
+})
+
 t.test('without credentials, or with another account, what was sent and proven is verified all the same', async (t) => {
   const police = await standIn(t)
   const real = await production(t, police)

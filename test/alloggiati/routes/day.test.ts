@@ -4,7 +4,7 @@ import type { GiornataAnswer } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/lists.ts'
 import type { DayBooking } from '#src/alloggiati/schedine/day/look.ts'
-import { createClock } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import type { TestApp } from '#test/helper.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -95,6 +95,11 @@ t.test('a rehearsal of the day says who is ready, who lacks what and who was sen
   t.match(await sendDay(server, { prenotazioni: [wrong] }), { totale_prenotazioni: 1, totali: { incompleta: 1 } })
   const elsewhere = await server.call('POST', PATH, { prenotazioni: [ready, 4711] })
   t.match(elsewhere.json(), { status: 400, dettagli: [{ campo: 'prenotazioni', messaggio: /4711/ }] })
+  for (const data of ['0001-01-01', addDays(today, -401), addDays(today, 401), '9999-12-20']) {
+    const far = await server.call('POST', PATH, { data, prova: true })
+    t.match(far.json(), { status: 400, dettagli: [{ campo: 'data', messaggio: /400 giorni/ }] }, data)
+  }
+  for (const days of [-400, 400]) t.match(await sendDay(server, { data: addDays(today, days), prova: true }), {})
 })
 
 t.test('a booking with a duplicate or too many guests is left out and told, and keeps no other back', async (t) => {

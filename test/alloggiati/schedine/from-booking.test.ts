@@ -5,7 +5,7 @@ import { createClock } from '#src/lib/time.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, member, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { guestNo, held, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 
 const TODAY = { TODAY: today }
 
@@ -264,11 +264,13 @@ t.test('a late member of a family goes as a single guest with the stored documen
   const server = await build(t, TODAY)
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
-  const { ricevuta } = (await send(server, id)).json()
+  const { ricevuta, avvisi } = (await send(server, id)).json()
+  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: gli altri vanno inviati entro 22\/11\/26/ }])
   await save(server, id, [...family, untyped(member('19', 'UGO'))])
-  t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1] })
+  t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1], error: /solo_mancanti/ })
   const without = (await send(server, id, MISSING)).json()
   t.match(without, { status: 422, codice: 'VALIDAZIONE', errors: [{ ospite: 2, campo: 'tipo_documento' }] })
+  t.match(without.errors[0].messaggio, /ospite singolo \(16\): il capo è già stato inviato: inserire il documento/)
 
   const { tipo_documento, luogo_rilascio } = single()
   const document = { tipo_documento, luogo_rilascio, numero_documento: 'CA00001AA' }
@@ -313,6 +315,19 @@ t.test('what the police refused of a booking is what is left of it, told by its 
   const rest = (await send(server, id, MISSING)).json()
   t.match(rest, { status: 422, schedine: [{ ospite: 1, esito: 'acquisita' }, { ospite: 2, esito: 'rifiutata' }] })
   t.same(police.callsOf('Send').map(({ rows }) => rows.length), [3, 2])
+})
+
+t.test('solo_mancanti while the earlier submission is under way says so', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const id = await booked(server, [guestNo(1)], { check_in: createClock().today() })
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const first = send(server, id)
+  await reply.arrived
+  t.match((await send(server, id, MISSING)).json(), { status: 409, codice: 'INVIO_IN_CORSO', stato: 'in_invio' })
+  reply.release(answer(rowsReply('Send', [true])))
+  t.equal((await first).statusCode, 200)
 })
 
 t.test('a stay longer than 30 nights is communicated again from the days that the law says alone', async (t) => {

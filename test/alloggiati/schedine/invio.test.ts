@@ -198,7 +198,11 @@ t.test(
       success: false,
       status: 422,
       codice: 'SCHEDINE_RIFIUTATE',
-      dettagli: { codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO: Numero Documento non valido' }
+      error: /: ospite 2: SCHEDINA_CAMPO_NON_CORRETTO: Numero Documento non valido$/,
+      dettagli: {
+        codice_errore: '12',
+        messaggio_soap: 'ospite 2: SCHEDINA_CAMPO_NON_CORRETTO: Numero Documento non valido'
+      }
     })
     t.strictSame(partial.json().schedine, [
       { ospite: 0, ...good },
@@ -251,6 +255,19 @@ t.test('a dry run shows the rows that the police would refuse, and calls the oth
       { ospite: 0, esito: 'valida' },
       { ospite: 1, esito: 'rifiutata' }
     ]
+  })
+})
+
+t.test('a refusal names the guest whom the police refused, not one who was kept back with them', async (t) => {
+  const police = await standIn(t)
+  const { call } = await production(t, police)
+  police.on.Test = answer(rowsReply('Test', [true, false]))
+  const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
+  t.match(refused.json(), {
+    status: 422,
+    error: /ospite 2: SCHEDINA_CAMPO_NON_CORRETTO/,
+    dettagli: { codice_errore: '12', messaggio_soap: /^ospite 2: / },
+    schedine: [{ codice_errore: '', dettaglio: /un'altra schedina/ }, { codice_errore: '12' }]
   })
 })
 

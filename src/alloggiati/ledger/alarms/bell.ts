@@ -1,8 +1,8 @@
-import { lt, sql } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, lt, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
-import { allarmi } from '#drizzle/tables/alloggiati.ts'
+import { allarmi, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import type { Mailer } from '#src/plugins/mail/plugin.ts'
 import { kindOf, type AlarmFacts, type AlarmKind } from './kinds.ts'
 import { alarmMail } from './mails.ts'
@@ -41,7 +41,7 @@ export function alarmBell ({ db, clock, log, mail, recipients, mode }: BellOptio
       for (const { on = clock.today(), ...facts } of cases) {
         const added = await tx.insert(allarmi).values({ argomento: matterOf(kind, facts, mode), giorno: on })
           .onConflictDoNothing().returning({ giorno: allarmi.giorno })
-        if (added.length > 0) fresh.push(facts)
+        if (added.length > 0) fresh.push(await withBookings(tx, facts))
       }
       if (fresh.length === 0) return fresh
       for (const to of recipients) await mail.enqueue(tx, { to, ...alarmMail(kind, fresh, mode) })
@@ -65,6 +65,16 @@ export function alarmBell ({ db, clock, log, mail, recipients, mode }: BellOptio
 /** Forgets what was raised more than 60 days ago: what is still so is raised again. */
 export async function forgetOldAlarms (db: Database): Promise<void> {
   await db.delete(allarmi).where(lt(allarmi.quando, KEPT))
+}
+
+/** What is told of a submission names its bookings, where they are known. */
+async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFacts> {
+  if (facts.invio === undefined || facts.prenotazione !== undefined) return facts
+  const { prenotazione_id } = schedine
+  const found = await db.selectDistinct({ prenotazione_id }).from(schedine)
+    .where(and(eq(schedine.invio_id, facts.invio), isNotNull(prenotazione_id))).orderBy(asc(prenotazione_id))
+  const prenotazioni = found.flatMap(({ prenotazione_id: id }) => id ?? [])
+  return prenotazioni.length === 0 ? facts : { ...facts, prenotazioni }
 }
 
 function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {

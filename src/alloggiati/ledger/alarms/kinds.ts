@@ -6,6 +6,8 @@ export interface AlarmFacts {
   invio?: number
   ricevuta?: string
   tentativo?: number
+  /** The bookings of the submission. */
+  prenotazioni?: readonly number[]
   /** A booking, and how many of its guests are not with the police. */
   prenotazione?: number
   ospiti_mancanti?: number
@@ -68,6 +70,14 @@ export const ALARM_KINDS = {
     subject: 'Invio da verificare',
     text: 'Nessuna regola può dire che ne è dell’invio. Leggerne la nota con GET /api/v1/invii/{id}, controllare il ' +
       'portale, e decidere con POST /api/v1/invii/{id}/decisione.'
+  },
+  'refused-late': {
+    message: 'a submission was refused, in part or whole, or not sent, after its caller was answered or had gone',
+    tells: ['invio', 'tentativo'],
+    subject: 'Schedine non acquisite dopo la risposta',
+    text: 'L’invio era stato detto in corso, o chi lo aveva chiesto se n’era andato; poi la Polizia non ha acquisito ' +
+      'tutte le schedine. Leggere il motivo di ogni ospite con GET /api/v1/invii/{id}, correggerne i dati, e inviare ' +
+      'di nuovo la prenotazione con solo_mancanti.'
   },
   deadline: {
     message: 'guests not acquired yet, at or near their legal deadline',

@@ -40,9 +40,12 @@ function shorten (lines: readonly string[]): readonly string[] {
 
 /** A case in words. */
 export function describe (facts: AlarmFacts): string {
-  const { invio, ricevuta, tentativo, prenotazione, ospiti_mancanti: missing, giorno, utente, scadenza, dal } = facts
+  const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza, dal } = facts
+  const { ospiti_mancanti: missing } = facts
   const parts = [
     prenotazione === undefined ? undefined : `prenotazione ${prenotazione}`,
+    bookings === undefined ? undefined : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ` +
+      bookings.join(', '),
     missing === undefined ? undefined : counted(missing, 'ospite da comunicare', 'ospiti da comunicare'),
     ricevuta === undefined ? undefined : `invio ${ricevuta}`,
     invio === undefined ? undefined : `id dell’invio ${invio}`,

@@ -2,7 +2,7 @@ import { and, gte, inArray, lte, ne, sql } from 'drizzle-orm'
 import { invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { CrossCheckAnswer } from '#schemas/alloggiati.ts'
-import { addDays, type Day } from '#src/lib/time.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { scopeOf } from '../read.ts'
 import type { Counts } from './day.ts'
@@ -20,6 +20,10 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
   incerto: boolean
 }
 
+/** Days beyond have no four digits. */
+const FIRST_DAY = '0001-01-01'
+const LAST_DAY = '9999-12-31'
+
 /**
  * The days from `from` to `to`, an absent bound being open, whose kept receipt counts other schedine than the ledger
  * knows to be acquired. Days that a call around midnight ties together are compared together, and are left out where
@@ -28,10 +32,13 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
 export async function differingDays (
   db: Executor,
   mode: 'sandbox' | 'production',
-  { from = '0001-01-03', to }: { from: Day | undefined, to: Day }
+  { from = FIRST_DAY, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckAnswer['discordanze']> {
   // The days beside them are needed where a call around midnight ties them.
-  const wide = { from: addDays(from, -2), to: addDays(to, 2) }
+  const wide = {
+    from: daysBetween(FIRST_DAY, from) < 2 ? FIRST_DAY : addDays(from, -2),
+    to: daysBetween(to, LAST_DAY) < 2 ? LAST_DAY : addDays(to, 2)
+  }
   const days = await readReceiptDays(db, mode, wide)
   const around = await readAttempts(db, and(
     scopeOf(mode), ne(attempts.giorno_da, attempts.giorno_a), gte(attempts.giorno_da, wide.from),

@@ -3,6 +3,7 @@ import {
 } from '#schemas/giornata.ts'
 import { counted } from '#src/lib/counted.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { daysBetween } from '#src/lib/time.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
@@ -10,6 +11,9 @@ import type { SchedineContext } from '../accept.ts'
 import type { Requester } from '../requester.ts'
 import { lookAtDay, type DayBooking } from './look.ts'
 import { sendDay } from './send.ts'
+
+/** No day that far from today is anything but a slip of the hand. */
+const FAR_DAYS = 400
 
 /**
  * Sends all bookings of an arrival day that are complete and not sent, or only says which they are. It can be asked
@@ -24,6 +28,9 @@ export async function submitDay (
 ): Promise<GiornataAnswer> {
   const begun = performance.now()
   const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
+  if (Math.abs(daysBetween(context.clock.today(), data)) > FAR_DAYS) {
+    throw new CampiNonValidi({ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` })
+  }
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
