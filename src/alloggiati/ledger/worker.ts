@@ -165,7 +165,10 @@ async function sendRehearsed (
   if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
     return insist(() => releaseUnsent(context, claim, verdict))
   }
-  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, !claim.caller.hold()))
+  const { caller } = claim
+  // Keeps who waits until it is written down.
+  caller.hold()
+  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
   announce('recorded', id)
   return { causa: verdict.causa, errore: verdict.errore }
 }

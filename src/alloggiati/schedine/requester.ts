@@ -34,21 +34,26 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
   }
 }
 
-/** A caller who is there until the time is up, or they hang up. Once held, they are told the end. */
+/**
+ * A caller who is there until the time is up, or they hang up. Once held, they are told the end; once answered, nothing
+ * holds them any more.
+ */
 export function waitingCaller ({ isAsync, hasHungUp }: Pick<Requester, 'isAsync' | 'hasHungUp'>) {
   let isThere = !isAsync
   let isHeld = false
+  let isAnswered = false
 
   return {
     hold () {
       isHeld ||= isThere && !hasHungUp()
-      return isHeld
+      return isHeld && !isAnswered
     },
     /** Waits for the end of `work`, which holds the caller or not, but no longer than they are there. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await within(ms, work)
       isThere = false
       if (isHeld) await within(HELD_MS, work)
+      isAnswered = true
     }
   } satisfies Caller & Record<string, unknown>
 }
