@@ -170,6 +170,34 @@ t.test('a reply is written down although the database is away when it comes', as
   t.same(await states(), ['acquisito/acquisita'])
 })
 
+t.test('a reply that the database does not take at once is written down later, unless it never will', async (t) => {
+  // A sequence: what it has counted stays when the transaction is rolled back.
+  const refuse = (sql: postgres.Sql, code: string, times: number) => sql.unsafe(`
+    create sequence tries;
+    create function refuse_outcome () returns trigger language plpgsql as $$ begin
+      if nextval('tries') <= ${times} then raise exception 'refused' using errcode = '${code}'; end if;
+      return new;
+    end $$;
+    create trigger refuse_outcome before insert on invii_esiti for each row execute function refuse_outcome ()`)
+  for (const code of ['53100', '25006', 'XX000']) {
+    await t.test(`a ${code} that passes`, async (t) => {
+      const { sql, worker, reserve, states } = await ledgerBench(t)
+      await refuse(sql, code, 1)
+      await carryOut(await worker(), (await reserve([single()])).id, true)
+      t.same(await states(), ['acquisito/acquisita'])
+    })
+  }
+  for (const code of ['LC001']) {
+    await t.test(`a ${code}, which never passes`, async (t) => {
+      const { sql, worker, reserve, states } = await ledgerBench(t)
+      await refuse(sql, code, 1)
+      await carryOut(await worker(), (await reserve([single()])).id, true)
+      t.same(await states(), ['in_invio/in_corso'], 'left to the sweep')
+      t.same(await sql`select last_value::int as tries from tries`, [{ tries: 1 }])
+    })
+  }
+})
+
 t.test('an outcome that nobody has written down in time is told as such, whatever was the reason', async (t) => {
   const { police, sql, worker, reserve, expire } = await ledgerBench(t)
   const { id } = await reserve([single()])
