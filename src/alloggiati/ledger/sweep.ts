@@ -4,7 +4,7 @@ import { within } from '#src/lib/within.ts'
 import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'
 import { LEASE } from './moves.ts'
-import { checkSuspension } from './suspension.ts'
+import { checkSuspension, currentSuspension, faultOfHead } from './suspension.ts'
 import { carryOut } from './worker.ts'
 
 /** Less than the pause between two sweeps: the next one must not be kept waiting by what this one has begun. */
@@ -17,10 +17,8 @@ const FOLLOW_MS = 20_000
  * noted: a process is at most one sweep behind what others have sent.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, log, lane, service, chainHead } = context
-  const isWhole = await chainHead.isIn(db)
-  if (isWhole) await chainHead.update(db)
-  else await checkSuspension(db, chainHead)
+  const { db, log, lane, service } = context
+  await compareHead(context)
   await renewLane(context)
   await endExpired(context, { account: service.account, lane: lane.ids() })
   const ready = await findExpired(db, 'pronto', lane.ids(), eq(invii.utente, service.account))
@@ -29,6 +27,18 @@ export async function sweep (context: LedgerContext): Promise<void> {
     log.error({ err, invio: id }, 'a submission could not be carried out')
   ))
   if (!lane.closing.aborted) await within(FOLLOW_MS, Promise.all(carried))
+}
+
+/** A head that cannot be read or noted keeps nothing else of the sweep back. */
+async function compareHead ({ db, log, alarm, chainHead }: LedgerContext): Promise<void> {
+  const isSuspended = await currentSuspension(db) !== undefined
+  const suspension = await checkSuspension(db, chainHead)
+  if (suspension && !isSuspended) await alarm('suspended', { dal: new Date(suspension.dal).toISOString() })
+  try {
+    if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
+  } catch (err) {
+    log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
+  }
 }
 
 /** What waits in the lane of this process is looked after: no other process need take it. */
