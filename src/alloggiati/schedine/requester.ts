@@ -17,6 +17,8 @@ export interface Requester {
   locate (id: number): void
   /** The answer is not the last one: a repeated request with the same key asks again. */
   leaveOpen (): void
+  /** What was begun has ended: where nothing was sent, a repeated request with the same key begins anew. */
+  end (): void
 }
 
 export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requester {
@@ -27,6 +29,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
     note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
+    end: () => { request.hasEnded = true },
     leaveOpen () {
       request.isUndecided = true
       if (isAsync) reply.header('preference-applied', 'respond-async')
