@@ -15,6 +15,8 @@ const CAUSES = {
   CREDENZIALI_RIFIUTATE: 'Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata',
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
   INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
+  CARTELLA_NON_SCRIVIBILE:
+    'Il server non può scrivere nella sua cartella dati: nessuna schedina è stata inviata. Avvisare chi lo gestisce',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
   INVIO_IN_CORSO: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
@@ -32,6 +34,7 @@ const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_RIFIUTATE',
   'SERVIZIO_NON_RAGGIUNGIBILE',
   'INVII_SOSPESI',
+  'CARTELLA_NON_SCRIVIBILE',
   'RIFIUTATO_DAL_SERVIZIO',
   'NON_INVIATO'
 ])
@@ -166,6 +169,11 @@ export const ServizioNonRaggiungibile = createError(
 export const CredenzialiMancanti = createError(
   'CREDENZIALI_MANCANTI',
   'Credenziali Alloggiati Web non configurate',
+  503
+)
+export const CartellaNonScrivibile = createError(
+  'CARTELLA_NON_SCRIVIBILE',
+  'Il server non può scrivere nella sua cartella dati',
   503
 )
 export const InvioInCorso = createError(

@@ -6,6 +6,7 @@ import { mailEveningSummary } from './ledger/alarms/evening.ts'
 import { raiseTimedAlarms } from './ledger/alarms/timed.ts'
 import type { LedgerContext, WatchContext } from './ledger/context.ts'
 import { eraseRecords } from './ledger/erasure.ts'
+import { endExpired } from './ledger/expired.ts'
 import { reconcileDays } from './ledger/reconcile/job.ts'
 import { verifyLedger } from './ledger/seals/verify.ts'
 import { sweep } from './ledger/sweep.ts'
@@ -60,20 +61,13 @@ export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables 
     cron: '10 4 * * *',
     run: () => tables.refresh((tipo) => downloadTable(service, tipo))
   })
-  // Every process for itself: one that hangs must not keep the others from it, and twice does no harm.
-  app.addJob({
-    name: 'ledger-sweep',
-    description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',
-    cron: '*/30 * * * * *',
-    everyProcess: true,
-    atStart: true,
-    run: () => sweep(ledger)
-  })
 }
 
 interface WatchParts {
   watch: WatchContext & Pick<BellOptions, 'mail' | 'recipients'>
   service: PoliceService | null
+  /** Null without credentials. */
+  ledger: LedgerContext | null
   archive: ReceiptArchive
 }
 
@@ -81,7 +75,16 @@ interface WatchParts {
  * What guards the ledger, with credentials or without. Every process runs it for itself: processes may have different
  * modes, of which each looks after its own, and twice does no harm.
  */
-export function addWatchJobs (app: FastifyInstance, { watch, service, archive }: WatchParts): void {
+export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
+  // Without credentials nothing is sent, and what a dead process left ends all the same.
+  app.addJob({
+    name: 'ledger-sweep',
+    description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',
+    cron: '*/30 * * * * *',
+    everyProcess: true,
+    atStart: true,
+    run: () => ledger === null ? endExpired(watch) : sweep(ledger)
+  })
   app.addJob({
     name: 'reconciliation',
     description: 'Confronta gli invii degli ultimi 30 giorni con le ricevute della Polizia',

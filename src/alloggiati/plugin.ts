@@ -79,7 +79,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     })
     app.addHook('onReady', async () => { await ready() })
   }
-  addWatchJobs(app, { watch, service, archive })
+  addWatchJobs(app, { watch, service, ledger, archive })
   addRecordJobs(app, { keys, chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
   addLedgerGauges(app, watch)
 

@@ -33,6 +33,8 @@ declare module 'fastify' {
     begun: string | null
     /** The answer says only that the end is not known yet: it is not kept, and a repeated request asks again. */
     isUndecided: boolean
+    /** What was begun under the key has ended: when it failed for a reason that may pass, the key is free again. */
+    hasEnded: boolean
     /**
      * Notes beside the key, in the transaction that begins it, by which reference the work of this request is known.
      * Without a key it does nothing.
@@ -56,6 +58,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorateRequest('idempotencyKey', null)
   app.decorateRequest('begun', null)
   app.decorateRequest('isUndecided', false)
+  app.decorateRequest('hasEnded', false)
   app.decorateRequest('noteBegun', async function (this: FastifyRequest, tx: Transaction, reference: string) {
     if (this.idempotencyKey !== null) await tx.update(keys).set({ reference }).where(unanswered(this))
   })
@@ -105,10 +108,12 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (request.idempotencyKey === null || request.isUndecided) return payload
     const mine = unanswered(request)
-    // A failure that left nothing behind: the caller may try again with the same key.
-    if (request.failedTransiently) await app.db.delete(keys).where(mine)
-    else if (reply.statusCode >= 500) await app.db.delete(keys).where(and(mine, isNull(keys.reference)))
-    else {
+    // A failure that left nothing behind: the caller may try again with the same key. What was begun, and is not said
+    // to have ended, is told of by its reference.
+    if (request.failedTransiently || reply.statusCode >= 500) {
+      const isOver = request.failedTransiently && request.hasEnded
+      await app.db.delete(keys).where(isOver ? mine : and(mine, isNull(keys.reference)))
+    } else {
       const headers = Object.fromEntries(
         KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
       )

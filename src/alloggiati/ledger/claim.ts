@@ -12,7 +12,8 @@ import { checkSuspension } from './suspension.ts'
 export interface Caller {
   /**
    * Whether the caller is there to be told; then they are told the end. What cannot be sent is freed only while
-   * somebody is told so: otherwise it stays ready, and is tried again.
+   * somebody is told so: otherwise it stays ready, and is tried again. Who waits for a lock asks again when they have
+   * it: the caller may have been answered meanwhile.
    */
   hold (): boolean
 }
@@ -64,6 +65,7 @@ async function withdraw (context: LedgerContext, { id, caller }: Claim, causa: C
   }
   await db.transaction(async (tx) => {
     await lockChain(tx)
+    if (!caller.hold()) return leaveReady({ db: tx }, id)
     const change = { da: 'pronto', chi: name, perche: causa } as const
     if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
     else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
@@ -72,7 +74,7 @@ async function withdraw (context: LedgerContext, { id, caller }: Claim, causa: C
 }
 
 /** Leaves a submission that is ready to the next sweep, of whichever process; the lease says that it was looked at. */
-export async function leaveReady ({ db }: LedgerContext, id: number): Promise<void> {
+export async function leaveReady ({ db }: { db: Executor }, id: number): Promise<void> {
   await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
 
@@ -90,8 +92,16 @@ export async function putBack (
   perche: string,
   lease_fino_al: SQL
 ): Promise<void> {
+  await db.transaction((tx) => makeReady(tx, { chi: name, perche, lease_fino_al }, { id, token }))
+}
+
+async function makeReady (
+  tx: Transaction,
+  { chi, perche, lease_fino_al }: { chi: string, perche: string, lease_fino_al: SQL },
+  { id, token }: Pick<Claim, 'id' | 'token'>
+): Promise<void> {
   const set = { proprietario: null, lease_fino_al }
-  await db.transaction((tx) => move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim: token, set }))
+  await move(tx, id, { da: 'preso', a: 'pronto', chi, perche, claim: token, set })
 }
 
 /**
@@ -115,6 +125,7 @@ export async function releaseUnsent (
   const change = { da: 'preso', chi: name, perche, claim: token } as const
   await db.transaction(async (tx) => {
     await lockChain(tx)
+    if (!caller.hold()) return makeReady(tx, { chi: name, perche, lease_fino_al: RETRY }, claim)
     if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
     else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
   })

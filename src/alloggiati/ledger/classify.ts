@@ -11,7 +11,8 @@ export interface Verdict {
   /** One for each row, in order. */
   schedine: RowVerdict[]
   /** Why nothing was sent, of a verdict `non_inviato`. */
-  causa?: Extract<Cause, 'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO'>
+  causa?: Extract<Cause,
+    'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO' | 'CARTELLA_NON_SCRIVIBILE'>
   httpStatus?: number
   errore?: string
   raw?: string
@@ -88,6 +89,11 @@ function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOper
 /** It is proven that nothing was acquired, because nothing reached the service. */
 export function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
   return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
+}
+
+/** The attempt could not be noted outside of the database: nothing was written to the service. */
+export function folderVerdict (rows: number): Verdict {
+  return { ...notSentVerdict('CARTELLA_NON_SCRIVIBILE', rows), errore: 'cartella dati non scrivibile' }
 }
 
 /** The rows may have been acquired or not. */

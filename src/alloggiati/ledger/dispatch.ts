@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
 import { invii, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
 import { dayInRome } from '#src/lib/time.ts'
+import { HeadFileError } from '#src/plugins/database/chain-head.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import type { LedgerContext } from './context.ts'
 import { LEASE, lockChain, move } from './moves.ts'
 import { isQuiet } from './quiet-hours.ts'
 import { sumNights, type Row } from './rows.ts'
-import { checkSuspension, currentSuspension } from './suspension.ts'
+import { checkSuspension, currentSuspension, faultOfHead } from './suspension.ts'
 
 /** How long the service may take to act on bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
@@ -19,9 +20,10 @@ const WRITE_WITHIN_MS = 5000
 
 /** Why nothing was dispatched. */
 export class NotDispatched extends Error {
-  readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours'
-  constructor (reason: NotDispatched['reason']) {
-    super(`Not dispatched: ${reason}`)
+  /** `not-noted`: the attempt is committed, and the folder of data did not take the end of the chain. */
+  readonly reason: 'suspended' | 'flight-taken' | 'quiet-hours' | 'not-noted'
+  constructor (reason: NotDispatched['reason'], cause?: Error) {
+    super(`Not dispatched: ${reason}`, { cause })
     this.reason = reason
   }
 }
@@ -45,7 +47,9 @@ export async function dispatch (
     if (err instanceof NotDispatched && err.reason === 'suspended') await checkSuspension(db, chainHead)
     throw err
   })
-  await chainHead.update(db)
+  await chainHead.update(db).catch((err: unknown) => {
+    throw err instanceof HeadFileError ? new NotDispatched('not-noted', err) : err
+  })
   const age = Math.max(Date.now() - started.wall, performance.now() - started.monotonic)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }
@@ -58,7 +62,7 @@ async function beginAttempt (
 ): Promise<void> {
   // A commit that a power cut could undo would prove nothing; the server's default may allow such commits.
   await tx.execute(sql`set local synchronous_commit = on`)
-  if (!await chainHead.isIn(tx) || await currentSuspension(tx)) throw new NotDispatched('suspended')
+  if (await faultOfHead(tx, chainHead) ?? await currentSuspension(tx)) throw new NotDispatched('suspended')
   await lockChain(tx)
   const [submission] = await tx
     .select({ tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })

@@ -30,13 +30,14 @@ interface Recorded { ricevuta: string, ofLastAttempt: boolean, path: readonly St
  * Writes down what a call proved, and moves the submission accordingly. A reply may come late, when the submission is
  * already unknown: its proof counts all the same, and a `K` stops what a person has meanwhile decided to send again.
  * When that has been sent already, the guests were acquired, perhaps twice: the log raises an alarm.
- * @param retry no caller waits for the answer: what certainly was not sent is tried again later
+ * @param retry whether no caller waits for the answer, asked when the locks are there: what certainly was not sent is
+ * tried again later
  */
 export async function recordVerdict (
   { db, keys, alarm, name }: LedgerContext,
   attempt: Attempt,
   verdict: Verdict,
-  retry: boolean
+  retry: () => boolean
 ): Promise<void> {
   const { id, numero } = attempt
   const { ricevuta, ofLastAttempt, path } = await db.transaction(async (tx) => {
@@ -44,7 +45,7 @@ export async function recordVerdict (
     const contradicted = await observe(tx, attempt, verdict, 'risposta', (raw) =>
       keys.seal(raw, `invii_esiti.risposta/${id}/${numero}`)
     )
-    return apply(tx, attempt, verdict, { retry, contradicted, chi: name })
+    return apply(tx, attempt, verdict, { retry: retry(), contradicted, chi: name })
   })
   const about = { invio: id, ricevuta, tentativo: numero }
   if (!ofLastAttempt && verdict.tentativo === 'K') {

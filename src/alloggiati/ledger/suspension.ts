@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/alloggiati.ts'
-import type { ChainHead } from '#src/plugins/database/chain-head.ts'
+import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 
 export interface Suspension { motivo: string, chi: string, dal: string }
@@ -8,6 +8,20 @@ export interface Suspension { motivo: string, chi: string, dal: string }
 const OLDER =
   "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. " +
   'Ciò che non conosce può essere stato inviato'
+
+const UNREADABLE =
+  "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
+  'Rimettere a posto il file ledger.head, poi riprendere gli invii'
+
+/** Why the database cannot be taken for the one whose end was noted; undefined when it is that. */
+export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
+  try {
+    return await chainHead.isIn(db) ? undefined : OLDER
+  } catch (err) {
+    if (err instanceof HeadFileError) return UNREADABLE
+    throw err
+  }
+}
 
 /** The suspension in force, if there is one: while there is, nothing is sent. */
 export async function currentSuspension (db: Executor): Promise<Suspension | undefined> {
@@ -29,10 +43,12 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * The suspension in force. When the database is older than its history, the ledger first suspends sending by itself.
+ * The suspension in force. When the database is older than its history, or cannot be compared with it, the ledger first
+ * suspends sending by itself.
  * Not inside a transaction: the suspension must stay when the caller rolls back.
  */
 export async function checkSuspension (db: Database, chainHead: ChainHead): Promise<Suspension | undefined> {
-  if (!await chainHead.isIn(db)) await suspendSending(db, 'sistema', OLDER)
+  const fault = await faultOfHead(db, chainHead)
+  if (fault !== undefined) await suspendSending(db, 'sistema', fault)
   return currentSuspension(db)
 }

@@ -7,6 +7,7 @@ import {
   claimSubmission, leaveReady, putBack, releaseUnsent, type Caller, type Claim, type NotSent
 } from './claim.ts'
 import { announce, type LedgerContext } from './context.ts'
+import { folderVerdict } from './classify.ts'
 import { dispatch, NotDispatched } from './dispatch.ts'
 import { otherFlightsOver, takeFlight } from './flight.ts'
 import { send } from './handover.ts'
@@ -148,13 +149,16 @@ async function sendRehearsed (
       await dispatch(context, id, claim.token, rows)
     } catch (err) {
       if (err instanceof NotDispatched) reason = err.reason
-      else log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+      if (reason === undefined || reason === 'not-noted') {
+        log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+      }
       throw err
     }
     dispatched = true
     announce('dispatched', id)
   }
-  const verdict = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
+  const seen = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
+  const verdict = reason === 'not-noted' ? folderVerdict(rows.length) : seen
   announce('replied', id)
   if (reason === 'flight-taken') return reason
   if (reason === 'quiet-hours') {
@@ -165,7 +169,10 @@ async function sendRehearsed (
   if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
     return insist(() => releaseUnsent(context, claim, verdict))
   }
-  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, !claim.caller.hold()))
+  const { caller } = claim
+  // Keeps who waits until it is written down.
+  caller.hold()
+  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
   announce('recorded', id)
   return { causa: verdict.causa, errore: verdict.errore }
 }

@@ -2,7 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { CredenzialiMancanti } from '../errors.ts'
+import { HeadFileError } from '#src/plugins/database/chain-head.ts'
+import { CartellaNonScrivibile, CredenzialiMancanti } from '../errors.ts'
 import { readExclusiveChannel, setExclusiveChannel } from '../ledger/account.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { currentSuspension, resumeSending, suspendSending } from '../ledger/suspension.ts'
@@ -53,7 +54,9 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
         await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
         // A person who resumes takes the present chain for the true one. Before the commit: after it, the next Send
         // could suspend sending again.
-        await resuming?.chainHead.update(tx)
+        await resuming?.chainHead.update(tx).catch((err: unknown) => {
+          throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
+        })
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
       // What is ready leaves now, not with the next sweep; nobody waits for it.

@@ -21,5 +21,6 @@ export async function answerBegun (db: Executor, ricevuta: string, requester: Re
     requester.leaveOpen()
     throw new SchedineInCorso(ricevuta, result.stato)
   }
+  requester.end()
   return answerOf(result, { ricevuta, ...told })
 }

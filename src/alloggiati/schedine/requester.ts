@@ -17,6 +17,8 @@ export interface Requester {
   locate (id: number): void
   /** The answer is not the last one: a repeated request with the same key asks again. */
   leaveOpen (): void
+  /** What was begun has ended: where nothing was sent, a repeated request with the same key begins anew. */
+  end (): void
 }
 
 export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requester {
@@ -27,6 +29,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
     note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
+    end: () => { request.hasEnded = true },
     leaveOpen () {
       request.isUndecided = true
       if (isAsync) reply.header('preference-applied', 'respond-async')
@@ -34,21 +37,26 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
   }
 }
 
-/** A caller who is there until the time is up, or they hang up. Once held, they are told the end. */
+/**
+ * A caller who is there until the time is up, or they hang up. Once held, they are told the end; once answered, nothing
+ * holds them any more.
+ */
 export function waitingCaller ({ isAsync, hasHungUp }: Pick<Requester, 'isAsync' | 'hasHungUp'>) {
   let isThere = !isAsync
   let isHeld = false
+  let isAnswered = false
 
   return {
     hold () {
       isHeld ||= isThere && !hasHungUp()
-      return isHeld
+      return isHeld && !isAnswered
     },
     /** Waits for the end of `work`, which holds the caller or not, but no longer than they are there. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await within(ms, work)
       isThere = false
       if (isHeld) await within(HELD_MS, work)
+      isAnswered = true
     }
   } satisfies Caller & Record<string, unknown>
 }

@@ -119,7 +119,10 @@ async function follow (
     (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
   )
   await caller.waitFor(work, ledger.service.answerWithinMs)
-  if (result !== undefined && !isUnderWay(result.stato)) return result
+  if (result !== undefined && !isUnderWay(result.stato)) {
+    requester.end()
+    return result
+  }
   requester.leaveOpen()
   throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
 }

@@ -14,14 +14,23 @@ export type Chain = AnyPgTable & {
 /** A row of a chain; the hash in hexadecimal. */
 export interface Link { id: number, hash: string }
 
+/** The file of a chain's end cannot be read, or not be written: the cause says why. */
+export class HeadFileError extends Error {}
+
 /**
  * The last link of a chain as a file outside of the database notes it: a chain cannot see the loss of its own end. A
  * database that has no such link any more was cut, or is an older copy that was restored.
  */
 export interface ChainHead {
-  /** Whether the database still has the last link that was noted. */
+  /**
+   * Whether the database still has the last link that was noted.
+   * @throws HeadFileError when nobody can say
+   */
   isIn (db: Executor): Promise<boolean>
-  /** Notes the present last link of the chain, durably; a later one that another process has noted stays. */
+  /**
+   * Notes the present last link of the chain, durably; a later one that another process has noted stays.
+   * @throws HeadFileError
+   */
   update (db: Executor): Promise<void>
 }
 
@@ -56,13 +65,13 @@ export function chainHead (file: string, chain: Chain): ReadableHead {
         .prepare('chain_end').execute()
       if (!row) {
         // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
-        await rm(file, { force: true })
+        await written(file, rm(file, { force: true }))
         return
       }
       const link = { id: row.id, hash: row.hash.toString('hex') }
       const noted = await last().catch(() => undefined)
       if (noted && noted.id >= link.id && await has(db, noted)) return
-      await write(file, JSON.stringify(link))
+      await written(file, write(file, JSON.stringify(link)))
     }
   }
 }
@@ -73,10 +82,10 @@ async function read (file: string): Promise<Link | undefined> {
     text = await readFile(file, 'utf8')
   } catch (err) {
     if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
-    throw err
+    throw new HeadFileError(`${basename(file)} cannot be read`, { cause: err })
   }
   const link = parse(text)
-  if (link === undefined) throw new Error(`${basename(file)} is not readable`)
+  if (link === undefined) throw new HeadFileError(`${basename(file)} is not readable`)
   return link
 }
 
@@ -90,6 +99,10 @@ function parse (text: string): Link | undefined {
   if (typeof link !== 'object' || link === null || !('id' in link) || !('hash' in link)) return undefined
   const { id, hash } = link
   return typeof id === 'number' && Number.isSafeInteger(id) && typeof hash === 'string' ? { id, hash } : undefined
+}
+
+async function written (file: string, work: Promise<void>): Promise<void> {
+  await work.catch((cause: unknown) => { throw new HeadFileError(`${basename(file)} cannot be written`, { cause }) })
 }
 
 /** Whole or not at all, and on the disk before it returns. */

@@ -55,6 +55,19 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
   return connectionCode(err) === undefined ? undefined : UNAVAILABLE
 }
 
+/**
+ * What may pass without anybody changing the statement: the classes of lost connections (08), of want of room (53), of
+ * an operator at work (57) and of a disk or file that fails (58); a server that is read-only after a switch (25006), or
+ * has ended an idle transaction (25P03); locks, and order among transactions (55P03, 40001, 40P01); internal faults.
+ */
+const PASSING = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
+
+/** Whether the same work may succeed later; never where the database refuses what it is asked, as a constraint does. */
+export function mayPass (err: unknown): boolean {
+  const sqlstate = postgresError(err)?.code
+  return sqlstate === undefined ? connectionCode(err) !== undefined : PASSING.test(sqlstate)
+}
+
 /** Why a database cannot be had, as a code; undefined when the connection is not the matter. */
 export function unreachable (err: unknown): string | undefined {
   const sqlstate = postgresError(err)?.code

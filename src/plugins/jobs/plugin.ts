@@ -41,7 +41,11 @@ export default fp(async function jobs (app) {
     await runner.stop()
   })
 
-  tasks.push(scheduleTicks(EVERY_MINUTE, log, () => runner.catchUp()))
-  app.addHook('onReady', async () => { void runner.catchUp() })
+  const look = async () => {
+    await runner.putTimesRight()
+    await runner.catchUp()
+  }
+  tasks.push(scheduleTicks(EVERY_MINUTE, log, look))
+  app.addHook('onReady', async () => { void look() })
   app.addHook('preClose', () => app.stopJobs())
 }, { name: 'jobs', dependencies: ['database'] })

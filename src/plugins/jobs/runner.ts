@@ -7,8 +7,10 @@ import { errorCode } from './error-code.ts'
 import type { ScheduledJob } from './job.ts'
 import { present } from './present.ts'
 import {
+  bringForward,
   findDue,
   findJobs,
+  findNext,
   markLost,
   recordEnd,
   recordRun,
@@ -23,6 +25,9 @@ import {
 export interface Run { ended: Promise<void> }
 
 export type JobRunner = ReturnType<typeof jobRunner>
+
+/** Clocks may differ by so much: a process that is ahead by less has rightly taken the time that comes next. */
+const CLOCKS_MS = 10 * 60_000
 
 interface RunnerOptions { db: Database, log: FastifyBaseLogger, renewEveryMs?: number }
 
@@ -76,6 +81,27 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
     for (const job of await markLost(db, names)) log.warn({ job }, 'the process of a job has died: it is run again')
     const due = await findDue(db, names, now)
     await Promise.all(due.map((name) => tick(name, now)))
+  }
+
+  /**
+   * Puts right the next times that lie further ahead than they can by the clock of the database: a process whose clock
+   * was ahead has set them, and until then nobody would run the job.
+   */
+  async function putTimesRight (): Promise<void> {
+    if (stopped) return
+    await track(bringTimesForward().catch((err: unknown) => log.error({ err }, 'the times of jobs could not be seen')))
+  }
+
+  async function bringTimesForward (): Promise<void> {
+    await register()
+    for (const { name, next, now } of await findNext(db)) {
+      const job = jobs.get(name)
+      if (job === undefined || job.everyProcess || next <= job.nextAfter(new Date(now.getTime() + CLOCKS_MS))) continue
+      const to = job.nextAfter(now)
+      if (await bringForward(db, name, to)) {
+        log.warn({ job: name, from: next, to }, 'the next time of a job was set by a clock that is ahead: put right')
+      }
+    }
   }
 
   /**
@@ -179,5 +205,5 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
     }
   }
 
-  return { add, tick, catchUp, start, list, stop }
+  return { add, tick, catchUp, putTimesRight, start, list, stop }
 }

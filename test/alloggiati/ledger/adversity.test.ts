@@ -3,12 +3,14 @@ import { sql as query } from 'drizzle-orm'
 import type postgres from 'postgres'
 import t from 'tap'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { lockChain } from '#src/alloggiati/ledger/moves.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
+import { waitingCaller } from '#src/alloggiati/schedine/requester.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
-import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { detail, ledgerServer, unknown } from './administrator.ts'
 import { ledgerBench } from './bench.ts'
@@ -107,6 +109,38 @@ t.test('sending that is suspended between rehearsal and Send stops the Send', as
   t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'and stays so')
 })
 
+t.test('who was told that it goes on, while the chain was locked, does not find it withdrawn later', async (t) => {
+  for (const failing of ['the suspension', 'GenerateToken', 'Send']) {
+    await t.test(`what fails is ${failing}`, async (t) => {
+      const { police, db, sql, worker, reserve, states } = await ledgerBench(t)
+      const { id } = await reserve([guestNo(1)])
+      const caller = waitingCaller({ isAsync: false, hasHungUp: () => false })
+      const [call, end] = [held(), Promise.withResolvers<void>()]
+      let done: Promise<unknown> | undefined
+      if (failing === 'the suspension') await suspendSending(db, 'prova', 'prova')
+      else {
+        police.on[failing] = call.behaviour
+        done = carryOut(await worker(), id, caller)
+        await call.arrived
+      }
+      const other = db.transaction(async (tx) => {
+        await lockChain(tx)
+        call.release(respond('404 Not Found', ''))
+        done ??= carryOut(await worker(), id, caller)
+        await end.promise
+      })
+      await until(async () => (await sql`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`).length > 0)
+      t.ok(caller.hold(), 'the caller is kept')
+      await caller.waitFor(Promise.resolve(), 0)
+      end.resolve()
+      await Promise.all([other, done])
+      t.same(await states(), ['pronto/in_corso'])
+    })
+  }
+})
+
 t.test('a worker whose claim was lost during the rehearsal does not send', async (t) => {
   const { police, sql, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
@@ -134,6 +168,34 @@ t.test('a reply is written down although the database is away when it comes', as
   const flickering = Object.assign(Object.create(db) as typeof db, { transaction })
   t.equal((await carryOut(await worker({ db: flickering }), id, true)).stato, 'acquisito')
   t.same(await states(), ['acquisito/acquisita'])
+})
+
+t.test('a reply that the database does not take at once is written down later, unless it never will', async (t) => {
+  // A sequence: what it has counted stays when the transaction is rolled back.
+  const refuse = (sql: postgres.Sql, code: string, times: number) => sql.unsafe(`
+    create sequence tries;
+    create function refuse_outcome () returns trigger language plpgsql as $$ begin
+      if nextval('tries') <= ${times} then raise exception 'refused' using errcode = '${code}'; end if;
+      return new;
+    end $$;
+    create trigger refuse_outcome before insert on invii_esiti for each row execute function refuse_outcome ()`)
+  for (const code of ['53100', '25006', 'XX000']) {
+    await t.test(`a ${code} that passes`, async (t) => {
+      const { sql, worker, reserve, states } = await ledgerBench(t)
+      await refuse(sql, code, 1)
+      await carryOut(await worker(), (await reserve([single()])).id, true)
+      t.same(await states(), ['acquisito/acquisita'])
+    })
+  }
+  for (const code of ['LC001']) {
+    await t.test(`a ${code}, which never passes`, async (t) => {
+      const { sql, worker, reserve, states } = await ledgerBench(t)
+      await refuse(sql, code, 1)
+      await carryOut(await worker(), (await reserve([single()])).id, true)
+      t.same(await states(), ['in_invio/in_corso'], 'left to the sweep')
+      t.same(await sql`select last_value::int as tries from tries`, [{ tries: 1 }])
+    })
+  }
 })
 
 t.test('an outcome that nobody has written down in time is told as such, whatever was the reason', async (t) => {

@@ -25,7 +25,7 @@ export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
  */
 export async function ledgerBench (t: Test) {
   const police = await standIn(t)
-  const { db, sql } = await testDatabase(t)
+  const { db, sql, url } = await testDatabase(t)
   const dataDir = temporaryFolder(t)
   const keys = createKeys(randomBytes(32))
   const clock = createClock()
@@ -45,6 +45,7 @@ export async function ledgerBench (t: Test) {
     police,
     db,
     sql,
+    url,
     logs,
     async worker (changes: Partial<LedgerContext> = {}): Promise<LedgerContext> {
       const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })

@@ -1,10 +1,15 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { guestNo, invio, production, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
+import { ledgerBench } from './bench.ts'
 import { ledgerOf } from './context.ts'
 import { administrator, ledgerServer, detail, INVII, sent, unknown } from './administrator.ts'
 
@@ -130,6 +135,58 @@ t.test('a database older than its history sends nothing until an administrator r
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.match(await hold(restarted), { sospeso: false }, 'from now on this is the history')
+})
+
+t.test('while ledger.head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
+  for (const kind of ['damaged', 'a directory']) {
+    await t.test(kind, async (t) => {
+      const { police, server, admin } = await ledgerServer(t)
+      await sent(server, [guestNo(1)])
+      await unknown(police, server)
+      const head = join(server.dataDir, 'ledger.head')
+      rmSync(head)
+      if (kind === 'damaged') writeFileSync(head, '{')
+      else mkdirSync(head)
+      const sends = police.callsOf('Send').length
+      for (let n = 0; n < 2; n++) {
+        const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
+        t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
+      }
+      t.equal(police.callsOf('Send').length, sends)
+      t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
+      t.match((await admin('GET', `${INVII}/verifica`)).json(), {
+        status: 200,
+        integra: false,
+        prima_riga_errata: { motivo: /non si può leggere/ }
+      })
+
+      await server.app.sql`update invii_sospensioni set tolta_il = now()`
+      await server.app.sql`alter table invii disable trigger user`
+      await server.app.sql`
+        update invii set stato = 'preso', proprietario = 'morto', lease_fino_al = now() - interval '1 second'
+        where stato = 'sconosciuto'`
+      await server.app.sql`alter table invii enable trigger user`
+      await sweep(await ledgerOf(server, police))
+      t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep goes on')
+      const told = server.logs.filter(({ msg }) => /^sending is suspended/.test(String(msg)))
+      t.equal(told.length, 1, 'one line in the log')
+      const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
+      t.equal(resumed.statusCode, kind === 'damaged' ? 200 : 503)
+    })
+  }
+})
+
+t.test('a folder of data that takes no file: nothing is sent, and the caller is told the cause', async (t) => {
+  const { police, reserve, states, worker } = await ledgerBench(t)
+  const folder = join(temporaryFolder(t), 'away')
+  symlinkSync(join(temporaryFolder(t), 'nowhere', 'at-all'), folder)
+  const { id } = await reserve([guestNo(1)])
+  t.match(await carryOut(await worker({ chainHead: ledgerChainHead(folder) }), id, true), {
+    stato: 'non_inviato',
+    causa: 'CARTELLA_NON_SCRIVIBILE'
+  })
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['non_inviato/non_inviata'])
 })
 
 t.test('while servers run, the database is replaced by an older copy: no guest is sent twice', async (t) => {

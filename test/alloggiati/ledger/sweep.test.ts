@@ -9,7 +9,8 @@ import { carryOut } from '#src/alloggiati/ledger/worker.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { answer, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
-import { guestNo, held, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
+import { guestNo, held, rowsReply, until, type Call } from '#test/alloggiati/stand-in.ts'
+import { build } from '#test/helper.ts'
 import { ledgerBench } from './bench.ts'
 
 /* What becomes of submissions whose process has died, or that nobody waits for. */
@@ -198,6 +199,23 @@ t.test('what is ready of an account that is not used any more ends; a person dec
   t.same(await states(), ['non_inviato/non_inviata', 'da_verificare/in_corso', 'pronto/in_corso', 'pronto/in_corso'])
   t.match(await sql`select nota from invii where stato = 'non_inviato'`, [{ nota: /account/ }])
   t.ok(logs.some((line) => line.level === 50 && line.invio === doubtful.id))
+  t.same(police.calls, [])
+})
+
+t.test('without credentials, too, what a dead process left is ended', async (t) => {
+  const { police, sql, url, reserve, expire, states } = await ledgerBench(t)
+  const [flying, taken, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
+  await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
+  await sql`
+    insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
+    from invii where id = ${flying.id}`
+  await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+  await expire()
+  await sql`update invii set lease_fino_al = now() - interval '16 minutes' where id = ${ready.id}`
+  const { logs } = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: url })
+  await until(async () => (await states())[2] === 'non_inviato/non_inviata')
+  t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'non_inviato/non_inviata'])
+  t.ok(logs.some((line) => line.level === 50 && line.ricevuta === flying.ricevuta), 'what became unknown is alarmed')
   t.same(police.calls, [])
 })
 

@@ -200,6 +200,22 @@ t.test('without credentials, and while sending is suspended, nothing of a day is
   t.same(await server.app.sql`select from invii`, [])
 })
 
+t.test('a key under which a day was begun keeps it when a repeated request fails for what may pass', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  await book(server, [guestNo(1)])
+  await sendDay(server, {}, 'giorno')
+  const kept = () => server.app.sql`select reference from idempotency_keys`
+  const begun = await kept()
+  t.match(begun, [{ reference: /^AW-/ }])
+  // As if the process had died before the answer.
+  await server.app.sql`update idempotency_keys set status = null, body = null, headers = null`
+  await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
+  const repeated = await server.call('POST', PATH, {}, { 'idempotency-key': 'giorno' })
+  t.match(repeated.json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.same(await kept(), begun)
+})
+
 t.test('lists hold every guest once, bookings of up to 50 guests whole, and families always', async () => {
   const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }), { maxLength: 12 })
   fc.assert(fc.property(sizes, (bookings) => {

@@ -2,7 +2,7 @@ import { and, sql, type SQL } from 'drizzle-orm'
 import type { VerificaInvii } from '#schemas/verifica-invii.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { ChainHead } from '#src/plugins/database/chain-head.ts'
+import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { faultOf, isKeyed, type Judge } from './faults.ts'
 import { readHistories, readLinks, type StoredLink } from './history.ts'
@@ -97,7 +97,12 @@ async function firstKeyed (db: Executor, keys: Keys, seal: Judge['sealOf']): Pro
  * that is there.
  */
 async function faultOfChain (db: Database, chainHead: ChainHead): Promise<string | undefined> {
-  if (!await chainHead.isIn(db)) return 'la fine della catena non è quella annotata fuori dall\'archivio'
+  try {
+    if (!await chainHead.isIn(db)) return 'la fine della catena non è quella annotata fuori dall\'archivio'
+  } catch (err) {
+    if (!(err instanceof HeadFileError)) throw err
+    return 'la fine della catena, annotata fuori dall\'archivio, non si può leggere'
+  }
   const [counted] = await db.execute<{ links: number, last: number, orphans: number }>(sql`
     select count(*)::int as links, coalesce(max(t.id), 0) as last, count(*) filter (where i.id is null)::int as orphans
     from invii_transizioni t left join invii i on i.id = t.invio_id`)
