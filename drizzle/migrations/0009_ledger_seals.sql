@@ -1,3 +1,12 @@
+CREATE TABLE "registro_chiave" (
+	"unica" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"primo_anello" integer NOT NULL,
+	"quando" timestamp(3) with time zone NOT NULL,
+	"impronta" "bytea" NOT NULL,
+	CONSTRAINT "registro_chiave_una" CHECK ("registro_chiave"."unica")
+);
+--> statement-breakpoint
+
 -- Keyed hashes of the ledger's rows and of its chain. The key is in the settings of the server's sessions, and nowhere in
 -- the database: who can write to it without the server's MASTER_KEY cannot change a row and be believed.
 
@@ -11,6 +20,11 @@ CREATE FUNCTION sigillo_di (testo text) RETURNS bytea LANGUAGE sql STABLE AS $$
   SELECT sha256(decode(current_setting('locanda.sigillo_o'), 'hex') ||
     sha256(decode(current_setting('locanda.sigillo_i'), 'hex') || convert_to(testo, 'UTF8')))
 $$;
+--> statement-breakpoint
+
+CREATE TRIGGER registro_chiave_immutabile BEFORE UPDATE OR DELETE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER registro_chiave_svuota BEFORE TRUNCATE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
 --> statement-breakpoint
 
 -- A row as it is sealed. Empty columns do not count, so that a later version can add some; nor does the one that goes.

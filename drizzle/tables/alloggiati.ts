@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
   boolean,
+  check,
   date,
   foreignKey,
   index,
@@ -180,6 +181,19 @@ export const invii_transizioni = pgTable('invii_transizioni', {
   quando: instant().notNull(),
   hash: bytea().notNull()
 }, (t) => [index('invii_transizioni_invio').on(t.invio_id)])
+
+/**
+ * Whose key the ledger is sealed with: one row, written by the first server that seals. A server with another key would
+ * not know again the guests that were sent.
+ */
+export const registro_chiave = pgTable('registro_chiave', {
+  unica: boolean().primaryKey().default(true),
+  /** The first link that may have been made with the key. */
+  primo_anello: integer().notNull(),
+  quando: instant().notNull(),
+  /** Keyed fingerprint of the two. */
+  impronta: bytea().notNull()
+}, (t) => [check('registro_chiave_una', sql`${t.unica}`)])
 
 /** What a person decided of a submission that no rule could settle. Append-only. */
 export const invii_decisioni = pgTable('invii_decisioni', {
