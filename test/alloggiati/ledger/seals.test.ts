@@ -249,6 +249,16 @@ t.test('submissions of the version before hold without the key; a day after the 
   const [carriedOn, left] = [await written(1), await written(2)]
   const { server, admin } = await ledgerServer(t, { DATABASE_URL: url })
   const verify = async (): Promise<object> => (await admin('GET', `${VERIFY}?da=2000-01-01`)).json()
+  t.match(await sql`select primo_anello from registro_chiave`, [{ primo_anello: 3 }])
+  const [{ definition } = { definition: '' }] = await sql<{ definition: string }[]>`
+    select pg_get_functiondef('invii_hash'::regproc) as definition`
+  // No link of before the key but the submission's own is looked at: there may be hundreds of thousands.
+  await sql.unsafe(definition.replace(/AS \$function\$.*\$function\$/s, `AS $function$
+    select case when invio_id = ${left} then sha256(coalesce(precedente, '') || convert_to(jsonb_build_array(
+      id, invio_id, da, a, chi, perche, extract(epoch from quando)::numeric(20, 3))::text, 'UTF8'))
+      else decode('no hex ' || invio_id, 'hex') end $function$`))
+  t.ok((await detail(server, left)).integro)
+  await sql.unsafe(definition)
   t.match(await verify(), { integra: true, invii_controllati: 2 })
   const own = await sent(server)
   // During the update processes of both versions write.

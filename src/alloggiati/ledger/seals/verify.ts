@@ -6,6 +6,7 @@ import type { ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { faultOf, isKeyed, type Judge } from './faults.ts'
 import { readHistories, readLinks, type StoredLink } from './history.ts'
+import { readKeyRecord } from './key-record.ts'
 import { sealOf } from './key.ts'
 
 /** Submissions in memory at a time, however many there are. */
@@ -80,11 +81,12 @@ async function judgeOf (db: Executor, keys: Keys): Promise<Judge> {
 /** By its keys; a link never changes. */
 const known = new WeakMap<Keys, StoredLink>()
 
-/** The first link that was made with the key. Links of versions before are walked through once. */
+/** The first link that was made with the key. Links of before the key was recorded are not looked at. */
 async function firstKeyed (db: Executor, keys: Keys, seal: Judge['sealOf']): Promise<StoredLink | undefined> {
   if (known.has(keys)) return known.get(keys)
-  for (let last: number | undefined, limit = 1; ; limit = LINKS_AT_A_TIME) {
-    const links = await readLinks(db, last === undefined ? sql`true` : sql`t.id > ${last}`, limit)
+  const record = await readKeyRecord(db, keys)
+  for (let last = (record?.firstLink ?? 1) - 1, limit = 1; ; limit = LINKS_AT_A_TIME) {
+    const links = await readLinks(db, sql`t.id > ${last}`, limit)
     const found = links.find((link) => isKeyed(link, seal))
     if (found !== undefined) known.set(keys, found)
     if (found !== undefined || links.length < limit) return found
