@@ -48,7 +48,8 @@ async function eraseBatch (db: Database, days: number): Promise<{ ids: number[],
           .select({
             invio_id: schedine.invio_id,
             righe: sql<number>`count(*)::int`.as('righe'),
-            quando: sql<string>`now()`.as('quando')
+            quando: sql<string>`now()`.as('quando'),
+            sigillo: sql<null>`null::bytea`.as('sigillo')
           })
           .from(schedine)
           .where(kept)

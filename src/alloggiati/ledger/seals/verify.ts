@@ -8,6 +8,7 @@ import { faultOf, isKeyed, type Judge } from './faults.ts'
 import { readHistories, readLinks, type StoredLink } from './history.ts'
 import { readKeyRecord } from './key-record.ts'
 import { sealOf } from './key.ts'
+import { faultOfOthers } from './others.ts'
 
 /** Submissions in memory at a time, however many there are. */
 const BATCH = 200
@@ -62,8 +63,14 @@ export async function verifyLedger (
     }
     more = histories.length === BATCH
   }
+  const ofNone = (motivo: string) => add({ invio: null, ricevuta: null, motivo })
   const motivo = await faultOfChain(db, chainHead)
-  if (motivo !== undefined) add({ invio: null, ricevuta: null, motivo })
+  if (motivo !== undefined) ofNone(motivo)
+  const record = await readKeyRecord(db, keys)
+  if (record === undefined) ofNone('non è annotato con quale chiave il registro è sigillato')
+  const other = record && await faultOfOthers(db, judge, record, from, () => performance.now() > until)
+  if (other === 'late') found.completa = false
+  else if (other) ofNone(other.motivo)
   return found
 }
 
