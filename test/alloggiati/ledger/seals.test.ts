@@ -246,12 +246,13 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     await sql`update invii set aggiornato_il = now() - interval '30 days 1 minute'`
     await runJob(server, 'record-erasure')
     const kept = (await records()).filter(({ records }) => records > 0).map(({ invio_id: id }) => Number(id))
-    t.same(kept, [acquired, decided, cancelled, lost, partial], 'what a receipt or a person may still speak of stays')
+    t.same(kept, [acquired, decided, lost, partial], 'what a receipt or a person may still speak of stays')
     await sql`update invii set aggiornato_il = now() - interval '31 days 1 minute' where id = ${partial}`
     for (const again of [1, 2]) {
       await runJob(server, 'record-erasure')
       t.same(await sql`select invio_id, righe from invii_cancellazioni order by invio_id`, [
         { invio_id: refused, righe: 1 },
+        { invio_id: cancelled, righe: 1 },
         { invio_id: filed, righe: 1 },
         { invio_id: partial, righe: 2 },
         { invio_id: receipted, righe: 1 }
