@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati, sealSettings, submissionHooks } from './alloggiati/index.ts'
+import { alloggiati, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { identity, identityRoutes } from './identity/index.ts'
@@ -64,6 +64,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
+    // Before anything is written: the key must be the one of what is there.
+    await app.register(ledgerKey, { keys })
     await app.register(changes)
     await app.register(jobs)
     await app.register(audit, { config, keys })

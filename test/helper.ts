@@ -22,6 +22,9 @@ export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
 
 type Environ = Record<string, string | undefined>
 
+/** The key of the first application on each database: a database takes no other. */
+const masterKeys = new Map<string, string>()
+
 /** Somebody: of the same name it is the same person, in another session. */
 export interface Who {
   name?: string
@@ -51,6 +54,7 @@ export interface TestApp {
 /**
  * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with
  * every payload checked against its schema. It is closed when the test ends. `prepare` sees the bare instance first.
+ * Without a folder or a key of its own, a further application has the key of the first one on its database.
  */
 export async function build (
   t: Test,
@@ -66,10 +70,12 @@ export async function build (
     PORT: '0',
     RATE_LIMIT_MAX: '100000',
     ...NEVER_OVERLOADED,
+    ...(environ.DATA_DIR === undefined ? { MASTER_KEY: masterKeys.get(url) } : {}),
     ...environ,
     DATA_DIR: dataDir,
     DATABASE_URL: url
   })
+  masterKeys.set(url, config.MASTER_KEY.toString('base64'))
   const logs: Record<string, unknown>[] = []
   const logStream = {
     write: (line: string) => {

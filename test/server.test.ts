@@ -7,6 +7,7 @@ import { API_KEY } from './helper.ts'
 import { openSocket } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
+const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
 /** Known beforehand, so that nothing is to be told. */
 const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
@@ -21,7 +22,7 @@ const BOOKING = {
 
 async function started (t: Test) {
   const database = await testDatabase(t)
-  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url, ...ADMIN })
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url, MASTER_KEY, ...ADMIN })
   const base = await server.ready
   return { ...database, server, base, port: Number(new URL(base).port) }
 }
@@ -112,14 +113,36 @@ t.test('a database that is not there ends the start with code 1 and one line, wi
 
 t.test('a port that is taken ends the start with code 1 and one line, and nothing stays open', async (t) => {
   const { port, url } = await started(t)
-  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, PORT: String(port) })
+  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
   t.equal(await second.exit, 1)
   t.match(second.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
 })
 
+t.test('a key that is not the database\'s ends the start with one line, and nothing is written', async (t) => {
+  const { sql, url } = await started(t)
+  const written = () => sql`
+    select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
+      (select count(*) from signing_keys) as keys, (select count(*) from registro_chiave) as records`
+  const before = await written()
+  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, ...ADMIN })
+  t.equal(await second.exit, 1)
+  t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
+  t.same(await written(), before)
+})
+
+t.test('of two servers with different keys that start on a new database one starts', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
+  const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
+  t.same(started.toSorted(), [false, true])
+  t.match(servers[started.indexOf(false)]!.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+  t.match(await sql`select primo_anello from registro_chiave`, [{ primo_anello: 1 }])
+  await t.rejects(sql`delete from registro_chiave`, { code: 'LC003' })
+})
+
 t.test('the first start makes an administrator and says how to sign in, once and not in the log', async (t) => {
   const { url } = await testDatabase(t)
-  const first = serverProcess(t, { DATABASE_URL: url })
+  const first = serverProcess(t, { DATABASE_URL: url, MASTER_KEY })
   const base = await first.ready
   const [, email = '', password = ''] =
     /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
@@ -138,7 +161,7 @@ t.test('the first start makes an administrator and says how to sign in, once and
   t.notOk(JSON.stringify(first.logs).includes(password))
   t.equal(first.errors().split(password).length, 2)
 
-  const second = serverProcess(t, { DATABASE_URL: url, ...ADMIN })
+  const second = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, ...ADMIN })
   await second.ready
   second.signal('SIGTERM')
   t.equal(await second.exit, 0)

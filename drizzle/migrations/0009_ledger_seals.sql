@@ -1,3 +1,19 @@
+CREATE TABLE "registro_chiave" (
+	"unica" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"primo_anello" integer NOT NULL,
+	"quando" timestamp(3) with time zone NOT NULL,
+	"impronta" "bytea" NOT NULL,
+	CONSTRAINT "registro_chiave_una" CHECK ("registro_chiave"."unica")
+);
+--> statement-breakpoint
+ALTER TABLE "invii_cancellazioni" ADD COLUMN "sigillo" "bytea";--> statement-breakpoint
+ALTER TABLE "invii_conferme" ADD COLUMN "sigillo" "bytea";--> statement-breakpoint
+ALTER TABLE "invii_correzioni" ADD COLUMN "sigillo" "bytea";--> statement-breakpoint
+ALTER TABLE "invii_sospensioni" ADD COLUMN "sigillo" "bytea";--> statement-breakpoint
+ALTER TABLE "ricevute" ADD COLUMN "sigillo" "bytea";--> statement-breakpoint
+ALTER TABLE "ricevute_letture" ADD COLUMN "sigillo" "bytea";
+--> statement-breakpoint
+
 -- Keyed hashes of the ledger's rows and of its chain. The key is in the settings of the server's sessions, and nowhere in
 -- the database: who can write to it without the server's MASTER_KEY cannot change a row and be believed.
 
@@ -13,9 +29,16 @@ CREATE FUNCTION sigillo_di (testo text) RETURNS bytea LANGUAGE sql STABLE AS $$
 $$;
 --> statement-breakpoint
 
--- A row as it is sealed. Empty columns do not count, so that a later version can add some; nor does the one that goes.
+CREATE TRIGGER registro_chiave_immutabile BEFORE UPDATE OR DELETE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+CREATE TRIGGER registro_chiave_svuota BEFORE TRUNCATE ON registro_chiave FOR EACH STATEMENT EXECUTE FUNCTION registro_immutabile();
+--> statement-breakpoint
+
+-- A row as it is sealed. Empty columns do not count, so that a later version can add some; nor does the one that goes. Of
+-- a PDF the hash counts.
 CREATE FUNCTION testo_da_sigillare (tabella text, riga jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT tabella || ' ' || jsonb_strip_nulls(riga - 'sigillo' - 'impronta_contenuto')::text
+  SELECT tabella || ' ' || (jsonb_strip_nulls(riga - 'sigillo' - 'impronta_contenuto' - 'pdf') || CASE WHEN riga ? 'pdf'
+    THEN jsonb_build_object('pdf', encode(sha256(convert_to(riga ->> 'pdf', 'UTF8')), 'hex')) ELSE '{}' END)::text
 $$;
 --> statement-breakpoint
 
@@ -36,13 +59,13 @@ CREATE FUNCTION nato_con_chiave (invio integer) RETURNS boolean LANGUAGE sql STA
 $$;
 --> statement-breakpoint
 
--- Seals a row; the argument is the column that names its submission. A process of the version before has no key: it goes
--- on with its own submissions, and leaves those alone that were born with the key.
+-- Seals a row; the argument is the column that names its submission, where it has one. A process of the version before has
+-- no key: it goes on with its own submissions, and leaves those alone that were born with the key.
 CREATE FUNCTION invii_sigilla () RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF sessione_con_chiave() THEN
     NEW.sigillo := sigillo_di(testo_da_sigillare(TG_TABLE_NAME, to_jsonb(NEW)));
-  ELSIF nato_con_chiave((to_jsonb(NEW) ->> TG_ARGV[0])::integer) THEN
+  ELSIF TG_NARGS > 0 AND nato_con_chiave((to_jsonb(NEW) ->> TG_ARGV[0])::integer) THEN
     RAISE EXCEPTION 'questo invio è sigillato, e la sessione non ha la chiave' USING ERRCODE = 'LC004';
   ELSE
     NEW.sigillo := NULL;
@@ -62,6 +85,18 @@ CREATE TRIGGER invii_tentativi_sigilla BEFORE INSERT ON invii_tentativi FOR EACH
 CREATE TRIGGER invii_esiti_sigilla BEFORE INSERT ON invii_esiti FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
 --> statement-breakpoint
 CREATE TRIGGER invii_decisioni_sigilla BEFORE INSERT ON invii_decisioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
+--> statement-breakpoint
+CREATE TRIGGER invii_conferme_sigilla BEFORE INSERT ON invii_conferme FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
+--> statement-breakpoint
+CREATE TRIGGER invii_correzioni_sigilla BEFORE INSERT ON invii_correzioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
+--> statement-breakpoint
+CREATE TRIGGER invii_cancellazioni_sigilla BEFORE INSERT ON invii_cancellazioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla('invio_id');
+--> statement-breakpoint
+CREATE TRIGGER invii_sospensioni_sigilla BEFORE INSERT OR UPDATE ON invii_sospensioni FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
+--> statement-breakpoint
+CREATE TRIGGER ricevute_sigilla BEFORE INSERT OR UPDATE ON ricevute FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
+--> statement-breakpoint
+CREATE TRIGGER ricevute_letture_sigilla BEFORE INSERT ON ricevute_letture FOR EACH ROW EXECUTE FUNCTION invii_sigilla();
 --> statement-breakpoint
 
 -- As in migration 0001, with the hash keyed where the session has the key.

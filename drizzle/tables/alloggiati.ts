@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
   boolean,
+  check,
   date,
   foreignKey,
   index,
@@ -183,6 +184,19 @@ export const invii_transizioni = pgTable('invii_transizioni', {
   hash: bytea().notNull()
 }, (t) => [index('invii_transizioni_invio').on(t.invio_id)])
 
+/**
+ * Whose key the ledger is sealed with: one row, written by the first server that seals. A server with another key would
+ * not know again the guests that were sent.
+ */
+export const registro_chiave = pgTable('registro_chiave', {
+  unica: boolean().primaryKey().default(true),
+  /** The first link that may have been made with the key. */
+  primo_anello: integer().notNull(),
+  quando: instant().notNull(),
+  /** Keyed fingerprint of the two. */
+  impronta: bytea().notNull()
+}, (t) => [check('registro_chiave_una', sql`${t.unica}`)])
+
 /** What a person decided of a submission that no rule could settle. Append-only. */
 export const invii_decisioni = pgTable('invii_decisioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
@@ -209,7 +223,9 @@ export const invii_conferme = pgTable('invii_conferme', {
   motivo: text().notNull(),
   /** The references that the person was told of. */
   precedenti: text().array().notNull(),
-  quando: instant().notNull().defaultNow()
+  quando: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 })
 
 /**
@@ -224,14 +240,18 @@ export const invii_correzioni = pgTable('invii_correzioni', {
   motivo: text().notNull(),
   /** Protocol number of the certified mail, or of the questura. */
   protocollo: text(),
-  quando: instant().notNull().defaultNow()
+  quando: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [index('invii_correzioni_invio').on(t.invio_id)])
 
 /** The encrypted records of a submission were erased. Append-only. */
 export const invii_cancellazioni = pgTable('invii_cancellazioni', {
   invio_id: integer().primaryKey().references(() => invii.id),
   righe: integer().notNull(),
-  quando: instant().notNull().defaultNow()
+  quando: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 })
 
 /** How many submissions of an account are in each state: kept by the trigger of transitions. */
@@ -258,7 +278,9 @@ export const invii_sospensioni = pgTable('invii_sospensioni', {
   chi: text().notNull(),
   dal: instant().notNull().defaultNow(),
   tolta_da: text(),
-  tolta_il: instant()
+  tolta_il: instant(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [uniqueIndex('invii_sospensioni_aperta').on(sql`(true)`).where(sql`${t.tolta_il} is null`)])
 
 /** What the ledger must know of a police account. */
@@ -283,7 +305,9 @@ export const ricevute = pgTable('ricevute', {
   /** SCHEDINE INVIATE and GG PERMANENZA, read from the PDF; null where it could not be read. */
   schedine: integer(),
   notti: integer(),
-  scaricata_il: instant().notNull().defaultNow()
+  scaricata_il: instant().notNull().defaultNow(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [primaryKey({ columns: [t.utente, t.giorno] })])
 
 /** Every look at a day's receipt: two equal looks hours apart prove more than one. Append-only. */
@@ -295,7 +319,9 @@ export const ricevute_letture = pgTable('ricevute_letture', {
   /** Null: the service had no receipt, which does not mean that nothing was sent. */
   sha256: text(),
   schedine: integer(),
-  notti: integer()
+  notti: integer(),
+  /** Keyed hash of the row, set by a trigger; null where the session had no key. */
+  sigillo: bytea()
 }, (t) => [index('ricevute_letture_giorno').on(t.utente, t.giorno)])
 
 /** The service's own code tables as last downloaded: all five or none. */

@@ -2,4 +2,5 @@
 export { default as submissionHooks } from './hooks.ts'
 export { ledgerSummary, type LedgerSummary } from './ledger/summary.ts'
 export { sealSettings } from './ledger/seals/key.ts'
+export { default as ledgerKey } from './ledger/seals/plugin.ts'
 export { default as alloggiati } from './plugin.ts'

@@ -1,4 +1,4 @@
-import { and, eq, exists, inArray, isNotNull, lt, ne, notExists, or, sql, type SQL } from 'drizzle-orm'
+import { and, eq, exists, gt, inArray, isNotNull, lt, ne, notExists, or, sql, type SQL } from 'drizzle-orm'
 import { invii, invii_cancellazioni as erasures, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import { ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES } from '#schemas/submission.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
@@ -12,30 +12,34 @@ export interface Erased { submissions: number, rows: number }
 /**
  * Erases the encrypted records of submissions that ended `days` days ago: the law wants transmitted data destroyed once
  * the receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept whole as long as a
- * person may have to decide on one of its rows; one that was acquired in part, as long as a receipt can contradict it.
+ * person may have to decide on one of its rows, which nobody can once it was given up; one that was acquired in part,
+ * as long as a receipt can contradict it.
  */
 export async function eraseRecords (db: Database, days: number): Promise<Erased> {
   const erased: Erased = { submissions: 0, rows: 0 }
-  for (;;) {
-    const { ids, rows } = await eraseBatch(db, days)
+  for (let last = 0; ;) {
+    const { ids, rows } = await eraseBatch(db, days, last)
     erased.submissions += ids.length
     erased.rows += rows
     if (ids.length < BATCH) return erased
+    last = ids.at(-1)!
   }
 }
 
-async function eraseBatch (db: Database, days: number): Promise<{ ids: number[], rows: number }> {
+/** @param after the last submission of the batch before: what was erased is not walked through again */
+async function eraseBatch (db: Database, days: number, after: number): Promise<{ ids: number[], rows: number }> {
   const rows = (condition: SQL) =>
     db.select({ one: sql`1` }).from(schedine).where(and(eq(schedine.invio_id, invii.id), condition))
   const endedFor = (days: number) => lt(invii.aggiornato_il, sql`now() - ${days} * interval '1 day'`)
   return db.transaction(async (tx) => {
     const found = await tx.select({ id: invii.id }).from(invii)
       .where(and(
+        gt(invii.id, after),
         inArray(invii.stato, ERASABLE_STATES),
         endedFor(days),
         or(ne(invii.stato, 'parziale'), endedFor(RECEIPT_WINDOW_DAYS + 1)),
         exists(rows(isNotNull(schedine.riga))),
-        notExists(rows(inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
+        or(eq(invii.stato, 'annullato'), notExists(rows(inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES))))
       ))
       .orderBy(invii.id).limit(BATCH).for('update', { skipLocked: true })
     const ids = found.map(({ id }) => id)
@@ -48,7 +52,8 @@ async function eraseBatch (db: Database, days: number): Promise<{ ids: number[],
           .select({
             invio_id: schedine.invio_id,
             righe: sql<number>`count(*)::int`.as('righe'),
-            quando: sql<string>`now()`.as('quando')
+            quando: sql<string>`now()`.as('quando'),
+            sigillo: sql<null>`null::bytea`.as('sigillo')
           })
           .from(schedine)
           .where(kept)

@@ -12,12 +12,17 @@ import { administrator, detail, ledgerServer, sent, unknown } from './administra
 import { keysOf } from './chain.ts'
 
 /** In the order in which they can be emptied. */
-const TABLES = ['invii_esiti', 'invii_tentativi', 'invii_schedine', 'invii_transizioni', 'invii_decisioni', 'invii']
+const TABLES = [
+  'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'invii_esiti', 'invii_tentativi', 'invii_schedine',
+  'invii_transizioni', 'invii_decisioni', 'invii'
+]
+const OTHERS = ['ricevute', 'ricevute_letture', 'invii_sospensioni']
 const VERIFY = '/api/v1/invii/verifica'
 
 /** Changes the database as somebody could who owns it, and has no key: no trigger fires meanwhile. */
 async function behindTheTriggers (sql: postgres.Sql, change: string): Promise<void> {
-  const triggers = (word: string) => TABLES.map((table) => `alter table ${table} ${word} trigger user;`).join('')
+  const triggers = (word: string) =>
+    [...TABLES, ...OTHERS].map((table) => `alter table ${table} ${word} trigger user;`).join('')
   await sql.begin((tx) => tx.unsafe(`${triggers('disable')} ${change}; ${triggers('enable')}`))
 }
 
@@ -88,10 +93,22 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     t.ok(settings.every((value) => value === 'hex' || !(JSON.stringify(server.logs) + head).includes(value)))
   })
 
-  for (const table of TABLES) await sql.unsafe(`create table copia_${table} as select * from ${table}`)
+  // Totals that could not be read, and then could: the receipt has another seal.
+  await sql.unsafe(`
+    insert into invii_conferme (invio_id, chi, motivo, precedenti) values (${acquired}, 'a', 'un''altra', '{}');
+    insert into invii_correzioni (invio_id, chi, motivo) values (${acquired}, 'a', 'il nome');
+    insert into invii_sospensioni (motivo, chi, tolta_il) values ('prova', 'a', now());
+    insert into ricevute (utente, giorno, pdf, sha256) values ('ALTRO', '2026-11-01', 'pdf', 'x');
+    update ricevute set schedine = 1, notti = 2;
+    insert into ricevute_letture (utente, giorno, sha256) values ('ALTRO', '2026-11-01', 'x')`)
+  t.match(await verify(), { integra: true })
+  const resealed = `update invii_schedine s
+    set sigillo = sigillo_di(testo_da_sigillare('invii_schedine', to_jsonb(s)))`
+  for (const table of [...TABLES, ...OTHERS]) await sql.unsafe(`create table copia_${table} as select * from ${table}`)
   const restore = [
-    ...TABLES.map((table) => `delete from ${table};`),
-    ...TABLES.toReversed().map((table) => `insert into ${table} overriding system value select * from copia_${table};`)
+    ...[...TABLES, ...OTHERS].map((table) => `delete from ${table};`),
+    ...[...OTHERS, ...TABLES.toReversed()].map((table) =>
+      `insert into ${table} overriding system value select * from copia_${table};`)
   ].join('')
   const takenAway = (id: number) =>
     TABLES.map((table) => `delete from ${table} where ${table === 'invii' ? 'id' : 'invio_id'} = ${id};`).join('')
@@ -134,6 +151,30 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     ['an outcome taken away', `delete from invii_esiti where invio_id = ${acquired}`, acquired, /manca l'esito/],
     ['a decision reworded', `update invii_decisioni set motivo = 'altro' where invio_id = ${filed}`, filed, /decisione/],
     ['a decision taken away', `delete from invii_decisioni where invio_id = ${cancelled}`, cancelled, /decisione manca/],
+    ['a confirmation reworded', "update invii_conferme set motivo = 'altro'", acquired, /conferma è stata alterata/],
+    [
+      'a confirmation taken away',
+      `update invii_schedine set confermata = true where invio_id = ${acquired}; ${resealed};
+       delete from invii_conferme`,
+      acquired, /manca la conferma/
+    ],
+    ['a correction reworded', "update invii_correzioni set motivo = 'altro'", acquired, /correzione è stata alterata/],
+    [
+      'an erasure that nobody wrote down',
+      `update invii_schedine set riga = null where invio_id = ${filed}; ${resealed}`, filed, /manca la cancellazione/
+    ],
+    [
+      'an erasure that does not erase, without a seal',
+      `insert into invii_cancellazioni (invio_id, righe) values (${filed}, 1)`, filed, /cancellazione .* alterata/
+    ],
+    ['other totals of a receipt', 'update ricevute set schedine = 9', null, /ricevuta del 2026-11-01/],
+    ['another PDF', "update ricevute set pdf = 'altro'", null, /ricevuta del 2026-11-01/],
+    [
+      'a receipt without seal',
+      "update ricevute set sigillo = null, giorno = '2099-01-01'", null, /ricevuta del 2099-01-01/
+    ],
+    ['another look at a receipt', 'update ricevute_letture set notti = 9', null, /lettura della ricevuta/],
+    ['a suspension reworded', "update invii_sospensioni set chi = 'altri'", null, /sospensione/],
     ['another author of a change', "update invii_transizioni set chi = 'altri' where id = 3", acquired, /transizione 3/],
     [
       'the end of the chain cut off, and the submission set back',
@@ -167,6 +208,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
 
   t.test('written anew from its beginning, without the key, it is not believed', async (t) => {
     await behindTheTriggers(sql, `
+      delete from invii_conferme; delete from invii_correzioni;
       do $$ declare link invii_transizioni; before bytea; begin
         for link in select * from invii_transizioni order by id loop
           before := invii_hash(
@@ -206,12 +248,13 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     await sql`update invii set aggiornato_il = now() - interval '30 days 1 minute'`
     await runJob(server, 'record-erasure')
     const kept = (await records()).filter(({ records }) => records > 0).map(({ invio_id: id }) => Number(id))
-    t.same(kept, [acquired, decided, cancelled, lost, partial], 'what a receipt or a person may still speak of stays')
+    t.same(kept, [acquired, decided, lost, partial], 'what a receipt or a person may still speak of stays')
     await sql`update invii set aggiornato_il = now() - interval '31 days 1 minute' where id = ${partial}`
     for (const again of [1, 2]) {
       await runJob(server, 'record-erasure')
       t.same(await sql`select invio_id, righe from invii_cancellazioni order by invio_id`, [
         { invio_id: refused, righe: 1 },
+        { invio_id: cancelled, righe: 1 },
         { invio_id: filed, righe: 1 },
         { invio_id: partial, righe: 2 },
         { invio_id: receipted, righe: 1 }
@@ -251,6 +294,16 @@ t.test('submissions of the version before hold without the key; a day after the 
   const [carriedOn, left] = [await written(1), await written(2)]
   const { server, admin } = await ledgerServer(t, { DATABASE_URL: url })
   const verify = async (): Promise<object> => (await admin('GET', `${VERIFY}?da=2000-01-01`)).json()
+  t.match(await sql`select primo_anello from registro_chiave`, [{ primo_anello: 3 }])
+  const [{ definition } = { definition: '' }] = await sql<{ definition: string }[]>`
+    select pg_get_functiondef('invii_hash'::regproc) as definition`
+  // No link of before the key but the submission's own is looked at: there may be hundreds of thousands.
+  await sql.unsafe(definition.replace(/AS \$function\$.*\$function\$/s, `AS $function$
+    select case when invio_id = ${left} then sha256(coalesce(precedente, '') || convert_to(jsonb_build_array(
+      id, invio_id, da, a, chi, perche, extract(epoch from quando)::numeric(20, 3))::text, 'UTF8'))
+      else decode('no hex ' || invio_id, 'hex') end $function$`))
+  t.ok((await detail(server, left)).integro)
+  await sql.unsafe(definition)
   t.match(await verify(), { integra: true, invii_controllati: 2 })
   const own = await sent(server)
   // During the update processes of both versions write.

@@ -310,7 +310,7 @@ async function replaceable (t: Test, folders: 'together' | 'apart') {
   const backup = await copyOf(t, before.url)
   const start = () => production(t, police, {
     DATABASE_URL: before.url,
-    DATA_DIR: folders === 'together' ? before.dataDir : temporaryFolder(t)
+    ...(folders === 'together' ? { DATA_DIR: before.dataDir } : {})
   })
   const servers = [await start(), await start()] as const
   return {

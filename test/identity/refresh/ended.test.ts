@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { encodeRefreshToken } from '#src/identity/tokens/refresh-token.ts'
 import { deleteUser } from '#src/identity/people/users.ts'
+import { forgetKey } from '#test/database.ts'
 import { build } from '#test/helper.ts'
 import { age, chain, holder, refresh, refreshed, standing, turns } from './holder.ts'
 
@@ -100,6 +101,7 @@ t.test('a token of another installation is refused, even for a session of the sa
   const there = await build(t, { MASTER_KEY: randomBytes(32).toString('base64') })
   const anna = await holder(there.app)
   t.same(await refresh(app, anna.first), NOT_FOUND)
+  await forgetKey(app.sql)
   const sameDatabase = await build(t, { MASTER_KEY: randomBytes(32).toString('base64'), DATABASE_URL: url })
   const piero = await holder(app)
   t.same(await refresh(sameDatabase.app, piero.first), NOT_FOUND)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { CLOSED, RIGHTS } from '#src/system/sql/rights.ts'
 import { build } from '#test/helper.ts'
-import { databaseUrl, testDatabase } from '#test/database.ts'
+import { databaseUrl, forgetKey, testDatabase } from '#test/database.ts'
 import { buildConsole, PASSWORD } from './console.ts'
 
 t.test('the lists of what may be read and of what is closed name every table that there is, each once', async (t) => {
@@ -70,6 +70,7 @@ t.test('with another master key the console works; without a password its role g
   for (const key of [1, 2]) {
     // Sealed with the key of before.
     await sql`delete from signing_keys`
+    await forgetKey(sql)
     const MASTER_KEY = Buffer.alloc(32, key).toString('base64')
     const { app, run } = await buildConsole(t, { DATABASE_URL: url, MASTER_KEY })
     t.equal((await run('select 1', PASSWORD, `capo-${key}`)).statusCode, 200)
@@ -77,6 +78,7 @@ t.test('with another master key the console works; without a password its role g
   }
   t.equal((await roles()).length, 1)
   await sql`delete from signing_keys`
+  await forgetKey(sql)
   await build(t, { DATABASE_URL: url })
   t.equal((await roles()).length, 0)
 })

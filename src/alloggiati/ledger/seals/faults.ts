@@ -3,7 +3,7 @@ import { TRANSITIONS, type Evidence } from '../transitions.ts'
 import type { Sealed, StoredHistory, StoredLink } from './history.ts'
 
 /** How long processes of the version before, which have no key, may go on writing beside the new ones. */
-const UPDATE_MS = 24 * 3600_000
+export const UPDATE_MS = 24 * 3600_000
 
 /** What histories are judged with. */
 export interface Judge {
@@ -30,7 +30,8 @@ export function isKeyed ({ hash, testo }: StoredLink, sealOf: Judge['sealOf']): 
 
 /** What is wrong with a submission, Italian; undefined when all of it is as the ledger wrote it. */
 export function faultOf (history: StoredHistory, judge: Judge): string | undefined {
-  return faultOfLinks(history, judge) ?? faultOfSeals(history, judge) ?? faultOfEvidence(history)
+  return faultOfLinks(history, judge) ?? faultOfSeals(history, judge) ??
+    faultOfEvidence(history) ?? faultOfRows(history)
 }
 
 function faultOfLinks ({ submission, links }: StoredHistory, judge: Judge): string | undefined {
@@ -64,7 +65,7 @@ function holds (link: StoredLink, { sealOf, firstKeyed }: Judge): boolean {
 
 /** Of a submission that was born with the key everything has a seal; of an older one what was written since. */
 function faultOfSeals (history: StoredHistory, { sealOf }: Judge): string | undefined {
-  const { submission, links, rows, attempts, observations, decisions } = history
+  const { submission, links, rows, attempts, observations, decisions, confirmations, corrections, erasures } = history
   const bornKeyed = isKeyed(links[0]!, sealOf)
   if (bornKeyed && !links.every((link) => isKeyed(link, sealOf))) return 'una transizione non è sigillata'
   const isBroken = ({ sigillo, testo }: Sealed) => sigillo === null ? bornKeyed : !sigillo.equals(sealOf(testo))
@@ -72,7 +73,12 @@ function faultOfSeals (history: StoredHistory, { sealOf }: Judge): string | unde
   if (rows.some(isBroken)) return 'una schedina è stata alterata'
   if (attempts.some(isBroken)) return 'un tentativo è stato alterato'
   if (observations.some(isBroken)) return 'l\'esito di un tentativo è stato alterato'
-  return decisions.some(isBroken) ? 'una decisione è stata alterata' : undefined
+  if (decisions.some(isBroken)) return 'una decisione è stata alterata'
+  // The version before wrote none of these.
+  const isForged = (row: Sealed) => row.sigillo === null || isBroken(row)
+  if (confirmations.some(isForged)) return 'la conferma è stata alterata'
+  if (corrections.some(isForged)) return 'una richiesta di correzione è stata alterata'
+  return erasures.some(isForged) ? 'la cancellazione delle schedine è stata alterata' : undefined
 }
 
 /** What was taken away, or put back as it once was, has no seal to tell of it. */
@@ -99,6 +105,15 @@ function faultOfEvidence ({ submission, links, rows, attempts, observations, dec
   if (serve === 'tutti_N' && !refused) return 'manca la prova che niente è stato acquisito'
   const ended = NO_LONGER[stato] ?? []
   return rows.some(({ esito }) => ended.includes(esito)) ? 'una schedina è stata riportata indietro' : undefined
+}
+
+/** A row that passes for another guest's has a confirmation, and one without its record an erasure. */
+function faultOfRows ({ rows, confirmations, erasures }: StoredHistory): string | undefined {
+  if (confirmations.length === 0 && rows.some(({ confermata }) => confermata)) return 'manca la conferma'
+  const isErased = rows.some(({ cancellata, sigillo }) => cancellata && sigillo !== null)
+  if (erasures.length === 0 && isErased) return 'manca la cancellazione delle schedine'
+  const isBack = erasures.length > 0 && rows.some(({ cancellata }) => !cancellata)
+  return isBack ? 'una schedina cancellata è stata riportata indietro' : undefined
 }
 
 function isDecision (serve: Evidence | undefined): boolean {

@@ -2,7 +2,13 @@ import { sql, type SQL } from 'drizzle-orm'
 import type { AttemptOutcome, DecisionName, RowOutcome, State } from '#schemas/submission.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 
-/* What is stored of submissions, each row with its seal and the text that the seal is of. */
+/*
+ * What is stored of submissions, each row with its seal and the text that the seal is of.
+ *
+ * Without a seal are counts, alarms, numbering, code tables, the permitted transitions, whether an account is
+ * exclusive, and bookings. Nothing tells of a correction, a suspension, a receipt or a look at one that was deleted,
+ * nor of a receipt that was put back as it once was.
+ */
 
 /** A stored row; the seal is null where a session without key wrote it. */
 export interface Sealed { invio_id: number, sigillo: Buffer | null, testo: string }
@@ -31,7 +37,12 @@ export interface StoredSubmission extends Sealed {
   versione: number
   tentativo: number
 }
-export interface StoredRow extends Sealed { esito: RowOutcome }
+export interface StoredRow extends Sealed {
+  esito: RowOutcome
+  confermata: boolean
+  /** Its record was erased. */
+  cancellata: boolean
+}
 export interface StoredAttempt extends Sealed { numero: number }
 export interface StoredObservation extends Sealed { numero: number, esito: AttemptOutcome }
 export interface StoredDecision extends Sealed { versione: number, decisione: DecisionName }
@@ -44,6 +55,9 @@ export interface StoredHistory {
   attempts: StoredAttempt[]
   observations: StoredObservation[]
   decisions: StoredDecision[]
+  confirmations: Sealed[]
+  corrections: Sealed[]
+  erasures: Sealed[]
 }
 
 /**
@@ -58,7 +72,8 @@ export async function readHistories (db: Executor, condition: SQL, limit: number
   const ids = sql.param(`{${submissions.map(({ invio_id }) => invio_id).join()}}`)
   const links = await readLinks(db, sql`t.invio_id = any(${ids}::int[])`)
   const rows = await db.execute<Loose<StoredRow>>(sql`
-    select invio_id, esito, sigillo, testo_da_sigillare('invii_schedine', to_jsonb(s)) as testo
+    select invio_id, esito, confermata, riga is null as cancellata, sigillo,
+      testo_da_sigillare('invii_schedine', to_jsonb(s)) as testo
     from invii_schedine s where invio_id = any(${ids}::int[])`)
   const attempts = await db.execute<Loose<StoredAttempt>>(sql`
     select invio_id, numero, sigillo, testo_da_sigillare('invii_tentativi', to_jsonb(t)) as testo
@@ -69,12 +84,18 @@ export async function readHistories (db: Executor, condition: SQL, limit: number
   const decisions = await db.execute<Loose<StoredDecision>>(sql`
     select invio_id, versione, decisione, sigillo, testo_da_sigillare('invii_decisioni', to_jsonb(d)) as testo
     from invii_decisioni d where invio_id = any(${ids}::int[])`)
+  const sealed = (table: string) => db.execute<Loose<Sealed>>(sql`
+    select invio_id, sigillo, testo_da_sigillare(${table}, to_jsonb(r)) as testo
+    from ${sql.identifier(table)} r where invio_id = any(${ids}::int[])`)
   const parts = {
     links: bySubmission(links),
     rows: bySubmission(rows),
     attempts: bySubmission(attempts),
     observations: bySubmission(observations),
-    decisions: bySubmission(decisions)
+    decisions: bySubmission(decisions),
+    confirmations: bySubmission(await sealed('invii_conferme')),
+    corrections: bySubmission(await sealed('invii_correzioni')),
+    erasures: bySubmission(await sealed('invii_cancellazioni'))
   }
   return submissions.map((submission) => {
     const { invio_id: id } = submission
@@ -84,7 +105,10 @@ export async function readHistories (db: Executor, condition: SQL, limit: number
       rows: parts.rows.get(id) ?? [],
       attempts: parts.attempts.get(id) ?? [],
       observations: parts.observations.get(id) ?? [],
-      decisions: parts.decisions.get(id) ?? []
+      decisions: parts.decisions.get(id) ?? [],
+      confirmations: parts.confirmations.get(id) ?? [],
+      corrections: parts.corrections.get(id) ?? [],
+      erasures: parts.erasures.get(id) ?? []
     }
   })
 }

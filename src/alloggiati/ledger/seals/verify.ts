@@ -6,7 +6,9 @@ import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { faultOf, isKeyed, type Judge } from './faults.ts'
 import { readHistories, readLinks, type StoredLink } from './history.ts'
+import { readKeyRecord } from './key-record.ts'
 import { sealOf } from './key.ts'
+import { faultOfOthers } from './others.ts'
 
 /** Submissions in memory at a time, however many there are. */
 const BATCH = 200
@@ -61,8 +63,14 @@ export async function verifyLedger (
     }
     more = histories.length === BATCH
   }
+  const ofNone = (motivo: string) => add({ invio: null, ricevuta: null, motivo })
   const motivo = await faultOfChain(db, chainHead)
-  if (motivo !== undefined) add({ invio: null, ricevuta: null, motivo })
+  if (motivo !== undefined) ofNone(motivo)
+  const record = await readKeyRecord(db, keys)
+  if (record === undefined) ofNone('non è annotato con quale chiave il registro è sigillato')
+  const other = record && await faultOfOthers(db, judge, record, from, () => performance.now() > until)
+  if (other === 'late') found.completa = false
+  else if (other) ofNone(other.motivo)
   return found
 }
 
@@ -80,11 +88,12 @@ async function judgeOf (db: Executor, keys: Keys): Promise<Judge> {
 /** By its keys; a link never changes. */
 const known = new WeakMap<Keys, StoredLink>()
 
-/** The first link that was made with the key. Links of versions before are walked through once. */
+/** The first link that was made with the key. Links of before the key was recorded are not looked at. */
 async function firstKeyed (db: Executor, keys: Keys, seal: Judge['sealOf']): Promise<StoredLink | undefined> {
   if (known.has(keys)) return known.get(keys)
-  for (let last: number | undefined, limit = 1; ; limit = LINKS_AT_A_TIME) {
-    const links = await readLinks(db, last === undefined ? sql`true` : sql`t.id > ${last}`, limit)
+  const record = await readKeyRecord(db, keys)
+  for (let last = (record?.firstLink ?? 1) - 1, limit = 1; ; limit = LINKS_AT_A_TIME) {
+    const links = await readLinks(db, sql`t.id > ${last}`, limit)
     const found = links.find((link) => isKeyed(link, seal))
     if (found !== undefined) known.set(keys, found)
     if (found !== undefined || links.length < limit) return found
