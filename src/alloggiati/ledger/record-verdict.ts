@@ -54,7 +54,7 @@ export async function recordVerdict (
     await alarm('for-a-person', about)
   } else if (verdict.tentativo === '?') {
     await alarm('unknown-outcome', { ...about, errore: verdict.errore })
-  } else if (retry && REFUSED_STATES.some((stato) => stato === path.at(-1))) {
+  } else if (retry() && REFUSED_STATES.some((stato) => stato === path.at(-1))) {
     await alarm('refused-late', about)
   }
 }
