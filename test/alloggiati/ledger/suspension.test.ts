@@ -37,9 +37,9 @@ t.test(
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
     t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
     const unwaited = { prefer: 'respond-async', 'idempotency-key': 'una' }
-    for (const _ of ['once', 'again with the same key']) {
+    for (const what of ['told at once', 'told again with the same key']) {
       const told = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)
-      t.match(told.json(), { status: 422, codice: 'INVII_SOSPESI' }, 'who does not wait is told at once')
+      t.match(told.json(), { status: 422, codice: 'INVII_SOSPESI' }, what)
     }
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })

@@ -44,8 +44,9 @@ export function describe (facts: AlarmFacts): string {
   const { ospiti_mancanti: missing } = facts
   const parts = [
     prenotazione === undefined ? undefined : `prenotazione ${prenotazione}`,
-    bookings === undefined ? undefined : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ` +
-      bookings.join(', '),
+    bookings === undefined
+      ? undefined
+      : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ${bookings.join(', ')}`,
     missing === undefined ? undefined : counted(missing, 'ospite da comunicare', 'ospiti da comunicare'),
     ricevuta === undefined ? undefined : `invio ${ricevuta}`,
     invio === undefined ? undefined : `id dell’invio ${invio}`,
