@@ -59,7 +59,9 @@ t.test('markup of the right words in any order is refused properly and acquires 
     '\ufeff'
   )
   await fc.assert(fc.asyncProperty(fc.array(words, { maxLength: 12 }), async (parts) => {
-    t.ok(isRefused(await post(envelope(parts.join('')), headersOf('Send', 1.2))))
+    const reply = await post(envelope(parts.join('')), headersOf('Send', 1.2))
+    // The words may make a whole request: without its token it is refused as the service refuses.
+    t.ok(isRefused(reply) || first(reply.text, 'esito') === 'false')
   }), { numRuns: 150 })
   t.same(await acquired(db, ACCOUNT.utente), [])
 })
