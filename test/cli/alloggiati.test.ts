@@ -157,7 +157,8 @@ t.test(
     t.equal(code, 5, stderr)
     t.match(
       stdout,
-      /^Il servizio ha rifiutato una o più schedine\.\nOSPITE {2}ESITO {6}MESSAGGIO\n {5}1 {2}valida\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: /
+      new RegExp('^Il servizio ha rifiutato una o più schedine: ospite 2: SCHEDINA_CAMPO_NON_CORRETTO: [^\\n]*\\.\\n' +
+        'OSPITE {2}ESITO {6}MESSAGGIO\\n {5}1 {2}valida\\n {5}2 {2}rifiutata {2}SCHEDINA_CAMPO_NON_CORRETTO: ')
     )
 
     await police.stop()
