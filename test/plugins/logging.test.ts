@@ -129,7 +129,7 @@ t.test(
 t.test('every request is one line with its route\'s pattern, unknown and malformed addresses too', async (t) => {
   const { call, logs } = await build(t)
   logs.length = 0
-  for (const url of ['/api/v1/prenotazioni/4711?x=1', '/segreto/4711', '/%zz4711']) await call('GET', url)
+  for (const url of ['/api/v1/prenotazioni/4711', '/segreto/4711', '/%zz4711']) await call('GET', url)
   t.match(logs.filter(({ msg }) => msg === 'request'), [
     { method: 'GET', route: '/api/v1/prenotazioni/:id', status: 404, ip: '127.0.0.1' },
     { method: 'GET', route: 'unknown', status: 404, ip: '127.0.0.1' },

@@ -34,11 +34,12 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   const { call } = await server(t)
   const { data } = (await call('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
-    'audit-head', 'code-tables', 'ended-sessions', 'idempotency-keys', 'ledger-alarms', 'ledger-sweep', 'old-flows',
-    'old-mails', 'one-time-tokens', 'prova', 'receipts', 'reconciliation', 'signing-keys'
+    'audit-head', 'code-tables', 'ended-sessions', 'evening-summary', 'idempotency-keys', 'ledger-alarms',
+    'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-flows', 'old-mails', 'one-time-tokens', 'prova',
+    'receipts', 'receipts-read-again', 'reconciliation', 'record-erasure', 'signing-keys'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
-    'audit-head', 'ledger-alarms', 'ledger-sweep', 'reconciliation'
+    'audit-head', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again', 'reconciliation'
   ])
   for (const job of data) t.ok(Date.parse(job.prossimo_avvio) > Date.now() - 60_000, job.nome)
   t.match(data.find(({ nome }) => nome === 'prova'), {
