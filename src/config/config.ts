@@ -20,7 +20,7 @@ export type Config = Readonly<Omit<Environment, Read> & {
   CORS_ORIGINS: readonly string[]
   OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: NonNullable<Environment['ALLOGGIATI_MODE']>
-  /** Who is told of alarms; empty: nobody, the log alone tells. */
+  /** Who is told of alarms; empty: no one, there are only lines in the log. */
   ALARM_EMAIL: readonly string[]
   /** PEM text of `ALLOGGIATI_CA_FILE`. */
   ALLOGGIATI_CA?: string

@@ -11,9 +11,9 @@ import { checkSuspension } from './suspension.ts'
 /** Who asked for a submission to be carried out. */
 export interface Caller {
   /**
-   * Whether the caller is there to be told; then they are told the end. What cannot be sent is freed only while
-   * somebody is told so: otherwise it stays ready, and is tried again. Who waits for a lock asks again when they have
-   * it: the caller may have been answered meanwhile.
+   * Whether the caller still waits, and will be told the end. Only then is a submission given up that cannot be sent:
+   * otherwise it stays ready, and is tried again. A worker that waited for a lock asks again when it has the lock: the
+   * caller may have been answered meanwhile.
    */
   hold (): boolean
 }
@@ -85,7 +85,7 @@ export async function renewLease (db: Executor, { id, token }: Claim): Promise<b
   return renewed.length > 0
 }
 
-/** Gives a claimed submission back: it is ready again, for whoever comes by when the lease is over. */
+/** Gives a claimed submission back: it is ready again, for the first sweep after the lease. */
 export async function putBack (
   { db, name }: LedgerContext,
   { id, token }: Claim,

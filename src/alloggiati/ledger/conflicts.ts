@@ -18,7 +18,7 @@ export interface Conflict {
   told: Duplicato
   /** What became of the earlier row, and of which booking it is; null for a guest of the same list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** The very same person: no word makes another guest of them, and a word that is repeated sends nobody twice. */
+  /** The very same person: a confirmation does not let them pass, so that one that is repeated sends no guest twice. */
   certain: boolean
 }
 

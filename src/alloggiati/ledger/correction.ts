@@ -7,7 +7,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 import { InvioNonTrovato } from '../errors.ts'
 
 /**
- * Writes down that the questura was asked to correct what it has of a submission: nobody else can.
+ * Writes down that the questura was asked to correct what it has of a submission: only the questura can.
  * @throws InvioNonTrovato; CampiNonValidi for a row that the submission does not have
  */
 export async function recordCorrection (

@@ -12,8 +12,8 @@ export interface Erased { submissions: number, rows: number }
 /**
  * Erases the encrypted records of submissions that ended `days` days ago: the law wants transmitted data destroyed once
  * the receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept whole as long as a
- * person may have to decide on one of its rows, which nobody can once it was given up; one that was acquired in part,
- * as long as a receipt can contradict it.
+ * person may have to decide on one of its rows (once it was given up, no decision is left), and one that was acquired
+ * in part as long as a receipt can contradict it.
  */
 export async function eraseRecords (db: Database, days: number): Promise<Erased> {
   const erased: Erased = { submissions: 0, rows: 0 }

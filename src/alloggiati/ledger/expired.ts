@@ -11,7 +11,7 @@ import { mayBeAcquired, recordLostAttempt } from './record-verdict.ts'
 interface Own { account: string | null, lane: readonly number[] }
 
 /**
- * Ends what nobody looks after any more, by the clock of the database: what was claimed and not dispatched is ready
+ * Ends what no process looks after any more, by the clock of the database: what was claimed and not dispatched is ready
  * again; what was dispatched is unknown, and alarmed; what is ready of an account that is not in use is given up. It
  * needs no credentials.
  */
@@ -42,7 +42,7 @@ export async function endExpired (context: WatchContext, own: Own = { account: n
 }
 
 /**
- * Ends what is ready of an account that no process looks after any more: nobody can send it. A person decides where an
+ * Ends what is ready of an account that no process looks after any more: it cannot be sent. A person decides where an
  * earlier attempt may have been acquired.
  */
 async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, lane }: Own): Promise<void> {

@@ -32,19 +32,19 @@ export interface Lane {
   /** The submissions that are in the lane. */
   ids (): number[]
   /**
-   * A pause of somebody in the lane, in milliseconds.
+   * A pause of a submission in the lane, in milliseconds.
    * @throws LaneClosed
    */
   pause (ms: number): Promise<void>
   /** Aborted when the process begins to end. */
   closing: AbortSignal
-  /** Resolves when nobody is in the lane. */
+  /** Resolves when the lane is empty. */
   empty (): Promise<void>
 }
 
 type Good = 'place' | 'flight'
 
-/** Somebody in the lane: they have something, or want it, or do what comes before. */
+/** A submission in the lane: it has a place or the flight, or waits for one, or does what comes before. */
 interface Ticket {
   id: number
   has: Good | null
@@ -82,7 +82,7 @@ export function createLane (closing: AbortSignal = new AbortController().signal)
     for (let next = nextFor('place'); next && having('place') < PLACES; next = nextFor('place')) give(next, 'place')
   }
 
-  /** Milliseconds for which those who came before somebody, and are not as far yet, keep their rank. */
+  /** Milliseconds for which submissions that came before this one, and are not as far yet, keep their rank. */
   function keptByEarlier (ticket: Ticket): number {
     const all = [...inside]
     const earlier = all.slice(0, all.indexOf(ticket)).filter(({ wants }) => wants === null)

@@ -24,8 +24,8 @@ export const LEASE = sql`now() + interval '90 seconds'`
 export const RETRY = sql`now() + interval '5 minutes'`
 
 /**
- * Takes the lock of the chain, until the transaction ends. Whoever changes submissions takes it before it locks any
- * row: two that lock in different orders would wait for each other.
+ * Takes the lock of the chain, until the transaction ends. A transaction that changes submissions takes it before it
+ * locks any row: two that lock in different orders would wait for each other.
  */
 export async function lockChain (tx: Transaction): Promise<void> {
   // Without a parameter, which would cost a second round trip.

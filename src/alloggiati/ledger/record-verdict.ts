@@ -59,7 +59,7 @@ export async function recordVerdict (
   }
 }
 
-/** Records an attempt whose outcome nobody has written down in time: what it did cannot be known. */
+/** Records an attempt whose outcome was not written down in time: what it did cannot be known. */
 export async function recordLostAttempt (tx: Transaction, id: number, numero: number, chi: string): Promise<void> {
   const rows = await tx.select({ indice: schedine.indice, permanenza: schedine.permanenza }).from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'))).orderBy(asc(schedine.indice))

@@ -13,7 +13,7 @@ const FOLLOW_MS = 20_000
 /**
  * Puts right what a dead process left, at start and every half minute, by the clock of the database: what was claimed
  * and not dispatched is ready again; what was dispatched is unknown, and alarmed. Then carries out what is ready and
- * nobody looks after. What is in the lane of this process is looked after. The end of the chain is compared, and
+ * no process looks after. What is in the lane of this process is looked after. The end of the chain is compared, and
  * noted: a process is at most one sweep behind what others have sent.
  */
 export async function sweep (context: LedgerContext): Promise<void> {

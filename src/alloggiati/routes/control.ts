@@ -59,7 +59,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
         })
       })
       request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
-      // What is ready leaves now, not with the next sweep; nobody waits for it.
+      // What is ready leaves now, not with the next sweep; the answer does not wait for it.
       if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
       return readSuspension()
     }

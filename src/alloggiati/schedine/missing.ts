@@ -18,9 +18,9 @@ export interface Missing {
 }
 
 /**
- * The guests of a booking of whom no row is live. Whoever's leader or members are with the police already goes alone,
+ * The guests of a booking of whom no row is live. A guest whose leader or members are with the police already goes alone,
  * with the document that is stored.
- * @throws NullaDaInviare when nobody is left, SchedineInCorso while one of them is being sent
+ * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,

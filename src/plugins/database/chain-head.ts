@@ -24,7 +24,7 @@ export class HeadFileError extends Error {}
 export interface ChainHead {
   /**
    * Whether the database still has the last link that was noted.
-   * @throws HeadFileError when nobody can say
+   * @throws HeadFileError when it cannot be told
    */
   isIn (db: Executor): Promise<boolean>
   /**

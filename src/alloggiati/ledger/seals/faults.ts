@@ -51,7 +51,7 @@ function faultOfLinks ({ submission, links }: StoredHistory, judge: Judge): stri
 
 /**
  * A link that was made without the key is good as long as processes of the version before may have written it. Later it
- * is a forgery, although its hash is right: anybody can compute that.
+ * is a forgery, although its hash is right: every program can compute that.
  */
 function holds (link: StoredLink, { sealOf, firstKeyed }: Judge): boolean {
   if (link.id > 1 && link.prima === null) return false

@@ -16,7 +16,7 @@ export interface TokenSource {
    * A token that is good for a while yet. Parallel callers share one login.
    * @throws AlloggiatiCredentialsError when the login is refused, and again without a call for 15 minutes after that;
    *   SoapTransportError when there is no answer
-   * @param signal ends the wait; a login under way goes on, for whoever else waits for it
+   * @param signal ends the wait; a login under way goes on, for other callers that wait for it
    */
   get (signal?: AbortSignal): Promise<string>
   /**
