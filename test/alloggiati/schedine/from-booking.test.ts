@@ -237,6 +237,19 @@ t.test('a booking that was moved after its Send is sent again when a person conf
   t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
 })
 
+t.test('a guest with the document of one who was sent is not taken for sent: a person confirms', async (t) => {
+  const server = await build(t, TODAY)
+  const id = await booked(server, [untyped(single())], { numero_ospiti: 2 })
+  await send(server, id)
+  const child = untyped(single({ nome: 'FIGLIO', data_nascita: '2015-03-04' }))
+  await server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [untyped(single()), child] })
+  t.match((await send(server, id, { solo_mancanti: true })).json(), {
+    status: 409,
+    codice: 'SCHEDINE_GIA_INVIATE',
+    duplicati: [{ ospite: 1, motivo: 'stesso_documento' }]
+  })
+})
+
 t.test('that the questura was asked for a correction is recorded, and the submission shows it', async (t) => {
   const server = await build(t, TODAY)
   const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
