@@ -18,8 +18,8 @@ export interface Missing {
 }
 
 /**
- * The guests of a booking of whom no row is live. A guest whose leader or members are with the police already goes alone,
- * with the document that is stored.
+ * The guests of a booking of whom no row is live. A guest whose leader or members are with the police already goes
+ * alone, with the document that is stored.
  * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
