@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { eq, sql } from 'drizzle-orm'
-import { invii, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
-import { dayInRome } from '#src/lib/time.ts'
-import { HeadFileError } from '#src/plugins/database/chain-head.ts'
+import { invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
+import { HeadFileError, type Link } from '#src/plugins/database/chain-head.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
+import type { Claim } from './claim.ts'
 import type { LedgerContext } from './context.ts'
-import { LEASE, lockChain, move } from './moves.ts'
+import { attribute, LEASE, moveAttributed } from './moves.ts'
 import { isQuiet } from './quiet-hours.ts'
 import { sumNights, type Row } from './rows.ts'
-import { checkSuspension, currentSuspension, faultOfHead } from './suspension.ts'
+import { checkSuspension, currentSuspension } from './suspension.ts'
 
 /** How long the service may take to act on bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
@@ -17,6 +17,7 @@ const DELIVERY_MS = 10 * 60_000
 export const CLOCKS_MS = 2 * 60_000
 /** From the beginning of the commit to the first byte. A process that was frozen in between must not write any more. */
 const WRITE_WITHIN_MS = 5000
+const WHY = 'punto di non ritorno'
 
 /** Why nothing was dispatched. */
 export class NotDispatched extends Error {
@@ -28,54 +29,63 @@ export class NotDispatched extends Error {
   }
 }
 
+/** What is sent: the attempt's number, and the rows as they are handed over. */
+export interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day }
+
 /**
  * The point of no return: the attempt is committed, durably, before the first byte is written. Called when the
  * connection stands; when it throws, nothing is sent.
  * @throws NotDispatched
  */
-export async function dispatch (
-  context: LedgerContext,
-  id: number,
-  claim: string,
-  rows: readonly Row[]
-): Promise<void> {
+export async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
   const started = { wall: Date.now(), monotonic: performance.now() }
-  await db.transaction((tx) => beginAttempt(tx, context, { id, claim }, rows)).catch(async (err: unknown) => {
+  const end = await begin(context, claim, attempt).catch(async (err: unknown) => {
     if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('flight-taken')
     // A database that is older than its history is said to be so outside of the transaction that has found it out.
-    if (err instanceof NotDispatched && err.reason === 'suspended') await checkSuspension(db, chainHead)
-    throw err
+    const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
+    if (!isSuspended) throw err
+    await checkSuspension(db, chainHead)
+    throw new NotDispatched('suspended')
   })
-  await chainHead.update(db).catch((err: unknown) => {
+  await chainHead.note(db, end).catch((err: unknown) => {
     throw err instanceof HeadFileError ? new NotDispatched('not-noted', err) : err
   })
   const age = Math.max(Date.now() - started.wall, performance.now() - started.monotonic)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }
 
-async function beginAttempt (
-  tx: Transaction,
-  { chainHead, clock, name }: LedgerContext,
-  { id, claim }: { id: number, claim: string },
-  rows: readonly Row[]
-): Promise<void> {
-  // A commit that a power cut could undo would prove nothing; the server's default may allow such commits.
-  await tx.execute(sql`set local synchronous_commit = on`)
-  if (await faultOfHead(tx, chainHead) ?? await currentSuspension(tx)) throw new NotDispatched('suspended')
-  await lockChain(tx)
-  const [submission] = await tx
-    .select({ tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
-    .from(invii)
-    .where(eq(invii.id, id))
-    .for('update')
-    // Prepared, as all that the first byte waits for: one round trip instead of two, and no planning.
-    .prepare('dispatch_submission').execute()
+/** @returns the link of the chain that the attempt has made */
+async function begin ({ db, chainHead, clock, name }: LedgerContext, claim: Claim, attempt: Attempt): Promise<Link> {
+  const noted = await chainHead.last()
   const now = clock.now()
-  if (isQuiet(now, submission!.data_arrivo)) throw new NotDispatched('quiet-hours')
-  const numero = submission!.tentativo + 1
+  if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
+  return db.transaction(async (tx) => {
+    await attribute(tx, name, WHY)
+    const [isWhole, suspension] = await Promise.all([
+      chainHead.has(tx, noted), currentSuspension(tx), insertAttempt(tx, claim.id, attempt, now)
+    ])
+    if (!isWhole || suspension) throw new NotDispatched('suspended')
+    const moved = await moveAttributed(tx, claim.id, {
+      da: 'preso',
+      a: 'in_invio',
+      perche: WHY,
+      claim: claim.token,
+      set: { tentativo: attempt.numero, lease_fino_al: LEASE }
+    })
+    if (!moved) throw new Error('The submission belongs to another worker now')
+    return (await chainHead.end(tx))!
+  })
+}
+
+async function insertAttempt (
+  tx: Transaction,
+  invio_id: number,
+  { numero, rows }: Attempt,
+  now: Date
+): Promise<void> {
   await tx.insert(attempts).values({
-    invio_id: id,
+    invio_id,
     numero,
     base: numero === 1 ? 'primo' : 'ripresa',
     inviato_il: now.toISOString(),
@@ -88,13 +98,4 @@ async function beginAttempt (
       .update(rows.map(({ line }) => line).join('\n'))
       .digest()
   }).prepare('dispatch_attempt').execute()
-  const moved = await move(tx, id, {
-    da: 'preso',
-    a: 'in_invio',
-    chi: name,
-    perche: 'punto di non ritorno',
-    claim,
-    set: { tentativo: numero, lease_fino_al: LEASE }
-  })
-  if (!moved) throw new Error('The submission belongs to another worker now')
 }

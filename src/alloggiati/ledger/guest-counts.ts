@@ -34,11 +34,15 @@ export function communicatedGuests ({ mode, booking, arrivals }: Counted): SQL {
 /**
  * `in_ricevuta` acquired, and the receipt of the day is kept · `in_attesa` acquired, and the receipt is not due yet
  */
-export function receiptedGuests ({ today, ...counted }: Counted & { today: Day }): SQL {
+export function receiptedGuests ({ mode, booking, arrivals, today }: Counted & { today: Day }): SQL {
   return sql`(
     select coalesce(sum(g.acquisite) filter (where i.stato = 'ricevuto' or p.provato), 0)::int as in_ricevuta,
       coalesce(sum(g.acquisite) filter (where not p.provato and p.atteso), 0)::int as in_attesa
-    from ${acquiredBySubmission(counted)}
+    from (
+      select s.invio_id, count(*)::int as acquisite
+      from invii_schedine s where s.prenotazione_id = ${booking} and s.esito = 'acquisita' group by s.invio_id
+    ) g
+    join invii i on i.id = g.invio_id and ${scopeOf(mode, sql`i.utente`)} and ${arrivals}
     cross join lateral (
       -- What is receipted needs no look at its calls. A call around midnight may be on either receipt.
       select coalesce(bool_or(da.giorno is not null and a.giorno is not null), false) as provato,
@@ -53,20 +57,29 @@ export function receiptedGuests ({ today, ...counted }: Counted & { today: Day }
 }
 
 /**
- * A number: the guests whose submission is receipted. Nearly all bookings of the past have no others, so this tells
- * cheaply which need no closer look.
+ * Table expressions that end in `coperte`: the ids of those bookings of `pagina` (`id`, `check_in`, `numero_ospiti`) of
+ * which `nights` from the arrival on are surely covered, because the submissions of so many guests are receipted.
+ * Nearly all bookings of the past are, and only the others need a closer look.
+ *
+ * All submissions that arrived in the time of the page are read side by side, as their rows are: a fraction of what a
+ * look-up for each booking costs.
  */
-export function guestsOfReceiptedSubmissions (counted: Counted): SQL {
-  return sql`(
-    select coalesce(sum(g.acquisite) filter (where i.stato = 'ricevuto'), 0) from ${acquiredBySubmission(counted)}
-  )`
-}
-
-/** The submissions `i` of a booking, with `g.acquisite`: how many of its guests each has acquired. */
-function acquiredBySubmission ({ mode, booking, arrivals }: Counted): SQL {
-  return sql`(
-      select s.invio_id, count(*)::int as acquisite
-      from invii_schedine s where s.prenotazione_id = ${booking} and s.esito = 'acquisita' group by s.invio_id
-    ) g
-    join invii i on i.id = g.invio_id and ${scopeOf(mode, sql`i.utente`)} and ${arrivals}`
+export function surelyCovered ({ mode, nights }: { mode: 'sandbox' | 'production', nights: number }): SQL {
+  return sql`arrivati as materialized (
+      select i.id, i.data_arrivo from invii i
+      where i.data_arrivo >= (select min(check_in) from pagina)
+        and i.data_arrivo < (select max(check_in) from pagina) + ${nights}::int
+        and i.stato = 'ricevuto' and ${scopeOf(mode, sql`i.utente`)}
+    ), righe as materialized (
+      select s.invio_id, s.prenotazione_id from invii_schedine s
+      where s.invio_id between (select min(id) from arrivati) and (select max(id) from arrivati)
+        and s.esito = 'acquisita'
+    ), inviati as materialized (
+      select r.prenotazione_id, i.data_arrivo, count(*) as ospiti
+      from arrivati i join righe r on r.invio_id = i.id group by r.prenotazione_id, i.data_arrivo
+    ), coperte as (
+      select p.id from pagina p
+      join inviati g on g.prenotazione_id = p.id and g.data_arrivo < p.check_in + ${nights}::int
+      group by p.id, p.numero_ospiti having sum(g.ospiti) >= p.numero_ospiti
+    )`
 }

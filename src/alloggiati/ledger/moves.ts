@@ -32,11 +32,17 @@ export async function lockChain (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))})`)
 }
 
-/** Tells the trigger who makes the changes of this transaction, and why; locks the chain. */
+/**
+ * Tells the trigger who makes the changes of this transaction, and why; locks the chain. What the ledger says is on the
+ * disk before anything follows from it: a commit that a power cut could undo would prove nothing, and the server's
+ * default may allow such commits.
+ */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
-  await tx.execute(sql`
-    select pg_advisory_xact_lock(${LOCKS.ledgerChain}),
-      set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)`)
+  // In a subquery, because the query builder prepares no statement without a table.
+  await tx.select({ calls: sql`count(*)` }).from(sql`(
+    select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))}), set_config('synchronous_commit', 'on', true),
+      set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)) as attribution`)
+    .prepare('attribute').execute()
 }
 
 /**
@@ -46,9 +52,18 @@ export async function attribute (tx: Transaction, chi: string, perche: string): 
 export async function move (
   tx: Transaction,
   id: number,
-  { da, a, chi, perche, claim, set = {} }: Move
+  { chi, ...change }: Move
 ): Promise<boolean> {
-  await attribute(tx, chi, perche)
+  await attribute(tx, chi, change.perche)
+  return moveAttributed(tx, id, change)
+}
+
+/** As `move`, in a transaction that is attributed already. */
+export async function moveAttributed (
+  tx: Transaction,
+  id: number,
+  { da, a, perche, claim, set = {} }: Omit<Move, 'chi'>
+): Promise<boolean> {
   const moved = await tx
     .update(invii)
     .set({ ...set, stato: a, nota: perche, aggiornato_il: sql`now()` })

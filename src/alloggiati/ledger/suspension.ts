@@ -29,6 +29,7 @@ export async function currentSuspension (db: Executor): Promise<Suspension | und
     .select({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
     .from(suspensions)
     .where(isNull(suspensions.tolta_il))
+    .prepare('suspension').execute()
   return suspension
 }
 

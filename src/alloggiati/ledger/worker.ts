@@ -8,7 +8,7 @@ import {
 } from './claim.ts'
 import { announce, type LedgerContext } from './context.ts'
 import { folderVerdict } from './classify.ts'
-import { dispatch, NotDispatched } from './dispatch.ts'
+import { dispatch, NotDispatched, type Attempt } from './dispatch.ts'
 import { otherFlightsOver, takeFlight } from './flight.ts'
 import { send } from './handover.ts'
 import { insist } from './insist.ts'
@@ -108,10 +108,10 @@ async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim
   const { db } = context
   const { id } = claim
   const [submission] = await db
-    .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo })
+    .select({ id_appartamento: invii.id_appartamento, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
     .where(eq(invii.id, id))
-  const { id_appartamento, tentativo } = submission!
+  const { id_appartamento, tentativo, data_arrivo } = submission!
   let rehearsed = await rehearseClaimed(context, claim, id_appartamento)
   if (!isRehearsed(rehearsed)) return rehearsed && releaseUnsent(context, claim, rehearsed)
   if (!await takeFlight(context, turn, claim)) return undefined
@@ -120,7 +120,9 @@ async function rehearseAndSend (context: LedgerContext, turn: Turn, claim: Claim
       rehearsed = await rehearseClaimed(context, claim, id_appartamento)
       if (!isRehearsed(rehearsed)) return rehearsed && releaseUnsent(context, claim, rehearsed)
     }
-    const sent = await sendRehearsed(context, claim, { ...rehearsed, id_appartamento, numero: tentativo + 1 })
+    const sent = await sendRehearsed(context, claim, {
+      ...rehearsed, id_appartamento, data_arrivo, numero: tentativo + 1
+    })
     if (sent !== 'flight-taken') return sent
     // Another process was faster. The rehearsal is as good as before.
     if (!await otherFlightsOver(context, claim)) return undefined
@@ -131,22 +133,23 @@ function isRehearsed (rehearsal: Rehearsed | NotSent | undefined): rehearsal is 
   return rehearsal !== undefined && 'token' in rehearsal
 }
 
-interface Sending extends Rehearsed { id_appartamento: number | null, numero: number }
+interface Sending extends Rehearsed, Attempt { id_appartamento: number | null }
 
 /** Connects, commits the attempt, sends, and writes down what came of it. */
 async function sendRehearsed (
   context: LedgerContext,
   claim: Claim,
-  { token, rows, id_appartamento, numero }: Sending
+  { token, id_appartamento, ...attempt }: Sending
 ): Promise<Try | 'flight-taken'> {
   const { db, service, log } = context
   const { id } = claim
+  const { numero, rows } = attempt
   let dispatched = false
   let reason: NotDispatched['reason'] | undefined
   const beforeWrite = async () => {
     announce('connected', id)
     try {
-      await dispatch(context, id, claim.token, rows)
+      await dispatch(context, claim, attempt)
     } catch (err) {
       if (err instanceof NotDispatched) reason = err.reason
       if (reason === undefined || reason === 'not-noted') {

@@ -4,11 +4,11 @@ import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
-import { guestsOfReceiptedSubmissions, receiptedGuests } from '../ledger/guest-counts.ts'
+import { receiptedGuests, surelyCovered } from '../ledger/guest-counts.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings that are checked at a time: what an answer holds in memory. */
-const BATCH = 4000
+const BATCH = 8000
 
 /** What is compared: the submissions of a mode, as of a day. */
 interface Scope { mode: 'sandbox' | 'production', today: Day }
@@ -78,29 +78,25 @@ async function checkBatch (
   after: Position | undefined
 ): Promise<Batch> {
   const stays = staysByArrival(db, arrivals).as('p')
-  const counted = {
-    mode,
-    booking: sql`p.id`,
-    arrivals: sql`i.data_arrivo < p.check_in + ${NIGHTS_OF_A_SCHEDINA}::int`
-  }
+  const isOfTheStay = sql`i.data_arrivo < p.check_in + ${NIGHTS_OF_A_SCHEDINA}::int`
   const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
   const [batch] = await db.execute<Batch>(sql`
-    with page as (
+    with pagina as materialized (
       select * from ${stays} ${beyond} order by p.check_in, p.id limit ${BATCH}
-    ), open as materialized (
-      select * from page p where p.numero_ospiti > ${guestsOfReceiptedSubmissions(counted)}
-    ), uncovered as (
+    ), ${surelyCovered({ mode, nights: NIGHTS_OF_A_SCHEDINA })}, aperte as materialized (
+      select * from pagina p where not exists (select from coperte c where c.id = p.id)
+    ), scoperte as (
       select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti - c.in_ricevuta as ospiti_mancanti,
         c.in_ricevuta + c.in_attesa >= p.numero_ospiti as in_attesa
-      from open p cross join lateral ${receiptedGuests({ ...counted, today })} c
+      from aperte p cross join lateral ${receiptedGuests({ mode, today, booking: sql`p.id`, arrivals: isOfTheStay })} c
       where p.numero_ospiti > c.in_ricevuta
     )
-    select count(*)::int as bookings, count(*)::int - (select count(*)::int from uncovered) as covered,
-      (select coalesce(json_agg(u order by u.check_in, u.id), '[]') from uncovered u) as uncovered,
+    select count(*)::int as bookings, count(*)::int - (select count(*)::int from scoperte) as covered,
+      (select coalesce(json_agg(u order by u.check_in, u.id), '[]') from scoperte u) as uncovered,
       case when count(*) = ${BATCH} then
-        (select json_build_object('check_in', p.check_in, 'id', p.id) from page p order by p.check_in desc, p.id desc
+        (select json_build_object('check_in', p.check_in, 'id', p.id) from pagina p order by p.check_in desc, p.id desc
          limit 1)
       end as last
-    from page`)
+    from pagina`)
   return batch!
 }

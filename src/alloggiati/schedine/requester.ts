@@ -11,6 +11,8 @@ export interface Requester {
   /** They want no answer but that it was begun (RFC 7240, `respond-async`). */
   isAsync: boolean
   hasHungUp (): boolean
+  /** For how long they wait already, in milliseconds. */
+  waitedMs (): number
   /** Notes the reference beside the request's Idempotency-Key. */
   note (tx: Transaction, ricevuta: string): Promise<void>
   /** Says in the answer where the submission is found. */
@@ -27,6 +29,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
   return {
     isAsync,
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    waitedMs: () => reply.elapsedTime,
     note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
     end: () => { request.hasEnded = true },
@@ -41,7 +44,9 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
  * A caller who is there until the time is up, or they hang up. Once held, they are told the end; once answered, nothing
  * holds them any more.
  */
-export function waitingCaller ({ isAsync, hasHungUp }: Pick<Requester, 'isAsync' | 'hasHungUp'>) {
+export function waitingCaller (
+  { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>
+) {
   let isThere = !isAsync
   let isHeld = false
   let isAnswered = false
@@ -51,9 +56,12 @@ export function waitingCaller ({ isAsync, hasHungUp }: Pick<Requester, 'isAsync'
       isHeld ||= isThere && !hasHungUp()
       return isHeld && !isAnswered
     },
-    /** Waits for the end of `work`, which holds the caller or not, but no longer than they are there. */
+    /**
+     * Waits for the end of `work`, which holds the caller or not, until the request is `ms` old, and no longer than they
+     * are there.
+     */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
-      if (isThere) await within(ms, work)
+      if (isThere) await within(Math.max(0, ms - waitedMs()), work)
       isThere = false
       if (isHeld) await within(HELD_MS, work)
       isAnswered = true

@@ -13,13 +13,14 @@ import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/handover.ts'
 import { reserve, type Submission } from '../ledger/reserve.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
-import { carryOut, type RowResult, type SubmissionResult } from '../ledger/worker.ts'
+import type { RowResult, SubmissionResult } from '../ledger/worker.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
 import { confirmationOf } from './confirmation.ts'
-import { waitingCaller, type Requester } from './requester.ts'
+import { follow } from './follow.ts'
+import type { Requester } from './requester.ts'
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
@@ -83,6 +84,11 @@ async function send (
   requester.locate(id)
   announce('reserved', id)
   const result = await follow(ledger, { id, ricevuta }, requester)
+  if (result === undefined || isUnderWay(result.stato)) {
+    requester.leaveOpen()
+    throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
+  }
+  requester.end()
   const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
   const avvisi = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
   return avvisi.length === 0 ? answer : { ...answer, avvisi }
@@ -100,31 +106,6 @@ async function othersOf (
   const told = `${counted(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: gli altri vanno inviati entro ${deadline}` }]
-}
-
-/**
- * Has a submission carried out, and waits for its end as long as its caller does.
- * @throws InvioFallito (INVIO_IN_CORSO) when it goes on
- */
-async function follow (
-  ledger: LedgerContext,
-  { id, ricevuta }: { id: number, ricevuta: string },
-  requester: Requester
-): Promise<SubmissionResult> {
-  const caller = waitingCaller(requester)
-  let result: SubmissionResult | undefined
-  const work = carryOut(ledger, id, caller).then(
-    (end) => { result = end },
-    // What was written before still stands; the sweep carries it on.
-    (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
-  )
-  await caller.waitFor(work, ledger.service.answerWithinMs)
-  if (result !== undefined && !isUnderWay(result.stato)) {
-    requester.end()
-    return result
-  }
-  requester.leaveOpen()
-  throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
 }
 
 /** Whether it waits for its turn, or is out: what becomes of it will be known soon. */

@@ -114,7 +114,7 @@ t.test('who was told that it goes on, while the chain was locked, does not find 
     await t.test(`what fails is ${failing}`, async (t) => {
       const { police, db, sql, worker, reserve, states } = await ledgerBench(t)
       const { id } = await reserve([guestNo(1)])
-      const caller = waitingCaller({ isAsync: false, hasHungUp: () => false })
+      const caller = waitingCaller({ isAsync: false, hasHungUp: () => false, waitedMs: () => 0 })
       const [call, end] = [held(), Promise.withResolvers<void>()]
       let done: Promise<unknown> | undefined
       if (failing === 'the suspension') await suspendSending(db, 'prova', 'prova')

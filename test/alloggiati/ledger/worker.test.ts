@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { createLane } from '#src/alloggiati/ledger/lane.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/worker.ts'
@@ -283,7 +284,7 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
   const { police, sql, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const chainHead = { isIn: async () => true, update: async () => { await sleep(5100) } }
+  const chainHead = { ...ledgerChainHead(t.testdir()), note: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
@@ -293,7 +294,8 @@ t.test('a worker that slept between the commit and the first byte does not write
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
   const { police, worker, reserve, states } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const chainHead = { isIn: async () => true, update: async () => { throw new Error('no space left on the device') } }
+  const note = async () => { throw new Error('no space left on the device') }
+  const chainHead = { ...ledgerChainHead(t.testdir()), note }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -325,13 +327,15 @@ t.test('a worker that lost its claim while it connected does not send', async (t
   const { id } = await reserve([single()])
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
   let looks = 0
-  // The second look at the chain head is the dispatch's.
-  const isIn = async () => {
-    if (++looks === 2) await gate.promise
-    return true
+  const head = ledgerChainHead(t.testdir())
+  // The first look at the end of the chain alone is the dispatch's.
+  const last = async () => {
+    looks++
+    await gate.promise
+    return head.last()
   }
-  const seen = until(() => looks === 2)
-  const sleeper = carryOut(await worker({ chainHead: { isIn, update: async () => {} } }), id, true)
+  const seen = until(() => looks === 1)
+  const sleeper = carryOut(await worker({ chainHead: { ...head, last } }), id, true)
   await seen
   await sql`update invii set stato = 'pronto', proprietario = null`
   police.on.Test = rehearsal.behaviour

@@ -1,10 +1,10 @@
-import { and, gte, inArray, lte, ne, sql } from 'drizzle-orm'
+import { and, gte, lte, ne, sql } from 'drizzle-orm'
 import { invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
-import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { CrossCheckAnswer } from '#schemas/alloggiati.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { scopeOf } from '../read.ts'
+import { attemptsOfDays } from './attempts-of-days.ts'
 import type { Counts } from './day.ts'
 import { subtract, sum } from './equation.ts'
 import { isStraddler, placeAroundMidnight } from './midnight.ts'
@@ -81,18 +81,15 @@ async function readReceiptDays (
   { from, to }: { from: Day, to: Day }
 ): Promise<ReceiptDay[]> {
   return db.execute<ReceiptDay>(sql`
+    ${attemptsOfDays(from, to)}
     select r.utente, r.giorno::text as giorno, r.schedine, r.notti,
       coalesce(a.schedine, 0)::int as schedine_inviate, coalesce(a.notti, 0)::int as notti_inviate,
       coalesce(a.incerto, false) as incerto
     from ricevute r left join (
-      select i.utente, t.giorno_da as giorno,
-        sum(e.schedine) filter (where e.esito = 'K') as schedine, sum(e.notti) filter (where e.esito = 'K') as notti,
-        bool_or(e.esito is null or e.fonte = 'decisione') as incerto
-      from invii_tentativi t join invii i on i.id = t.invio_id
-      left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
-        and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
-      where t.giorno_da = t.giorno_a and t.giorno_da between ${from}::date and ${to}::date
-      group by i.utente, t.giorno_da
+      select utente, giorno_da as giorno, sum(acquisite) filter (where esito = 'K') as schedine,
+        sum(notti_acquisite) filter (where esito = 'K') as notti,
+        bool_or(esito is null or fonte = 'decisione') as incerto
+      from tentati where giorno_da = giorno_a group by utente, giorno_da
     ) a on a.utente = r.utente and a.giorno = r.giorno
     where ${scopeOf(mode, sql`r.utente`)} and r.giorno between ${from}::date and ${to}::date
       and r.schedine is not null and r.notti is not null

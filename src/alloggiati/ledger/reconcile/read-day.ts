@@ -11,7 +11,8 @@ import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'
 import { readExclusiveChannel } from '../account.ts'
-import type { AccountDay, DayAttempt, DaySubmission, ReceiptFetch } from './day.ts'
+import { attemptsOfDays } from './attempts-of-days.ts'
+import type { AccountDay, Counts, DayAttempt, DaySubmission, ReceiptFetch } from './day.ts'
 import { isStraddler } from './midnight.ts'
 import { readAttempts } from './read-attempts.ts'
 
@@ -27,22 +28,16 @@ export async function readDays (
   isLocking: boolean
 ): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)
-  const inDays = tx
+  const { settled, open } = await readOverview(tx, account, days)
+  const ofOpen = tx
     .select({ id: invii.id, stato: invii.stato, tentativo: invii.tentativo, data_arrivo: invii.data_arrivo })
     .from(invii)
-    .where(
-      and(
-        eq(invii.utente, account),
-        sql`${invii.id} in (select t.invio_id from ${attempts} t where ${or(...days.map((each) => sql`(
-          t.giorno_da between ${addDays(each, -1)}::date and ${each}::date and t.giorno_a >= ${each}::date
-        )`))})`
-      )
-    )
+    .where(isOneOf(invii.id, open))
     .orderBy(asc(invii.id))
-  const submissions = await (isLocking ? inDays.for('update') : inDays)
+  const submissions = open.length === 0 ? [] : await (isLocking ? ofOpen.for('update') : ofOpen)
   const ids = submissions.map(({ id }) => id)
   // These are read after the lock: while a lock is waited for, another transaction may change them.
-  const all = await readAttempts(tx, isOneOf(attempts.invio_id, ids))
+  const all = ids.length === 0 ? [] : await readAttempts(tx, isOneOf(attempts.invio_id, ids))
   const partial = await readPartial(tx, ids)
   const reasons = await readReasons(tx, ids)
   const attemptsOf = Map.groupBy(all, ({ invio_id }) => invio_id)
@@ -55,7 +50,7 @@ export async function readDays (
       day: each,
       now,
       isExclusive: await isDayExclusive(tx, account, each),
-      attempts: ofDay,
+      attempts: [...ofDay, ...settled.filter(({ giorno_da }) => giorno_da === each)],
       submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
         ...submission,
         isWhole: !partial.has(submission.id),
@@ -65,6 +60,51 @@ export async function readDays (
       fetches: await readFetchesOf(tx, account, each)
     }
   }))
+}
+
+interface Overview {
+  /** What is settled, as one attempt a day: a full day has hundreds, of which nothing but the sum matters. */
+  settled: DayAttempt[]
+  /** The submissions of all other attempts of the days. */
+  open: number[]
+}
+
+interface OverviewRow extends Counts, Record<string, unknown> {
+  giorno: Day
+  ferme: number
+  aperti: number[]
+}
+
+/**
+ * Tells what is settled from what is not. Settled is a submission that is `ricevuto`, which is final, by the service's
+ * own word or a receipt, in its only attempt, which counts on one day alone.
+ */
+async function readOverview (tx: Transaction, account: string, days: readonly Day[]): Promise<Overview> {
+  const isSettled = sql`stato = 'ricevuto' and tentativo = 1 and esito = 'K' and fonte <> 'decisione'
+    and giorno_da = giorno_a`
+  const found = await tx.execute<OverviewRow>(sql`
+    ${attemptsOfDays(addDays(days[0]!, -1), days.at(-1)!)}
+    select giorno_da::text as giorno, count(*) filter (where ${isSettled})::int as ferme,
+      coalesce(sum(acquisite) filter (where ${isSettled}), 0)::int as schedine,
+      coalesce(sum(notti_acquisite) filter (where ${isSettled}), 0)::int as notti,
+      coalesce(array_agg(distinct invio_id) filter (where (${isSettled}) is not true), '{}') as aperti
+    from tentati
+    where utente = ${account} and (${or(...days.map((each) => sql`(giorno_da <= ${each} and giorno_a >= ${each})`))})
+    group by giorno_da`)
+  return {
+    settled: found.filter(({ ferme }) => ferme > 0).map(({ giorno, schedine, notti }) => ({
+      invio_id: 0,
+      numero: 0,
+      schedine,
+      notti,
+      giorno_da: giorno,
+      giorno_a: giorno,
+      esito: 'K',
+      isDecided: false,
+      isPartial: false
+    })),
+    open: [...new Set(found.flatMap(({ aperti }) => aperti))]
+  }
 }
 
 /** The day, and those that acquired calls around midnight tie it to, directly or through others. */
@@ -105,6 +145,7 @@ export async function readFetchesOf (db: Executor, account: string, day: Day): P
 
 /** The submissions of which rows were held back. */
 async function readPartial (tx: Transaction, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set()
   const found = await tx
     .selectDistinct({ id: rows.invio_id })
     .from(rows)
@@ -114,6 +155,7 @@ async function readPartial (tx: Transaction, ids: readonly number[]): Promise<Re
 
 /** Why submissions were referred to a person. */
 async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ invio_id: number, reason: string }[]> {
+  if (ids.length === 0) return []
   return tx
     .select({ invio_id: transitions.invio_id, reason: transitions.perche })
     .from(transitions)

@@ -26,7 +26,6 @@ export async function submitDay (
   author: Author,
   requester: Requester
 ): Promise<GiornataAnswer> {
-  const begun = performance.now()
   const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
   if (Math.abs(daysBetween(context.clock.today(), data)) > FAR_DAYS) {
     throw new CampiNonValidi({ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` })
@@ -37,8 +36,7 @@ export async function submitDay (
   refuseOthers(ids ?? [], looked)
   if (prova) return answerOf({ data, prova, bookings: looked })
   if (await checkSuspension(ledger.db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
-  const waitMs = Math.max(0, ledger.service.answerWithinMs - (performance.now() - begun))
-  const bookings = await sendDay(ledger, looked, { author, requester, id_appartamento, waitMs })
+  const bookings = await sendDay(ledger, looked, { author, requester, id_appartamento })
   if (bookings.some(({ stato }) => stato === 'in_corso')) requester.leaveOpen()
   return answerOf({ data, prova, bookings })
 }

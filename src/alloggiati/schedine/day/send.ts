@@ -3,14 +3,15 @@ import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
 import { announce, type LedgerContext } from '../../ledger/context.ts'
 import { reserve, type Reserved } from '../../ledger/reserve.ts'
-import { carryOut, readResult, type RowResult } from '../../ledger/worker.ts'
+import { readResult, type RowResult } from '../../ledger/worker.ts'
 import { methodFor } from '../../service/calls.ts'
-import { waitingCaller, type Requester } from '../requester.ts'
+import { follow } from '../follow.ts'
+import type { Requester } from '../requester.ts'
 import { isUnderWay } from '../submission.ts'
 import { listOf, listsOf, type DayList } from './lists.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
 
-interface Order { author: Author, requester: Requester, id_appartamento: number | undefined, waitMs: number }
+interface Order { author: Author, requester: Requester, id_appartamento: number | undefined }
 
 interface SentList extends Reserved { list: DayList }
 
@@ -38,7 +39,7 @@ export async function sendDay (
     }
   }
   await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
-    const result = await follow(ledger, { id, ricevuta }, order)
+    const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
       const mine = told.get(booking)!
       mine.ricevute = [...mine.ricevute, ricevuta]
@@ -105,19 +106,6 @@ function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBookin
     }
   }
   return out
-}
-
-/** Has a list carried out, and waits for its end as long as the caller does. */
-async function follow (ledger: LedgerContext, { id, ricevuta }: Reserved, { requester, waitMs }: Order) {
-  const caller = waitingCaller(requester)
-  let result: Awaited<ReturnType<typeof carryOut>> | undefined
-  const work = carryOut(ledger, id, caller).then(
-    (end) => { result = end },
-    // What was written before still stands; the sweep carries it on.
-    (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
-  )
-  await caller.waitFor(work, waitMs)
-  return result ?? await readResult(ledger.db, id)
 }
 
 function toldOf ({ esito, codice_errore, messaggio_soap, dettaglio }: RowResult, ospite: number) {
