@@ -57,8 +57,8 @@ export function waitingCaller (
       return isHeld && !isAnswered
     },
     /**
-     * Waits for the end of `work`, which holds the caller or not, until the request is `ms` old, and no longer than they
-     * are there.
+     * Waits for the end of `work`, which holds the caller or not, until the request is `ms` old, and no longer than
+     * they are there.
      */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await within(Math.max(0, ms - waitedMs()), work)
