@@ -9,7 +9,7 @@ import { ledgerOf } from '#test/alloggiati/ledger/context.ts'
 import { oracle } from '#test/alloggiati/oracle.ts'
 import { guestNo, invio, openStandIn, productionEnviron, type StandIn } from '#test/alloggiati/stand-in.ts'
 import { administer, emptyDatabase } from './data.ts'
-import { median, under, type BenchResult } from './harness.ts'
+import { under, type BenchResult } from './harness.ts'
 import { fillLedger } from './ledger-data.ts'
 import { API_KEY, startLocanda, type Running } from './process.ts'
 import { growthOf, latency } from './requests.ts'
@@ -94,12 +94,14 @@ async function reconciliation (databaseUrl: string, police: StandIn, dataDir: st
     await app.ready()
     const context = await ledgerOf({ app, dataDir, url: databaseUrl }, police)
     const amounts: number[] = []
-    for (let back = 1; back <= DAYS; back++) {
+    // The first round warms the process up.
+    for (let n = 0; n < 2 * DAYS; n++) {
+      const day = addDays(context.clock.today(), -1 - n % DAYS)
       const start = performance.now()
-      await reconcileDay(context, { account: context.service.account, day: addDays(context.clock.today(), -back) })
-      amounts.push(performance.now() - start)
+      await reconcileDay(context, { account: context.service.account, day })
+      if (n >= DAYS) amounts.push(performance.now() - start)
     }
-    return under(5, 'ms', { name: "ledger: one day's reconciliation", amounts: [median(amounts)] })
+    return under(5, 'ms', { name: "ledger: one day's reconciliation", amounts })
   } finally {
     await app.close()
   }

@@ -10,7 +10,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import type { BeforeReady } from '../hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import type { RaiseAlarm } from './alarms/bell.ts'
-import type { Lane } from './lane.ts'
+import type { Lane } from './sending/lane.ts'
 
 /** What the ledger proves and warns with. It needs no credentials: what was sent is looked after all the same. */
 export interface WatchContext {

@@ -3,9 +3,10 @@ import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { WatchContext } from './context.ts'
-import { lockChain, move, moveRows, RETRY } from './moves.ts'
+import { giveUp } from './give-up.ts'
+import { lockChain, move, RETRY } from './moves.ts'
 import { scopeOf } from './read.ts'
-import { mayBeAcquired, recordLostAttempt } from './record-verdict.ts'
+import { recordLostAttempt } from './sending/record-verdict.ts'
 
 /** What this process looks after itself: its account, null without credentials, and what is in its lane. */
 interface Own { account: string | null, lane: readonly number[] }
@@ -61,11 +62,7 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, l
         .where(and(eq(invii.id, id), abandoned))
         .for('update')
       if (!unchanged) return false
-      const change = { da: 'pronto', chi: name, perche } as const
-      if (await mayBeAcquired(tx, id)) return move(tx, id, { ...change, a: 'da_verificare' })
-      const moved = await move(tx, id, { ...change, a: 'non_inviato' })
-      if (moved) await moveRows(tx, id, 'non_inviata', 'in_corso')
-      return moved
+      return giveUp(tx, id, { da: 'pronto', chi: name, perche })
     })
     if (ended) log.error({ invio: id, ricevuta }, 'a submission of an account that is not in use any more was ended')
   }

@@ -5,7 +5,7 @@ import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'
 import { LEASE } from './moves.ts'
 import { checkSuspension, currentSuspension, faultOfHead } from './suspension.ts'
-import { carryOut } from './worker.ts'
+import { carryOut } from './sending/worker.ts'
 
 /** Less than the pause between two sweeps: the next one must not be kept waiting by what this one has begun. */
 const FOLLOW_MS = 20_000

@@ -46,13 +46,14 @@ export async function * crossCheck (db: Executor, scope: Scope, { da, a }: Cross
   const days = differingDays(db, scope.mode, { from: da, to: until })
   days.catch(() => {})
   const waiting: string[] = []
+  const deadlines = new Map<string, string>()
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
   for (let after: Position | null | undefined; after !== null;) {
     const batch: Batch = await checkBatch(db, scope, { from: da, to: until }, after)
     for (const booking of batch.uncovered) {
-      const json = JSON.stringify(present(booking))
+      const json = JSON.stringify(present(booking, deadlines))
       if (booking.in_attesa) waiting.push(json)
       yield separator + json
       separator = ','
@@ -65,8 +66,14 @@ export async function * crossCheck (db: Executor, scope: Scope, { da, a }: Cross
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
-function present ({ id, nome_cognome, check_in, numero_notti, ospiti_mancanti }: Uncovered): BookingToVerify {
-  const scadenza = filingDeadline(check_in, numero_notti).toISOString()
+/** @param deadlines those that were computed for an answer: it takes longer than all the rest */
+function present (
+  { id, nome_cognome, check_in, numero_notti, ospiti_mancanti }: Uncovered,
+  deadlines: Map<string, string>
+): BookingToVerify {
+  const stay = `${check_in} ${numero_notti}`
+  const scadenza = deadlines.get(stay) ?? filingDeadline(check_in, numero_notti).toISOString()
+  deadlines.set(stay, scadenza)
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 

@@ -17,7 +17,7 @@ import { SchedineGiaInviate } from '../errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
-import { fromBooking } from '../schedine/from-booking.ts'
+import { fromBooking, refuseUnnamedRenewal } from '../schedine/from-booking.ts'
 import { findMissing } from '../schedine/missing.ts'
 import { requesterOf } from '../schedine/requester.ts'
 import { submit } from '../schedine/submission.ts'
@@ -122,6 +122,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     handler: async (request, reply) => {
       const { dal, id_appartamento, solo_mancanti, ...rest } = request.body ?? {}
       const booking = await fromBooking(db, request.params.id, { dal, id_appartamento })
+      if (dal === undefined) refuseUnnamedRenewal(booking.soggiorno, context.clock.today())
       const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
       const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole

@@ -23,7 +23,7 @@ import { decide } from '../ledger/decide.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read.ts'
 import { STATES } from '#schemas/submission.ts'
-import { carryOut } from '../ledger/worker.ts'
+import { carryOut } from '../ledger/sending/worker.ts'
 
 const tags = ['Alloggiati Web']
 

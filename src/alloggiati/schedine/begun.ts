@@ -3,7 +3,7 @@ import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { SchedineInCorso } from '../errors.ts'
-import { readResult } from '../ledger/worker.ts'
+import { readResult } from '../ledger/sending/worker.ts'
 import type { Requester } from './requester.ts'
 import { answerOf, isUnderWay } from './submission.ts'
 

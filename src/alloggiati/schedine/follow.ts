@@ -1,6 +1,6 @@
 import type { LedgerContext } from '../ledger/context.ts'
 import type { Reserved } from '../ledger/reserve.ts'
-import { carryOut, type SubmissionResult } from '../ledger/worker.ts'
+import { carryOut, type SubmissionResult } from '../ledger/sending/worker.ts'
 import { waitingCaller, type Requester } from './requester.ts'
 
 /**

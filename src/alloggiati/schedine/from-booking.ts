@@ -7,6 +7,7 @@ import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
 import { MAX_DECLARED_NIGHTS } from '../rules/stay-rules.ts'
 
 type StoredType = string | null
@@ -45,8 +46,7 @@ export async function fromBooking (
  * guests arrived again.
  */
 function stretchOf (stay: Stretch, dal = stay.check_in): Stretch {
-  const days = Array.from({ length: Math.ceil(stay.numero_notti / MAX_DECLARED_NIGHTS) }, (_, n) =>
-    addDays(stay.check_in, n * MAX_DECLARED_NIGHTS))
+  const days = daysToCommunicate(stay)
   if (!days.includes(dal)) {
     throw new CampiNonValidi({ campo: 'dal', messaggio: `può essere soltanto ${days.join(', ')}` })
   }
@@ -54,6 +54,24 @@ function stretchOf (stay: Stretch, dal = stay.check_in): Stretch {
 }
 
 interface Stretch { check_in: Day, numero_notti: number }
+
+/** The arrival, and every 30th night after it. */
+function daysToCommunicate ({ check_in, numero_notti }: Stretch): Day[] {
+  return Array.from({ length: Math.ceil(numero_notti / MAX_DECLARED_NIGHTS) }, (_, n) =>
+    addDays(check_in, n * MAX_DECLARED_NIGHTS))
+}
+
+/**
+ * A stay whose arrival can no longer be sent, and of which further nights can: they are meant, and have to be named.
+ * @throws CampiNonValidi
+ */
+export function refuseUnnamedRenewal (stay: Stretch, today: Day): void {
+  const [arrival, ...renewals] = daysToCommunicate(stay)
+  const due = renewals.find((day) => arrivalWindowOpen(day, today))
+  if (due === undefined || arrivalWindowOpen(arrival!, today)) return
+  const messaggio = `l'arrivo del ${arrival} non si può più inviare; per le notti dal ${due} indicare "dal": "${due}"`
+  throw new CampiNonValidi({ campo: 'dal', messaggio })
+}
 
 /** The schedine of stored guests, in their order. A member's stored document is no part of his schedina. */
 export function schedineOf (guests: StayWithGuests['ospiti']): SchedinaIntera[] {

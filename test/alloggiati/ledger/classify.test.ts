@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { classifyFailure, classifyLogin, classifyReply } from '#src/alloggiati/ledger/classify.ts'
+import { classifyFailure, classifyLogin, classifyReply } from '#src/alloggiati/ledger/sending/classify.ts'
 import type { SendReply } from '#src/alloggiati/service/calls.ts'
 import {
   AlloggiatiCredentialsError,

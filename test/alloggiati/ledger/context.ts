@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
-import { createLane } from '#src/alloggiati/ledger/lane.ts'
+import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'

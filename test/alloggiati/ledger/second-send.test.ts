@@ -1,5 +1,5 @@
 import t from 'tap'
-import { carryOut } from '#src/alloggiati/ledger/worker.ts'
+import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, rowsReply, type StandIn } from '#test/alloggiati/stand-in.ts'

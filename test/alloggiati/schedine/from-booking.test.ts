@@ -352,6 +352,10 @@ t.test('a stay longer than 30 nights is communicated again from the days that th
     const refused = (await call(server, id, { dal: '2026-11-20' })).json()
     t.match(refused, { status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22, 2026-11-21$/ }] })
   }
+  // Who sends it again without the day is told which day to name.
+  t.match((await send(server, id)).json(), {
+    status: 400, dettagli: [{ campo: 'dal', messaggio: /2026-10-22 .*indicare "dal": "2026-11-21"$/ }]
+  })
   t.match((await records(server, id, { dal: today })).json().soggiorno, { check_in: today, numero_notti: 10 })
   t.equal((await send(server, id, { dal: today })).statusCode, 200)
   const { data } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()

@@ -3,7 +3,7 @@ import { invii, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.t
 import { FINAL_ATTEMPT_OUTCOMES, type FinalAttemptOutcome, type ObservationSource } from '#schemas/submission.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { CLOCKS_MS } from '../dispatch.ts'
+import { CLOCKS_MS } from '../sending/dispatch.ts'
 import type { DayAttempt } from './day.ts'
 
 interface Row extends Record<string, unknown> {

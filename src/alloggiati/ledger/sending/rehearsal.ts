@@ -2,11 +2,11 @@ import { and, eq } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
 import { renewLease, type Claim, type NotSent } from './claim.ts'
 import type { RowVerdict, Verdict } from './classify.ts'
-import { announce, type LedgerContext } from './context.ts'
+import { announce, type LedgerContext } from '../context.ts'
 import { rehearse, type Handover } from './handover.ts'
-import { lockChain, move } from './moves.ts'
+import { lockChain, move } from '../moves.ts'
 import { mayBeAcquired } from './record-verdict.ts'
-import { readRows, type Row } from './rows.ts'
+import { readRows, type Row } from '../rows.ts'
 
 /** What a rehearsal says can be sent, with the token of its call. */
 export interface Rehearsed {

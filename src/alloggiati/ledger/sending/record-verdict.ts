@@ -10,10 +10,10 @@ import {
 } from '#schemas/submission.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { unknownVerdict, type Verdict } from './classify.ts'
-import type { LedgerContext } from './context.ts'
-import { lockChain, move } from './moves.ts'
-import { nextStates, rowAfter } from './next-states.ts'
-import { sumNights, type Row } from './rows.ts'
+import type { LedgerContext } from '../context.ts'
+import { lockChain, move } from '../moves.ts'
+import { nextStates, rowAfter } from '../next-states.ts'
+import { sumNights, type Row } from '../rows.ts'
 
 /** An attempt: the submission, its number, and the rows that were handed over. */
 export interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }

@@ -1,12 +1,12 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/alloggiati.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { arrivalWindowOpen } from '../deadlines.ts'
-import type { Cause } from '../errors.ts'
-import type { LedgerContext } from './context.ts'
-import { LEASE, lockChain, move, moveRows, RETRY } from './moves.ts'
-import { mayBeAcquired } from './record-verdict.ts'
-import { checkSuspension } from './suspension.ts'
+import { arrivalWindowOpen } from '../../deadlines.ts'
+import type { Cause } from '../../errors.ts'
+import type { LedgerContext } from '../context.ts'
+import { giveUp } from '../give-up.ts'
+import { LEASE, lockChain, move, RETRY } from '../moves.ts'
+import { checkSuspension } from '../suspension.ts'
 
 /** Who asked for a submission to be carried out. */
 export interface Caller {
@@ -66,9 +66,7 @@ async function withdraw (context: LedgerContext, { id, caller }: Claim, causa: C
   await db.transaction(async (tx) => {
     await lockChain(tx)
     if (!caller.hold()) return leaveReady({ db: tx }, id)
-    const change = { da: 'pronto', chi: name, perche: causa } as const
-    if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
-    else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
+    await giveUp(tx, id, { da: 'pronto', chi: name, perche: causa })
   })
   return { causa }
 }
@@ -122,12 +120,10 @@ export async function releaseUnsent (
     await putBack(context, claim, perche, lane.closing.aborted || causa === 'INVII_SOSPESI' ? sql`now()` : RETRY)
     return { causa, errore }
   }
-  const change = { da: 'preso', chi: name, perche, claim: token } as const
   await db.transaction(async (tx) => {
     await lockChain(tx)
     if (!caller.hold()) return makeReady(tx, { chi: name, perche, lease_fino_al: RETRY }, claim)
-    if (await mayBeAcquired(tx, id)) await move(tx, id, { ...change, a: 'da_verificare' })
-    else if (await move(tx, id, { ...change, a: 'non_inviato' })) await moveRows(tx, id, 'non_inviata', 'in_corso')
+    await giveUp(tx, id, { da: 'preso', chi: name, perche, claim: token })
   })
   return { causa, errore }
 }

@@ -5,11 +5,11 @@ import { HeadFileError, type Link } from '#src/plugins/database/chain-head.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import type { Claim } from './claim.ts'
-import type { LedgerContext } from './context.ts'
-import { attribute, LEASE, moveAttributed } from './moves.ts'
+import type { LedgerContext } from '../context.ts'
+import { attribute, LEASE, moveAttributed } from '../moves.ts'
 import { isQuiet } from './quiet-hours.ts'
-import { sumNights, type Row } from './rows.ts'
-import { checkSuspension, currentSuspension } from './suspension.ts'
+import { sumNights, type Row } from '../rows.ts'
+import { checkSuspension, currentSuspension } from '../suspension.ts'
 
 /** How long the service may take to act on bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000

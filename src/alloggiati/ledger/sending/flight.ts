@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { within } from '#src/lib/within.ts'
 import { renewLease, type Claim } from './claim.ts'
-import type { LedgerContext } from './context.ts'
+import type { LedgerContext } from '../context.ts'
 import type { Turn } from './lane.ts'
 
 /** How often a submission that waits says that its worker lives: much more often than a lease ends. */

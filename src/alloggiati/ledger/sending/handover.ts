@@ -1,6 +1,6 @@
-import { ACCESS_REFUSED, deliver, methodFor } from '../service/calls.ts'
-import type { PoliceService } from '../service/police-service.ts'
-import type { CallOptions } from '../service/soap/transport.ts'
+import { ACCESS_REFUSED, deliver, methodFor } from '../../service/calls.ts'
+import type { PoliceService } from '../../service/police-service.ts'
+import type { CallOptions } from '../../service/soap/transport.ts'
 import { classifyFailure, classifyLogin, classifyReply, notSentVerdict, type Verdict } from './classify.ts'
 
 /** The lines of one call; lines of 174 characters carry their apartment. */

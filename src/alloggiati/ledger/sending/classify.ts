@@ -1,8 +1,8 @@
 import type { AttemptOutcome, RowOutcome, State } from '#schemas/submission.ts'
-import type { Cause } from '../errors.ts'
-import { ACCESS_REFUSED, type SendReply } from '../service/calls.ts'
-import type { EsitoOperazioneServizio } from '../service/soap/contract.ts'
-import { AlloggiatiCredentialsError, SoapTransportError } from '../service/soap/errors.ts'
+import type { Cause } from '../../errors.ts'
+import { ACCESS_REFUSED, type SendReply } from '../../service/calls.ts'
+import type { EsitoOperazioneServizio } from '../../service/soap/contract.ts'
+import { AlloggiatiCredentialsError, SoapTransportError } from '../../service/soap/errors.ts'
 
 /** What one call to the service proves. */
 export interface Verdict {
