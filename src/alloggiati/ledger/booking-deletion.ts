@@ -1,5 +1,5 @@
 import { and, eq, inArray } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { UNFINISHED_STATES } from '#schemas/submission.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { InvioInCorso } from '../errors.ts'

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
 import { LIVE_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'

@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { invii_transizioni as transitions } from '#drizzle/tables/alloggiati.ts'
+import { invii_transizioni as transitions } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Audit } from '#src/plugins/audit/log.ts'

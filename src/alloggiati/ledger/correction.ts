@@ -1,5 +1,6 @@
 import { and, eq, type SQL } from 'drizzle-orm'
-import { invii, invii_correzioni as corrections, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii_correzioni as corrections } from '#drizzle/tables/decisions.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { CorrectionBody } from '#schemas/invio.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'

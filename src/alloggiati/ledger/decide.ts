@@ -1,11 +1,11 @@
 import { and, asc, eq, inArray, max, type SQL } from 'drizzle-orm'
+import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
 import {
   invii,
-  invii_decisioni as decisions,
   invii_esiti as observations,
   invii_schedine as schedine,
   invii_tentativi as made
-} from '#drizzle/tables/alloggiati.ts'
+} from '#drizzle/tables/ledger.ts'
 import type { DecisionBody } from '#schemas/invio.ts'
 import {
   DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State

@@ -1,5 +1,6 @@
 import { and, eq, exists, gt, inArray, isNotNull, lt, ne, notExists, or, sql, type SQL } from 'drizzle-orm'
-import { invii, invii_cancellazioni as erasures, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii_cancellazioni as erasures } from '#drizzle/tables/decisions.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES } from '#schemas/submission.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'

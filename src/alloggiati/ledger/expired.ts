@@ -1,5 +1,5 @@
 import { and, eq, gt, lt, ne, notInArray, or, sql, type SQL } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { WatchContext } from './context.ts'

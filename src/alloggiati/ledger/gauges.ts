@@ -1,6 +1,6 @@
 import { and, gt, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, daysBetween } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'

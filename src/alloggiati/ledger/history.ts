@@ -1,13 +1,15 @@
 import { and, asc, eq } from 'drizzle-orm'
+import { ricevute } from '#drizzle/tables/alloggiati.ts'
 import {
   invii_conferme as confirmations,
   invii_correzioni as corrections,
-  invii_decisioni as decisions,
+  invii_decisioni as decisions
+} from '#drizzle/tables/decisions.ts'
+import {
   invii_esiti as observations,
   invii_tentativi as attempts,
-  invii_transizioni as transitions,
-  ricevute
-} from '#drizzle/tables/alloggiati.ts'
+  invii_transizioni as transitions
+} from '#drizzle/tables/ledger.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 

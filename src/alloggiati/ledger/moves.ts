@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { invii, invii_schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine } from '#drizzle/tables/ledger.ts'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, inArray, like, lt, lte, notLike, sql, sum, type SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
-import { invii, invii_conteggi as counts, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_conteggi as counts, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Invio, InvioDetail, InvioQuery } from '#schemas/invio.ts'
 import { STATE_NAMES, type State } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'

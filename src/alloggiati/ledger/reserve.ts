@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
-import {
-  invii, invii_conferme as confirmations, invii_numerazione, invii_schedine as schedine
-} from '#drizzle/tables/alloggiati.ts'
+import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
+import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { keepBookings } from '#src/bookings/index.ts'

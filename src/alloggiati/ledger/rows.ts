@@ -1,5 +1,5 @@
 import { and, asc, eq } from 'drizzle-orm'
-import { invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { UNRESOLVED_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'

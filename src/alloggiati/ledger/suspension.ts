@@ -1,5 +1,5 @@
 import { isNull, sql } from 'drizzle-orm'
-import { invii_sospensioni as suspensions } from '#drizzle/tables/alloggiati.ts'
+import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 

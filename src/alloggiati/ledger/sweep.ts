@@ -1,5 +1,5 @@
 import { and, eq, inArray } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import { within } from '#src/lib/within.ts'
 import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { SchedineInCorso } from '../errors.ts'

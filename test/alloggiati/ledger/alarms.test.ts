@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
-import { invii_schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii_schedine } from '#drizzle/tables/ledger.ts'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { alarmBell, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { mailEveningSummary } from '#src/alloggiati/ledger/alarms/evening.ts'

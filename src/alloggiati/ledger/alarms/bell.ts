@@ -1,6 +1,7 @@
 import { and, asc, eq, isNotNull, lt, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
-import { allarmi, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { allarmi } from '#drizzle/tables/alloggiati.ts'
+import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import type { Mailer } from '#src/plugins/mail/plugin.ts'

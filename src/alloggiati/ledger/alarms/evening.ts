@@ -1,5 +1,6 @@
 import { and, asc, inArray } from 'drizzle-orm'
-import { allarmi, invii } from '#drizzle/tables/alloggiati.ts'
+import { allarmi } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES } from '#schemas/submission.ts'
 import { addDays } from '#src/lib/time.ts'
 import type { Mail } from '#src/plugins/mail/queue.ts'

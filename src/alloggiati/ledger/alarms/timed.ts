@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { RECEIPT_WINDOW_DAYS } from '../../receipts/archive.ts'

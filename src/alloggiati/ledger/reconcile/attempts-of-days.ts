@@ -1,5 +1,5 @@
 import { inArray, sql, type SQL } from 'drizzle-orm'
-import { invii, invii_esiti as observations, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_esiti as observations, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
 

@@ -1,5 +1,5 @@
 import { inArray, sql, type SQL } from 'drizzle-orm'
-import { invii, invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import { FINAL_ATTEMPT_OUTCOMES, type FinalAttemptOutcome, type ObservationSource } from '#schemas/submission.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'

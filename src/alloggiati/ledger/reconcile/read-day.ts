@@ -1,12 +1,12 @@
 import { and, asc, eq, inArray, ne, or, sql, type SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
+import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import {
   invii,
   invii_schedine as rows,
   invii_tentativi as attempts,
-  invii_transizioni as transitions,
-  ricevute_letture as fetches
-} from '#drizzle/tables/alloggiati.ts'
+  invii_transizioni as transitions
+} from '#drizzle/tables/ledger.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { invii, invii_esiti as observations } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_esiti as observations } from '#drizzle/tables/ledger.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { registro_chiave as records } from '#drizzle/tables/alloggiati.ts'
+import { registro_chiave as records } from '#drizzle/tables/ledger.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
 

@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm'
-import { invii } from '#drizzle/tables/alloggiati.ts'
+import { invii } from '#drizzle/tables/ledger.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { invii_tentativi as attempts } from '#drizzle/tables/alloggiati.ts'
+import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { HeadFileError, type Link } from '#src/plugins/database/chain-head.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'

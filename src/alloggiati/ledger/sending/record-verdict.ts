@@ -4,7 +4,7 @@ import {
   invii_esiti as observations,
   invii_schedine as schedine,
   invii_tentativi as attempts
-} from '#drizzle/tables/alloggiati.ts'
+} from '#drizzle/tables/ledger.ts'
 import {
   FINAL_ATTEMPT_OUTCOMES, type AttemptOutcome, type ObservationSource, type State
 } from '#schemas/submission.ts'

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { renewLease, type Claim, type NotSent } from './claim.ts'
 import type { RowVerdict, Verdict } from './classify.ts'
 import { announce, type LedgerContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { asc, eq, sql } from 'drizzle-orm'
-import { invii, invii_schedine as schedine } from '#drizzle/tables/alloggiati.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import {
