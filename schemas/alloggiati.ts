@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, errorWith, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
-import { Mascherata, Motivo } from './invio.ts'
+import { Motivo } from './decisions.ts'
+import { Mascherata } from './invio.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
 import { STATE_NAMES } from './submission.ts'
 

@@ -3,7 +3,7 @@ import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.t
 import { paging } from './paging.ts'
 import { ATTEMPT_OUTCOMES, DECISIONS, ROW_OUTCOMES, STATE_NAMES } from './submission.ts'
 
-/* The submission ledger as it is shown, and what a person can decide of it. */
+/* The submission ledger as it is shown. */
 
 const Stato = OneOf(STATE_NAMES)
 
@@ -147,7 +147,8 @@ const Correzione = Closed({
   quando: Instant
 })
 
-const DETAIL_EXAMPLE = {
+/** A submission whose outcome a person decided. */
+export const DETAIL_EXAMPLE = {
   ...EXAMPLE,
   versione: 3,
   righe: [
@@ -240,95 +241,3 @@ export const InvioDetail = Closed(
 export type InvioDetail = Static<typeof InvioDetail>
 
 export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
-
-/** Ten characters that are no blanks. Of a shorter text the length alone is told. */
-export const Motivo = Text(1000, {
-  minLength: 10,
-  pattern: '^(?=(\\s*\\S){10}|.{0,9}$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
-  description: 'Almeno 10 caratteri',
-  examples: ['Verificato sul portale della Questura']
-})
-
-/** At least one character that is no blank. */
-const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }
-
-export const DecisionBody = Closed(
-  {
-    decisione: OneOf(DECISIONS),
-    motivo: Motivo,
-    protocollo: Type.Optional(
-      Text(100, { ...NOT_BLANK, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })
-    ),
-    versione: Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'La versione su cui si decide (ETag)' }),
-    conferma: Text(60, {
-      description: 'Scritta a mano: numero di ospiti e data di arrivo',
-      examples: ['2 ospiti 2026-11-21']
-    })
-  },
-  {
-    examples: [
-      {
-        decisione: 'reinvia',
-        motivo: 'La schedina non risulta sul portale della Questura',
-        versione: 3,
-        conferma: '1 ospite 2026-11-21'
-      }
-    ]
-  }
-)
-export type DecisionBody = Static<typeof DecisionBody>
-
-export const DecisionAnswer = Closed(
-  { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
-  {
-    examples: [
-      { message: "Decisione registrata. Stato dell'invio: esito sconosciuto", data: DETAIL_EXAMPLE, status: 200 }
-    ]
-  }
-)
-
-export const CorrectionBody = Closed(
-  {
-    motivo: Motivo,
-    protocollo: Type.Optional(Text(100, { ...NOT_BLANK, description: 'Il protocollo della PEC o della Questura' })),
-    riga: Type.Optional(Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" }))
-  },
-  { examples: [{ motivo: 'Data di nascita errata: chiesta la correzione via PEC', protocollo: 'PEC 4711', riga: 0 }] }
-)
-export type CorrectionBody = Static<typeof CorrectionBody>
-
-export const CorrectionAnswer = Closed(
-  { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
-  { examples: [{ message: 'Richiesta di correzione registrata', data: DETAIL_EXAMPLE, status: 201 }] }
-)
-
-export const SuspensionState = Closed(
-  { sospeso: Type.Boolean(), motivo: Nullable(Type.String()), chi: Nullable(Type.String()), dal: Nullable(Instant) },
-  {
-    $id: 'SospensioneInvii',
-    examples: [
-      {
-        sospeso: true,
-        motivo: 'Controllo delle credenziali',
-        chi: 'user:amministratore-1',
-        dal: '2026-11-21T09:30:00.000Z'
-      }
-    ]
-  }
-)
-export type SuspensionState = Static<typeof SuspensionState>
-export const SuspensionBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
-  examples: [{ sospeso: true, motivo: 'Controllo delle credenziali' }]
-})
-
-export const PoliceAccount = Closed({
-  utente: Nullable(Type.String()),
-  modalita: OneOf(['sandbox', 'production']),
-  /** Nothing else files with this account: a receipt that adds up then proves by itself. */
-  canale_esclusivo: Type.Boolean()
-}, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
-export type PoliceAccount = Static<typeof PoliceAccount>
-export const PoliceAccountBody = Closed(
-  { canale_esclusivo: Type.Boolean() },
-  { examples: [{ canale_esclusivo: true }] }
-)

@@ -1,7 +1,7 @@
 import { and, eq, type SQL } from 'drizzle-orm'
 import { invii_correzioni as corrections } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import type { CorrectionBody } from '#schemas/invio.ts'
+import type { CorrectionBody } from '#schemas/decisions.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'

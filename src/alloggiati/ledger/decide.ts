@@ -6,7 +6,7 @@ import {
   invii_schedine as schedine,
   invii_tentativi as made
 } from '#drizzle/tables/ledger.ts'
-import type { DecisionBody } from '#schemas/invio.ts'
+import type { DecisionBody } from '#schemas/decisions.ts'
 import {
   DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
 } from '#schemas/submission.ts'

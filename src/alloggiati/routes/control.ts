@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
-import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/invio.ts'
+import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/decisions.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { HeadFileError } from '#src/plugins/database/chain-head.ts'
 import { CartellaNonScrivibile, CredenzialiMancanti } from '../errors.ts'

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IdParams } from '#schemas/common.ts'
-import { CorrectionAnswer, CorrectionBody, InvioDetail, type PoliceAccount } from '#schemas/invio.ts'
+import { CorrectionAnswer, CorrectionBody, type PoliceAccount } from '#schemas/decisions.ts'
+import { InvioDetail } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { recordCorrection } from '../ledger/correction.ts'

@@ -2,15 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
-import {
-  DecisionAnswer,
-  DecisionBody,
-  Invio,
-  InvioDetail,
-  InvioDetailAnswer,
-  InvioList,
-  InvioQuery
-} from '#schemas/invio.ts'
+import { DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
+import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
