@@ -21,6 +21,7 @@ const CAUSES = {
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
   INVIO_IN_CORSO: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
   NON_INVIATO: 'Nessuna schedina è stata inviata: si può inviare di nuovo',
+  INVIO_ANNULLATO: "L'invio è stato annullato da un amministratore: non prosegue",
   ESITO_SCONOSCIUTO:
     'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. ' +
     'Verificare la ricevuta di domani o il portale'

@@ -27,17 +27,20 @@ declare module 'fastify' {
     /** The key under which this request's answer will be kept. */
     idempotencyKey: string | null
     /**
-     * What an earlier request with the same key has begun, if it has no answer yet: a route that calls `noteBegun` must
-     * answer from that, and begin nothing.
+     * What an earlier request with the same key has begun, if it has no answer that is kept: a route that calls
+     * `noteBegun` must answer from that, and begin nothing.
      */
-    begun: string | null
-    /** The answer says only that the end is not known yet: it is not kept, and a repeated request asks again. */
+    begun: readonly string[] | null
+    /**
+     * The answer is not the last one, and is not kept: a repeated request is answered from what was begun. Where
+     * nothing was, the key is free again.
+     */
     isUndecided: boolean
     /** What was begun under the key has ended: when it failed for a reason that may pass, the key is free again. */
     hasEnded: boolean
     /**
-     * Notes beside the key, in the transaction that begins it, by which reference the work of this request is known.
-     * Without a key it does nothing.
+     * Notes beside the key, in the transaction that begins it, by which reference the work of this request is known: a
+     * word without blanks. Work in several parts has a reference each. Without a key it does nothing.
      */
     noteBegun (tx: Transaction, reference: string): Promise<void>
   }
@@ -47,6 +50,9 @@ declare module 'fastify' {
 const KEPT_HEADERS = ['etag', 'location'] as const
 
 const HEADER_MAX = 255
+
+/** Between the references of one key. */
+const SEPARATOR = ' '
 
 /**
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
@@ -60,7 +66,9 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorateRequest('isUndecided', false)
   app.decorateRequest('hasEnded', false)
   app.decorateRequest('noteBegun', async function (this: FastifyRequest, tx: Transaction, reference: string) {
-    if (this.idempotencyKey !== null) await tx.update(keys).set({ reference }).where(unanswered(this))
+    if (this.idempotencyKey === null) return
+    const references = sql`concat_ws(${SEPARATOR}::text, ${keys.reference}, ${reference}::text)`
+    await tx.update(keys).set({ reference: references }).where(unanswered(this))
   })
 
   app.addHook('onRoute', (route) => {
@@ -98,7 +106,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (!stored || (stored.status === null && stored.reference === null)) throw new ChiaveInCorso()
     if (stored.status === null) {
       request.idempotencyKey = key
-      request.begun = stored.reference
+      request.begun = stored.reference!.split(SEPARATOR)
       return
     }
     reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
@@ -106,11 +114,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   }
 
   async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    if (request.idempotencyKey === null || request.isUndecided) return payload
+    if (request.idempotencyKey === null) return payload
     const mine = unanswered(request)
     // A failure that left nothing behind: the caller may try again with the same key. What was begun, and is not said
     // to have ended, is told of by its reference.
-    if (request.failedTransiently || reply.statusCode >= 500) {
+    if (request.isUndecided || request.failedTransiently || reply.statusCode >= 500) {
       const isOver = request.failedTransiently && request.hasEnded
       await app.db.delete(keys).where(isOver ? mine : and(mine, isNull(keys.reference)))
     } else {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
-import { deliveryOver } from './ledger/administrator.ts'
+import { administrator, deliveryOver } from './ledger/administrator.ts'
 import { answer } from './service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
@@ -122,6 +122,44 @@ t.test('a request that is repeated is told what its submission failed of', async
     ricevuta,
     schedine: [{ esito: 'rifiutata', codice_errore: '12' }]
   })
+})
+
+t.test('an unknown outcome is no end: the same key tells what is decided of it, and sends nothing', async (t) => {
+  const { police, server: one, send } = await server(t, NEVER)
+  const { decide } = administrator(one)
+  const stay = { check_in: createClock().today(), numero_notti: 3 }
+  const created = await one.call('POST', '/api/v1/prenotazioni', {
+    nome_cognome: 'Ospite di prova', lingua: 'IT', paese_id: 380, numero_ospiti: 1, ...stay
+  })
+  const { id: booking } = created.json().data
+  await one.call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guestNo(4)] })
+  const ofBooking: typeof send = (headers) =>
+    one.call('POST', `/api/v1/prenotazioni/${booking}/invio`, {}, headers)
+  const cases = [
+    ['acquisito', send, { success: true, message: '1 schedina acquisita' }],
+    ['depositato', send, { success: true, message: '1 schedina comunicata per altra via' }],
+    ['annulla', send, { success: false, status: 422, codice: 'INVIO_ANNULLATO' }],
+    ['acquisito', ofBooking, { success: true, message: '1 schedina acquisita' }]
+  ] as const
+  for (const [n, [decision, post, expected]] of cases.entries()) {
+    const ask = () => post({ 'idempotency-key': `chiave-${n}` }, n + 1)
+    police.on.Send = (socket) => socket.resetAndDestroy()
+    const lost = await ask()
+    delete police.on.Send
+    const { ricevuta, requestId } = lost.json()
+    const open = { status: 422, codice: 'ESITO_SCONOSCIUTO', ricevuta: /^AW-/ }
+    t.match(lost.json(), open)
+    const again = await ask()
+    t.match(again.json(), { ...open, ricevuta })
+    t.not(again.json().requestId, requestId, 'told anew')
+    await deliveryOver(one)
+    const id = Number(String(lost.headers.location).split('/').at(-1))
+    t.equal((await decide(id, decision)).statusCode, 200)
+    const decided = await ask()
+    t.match(decided.json(), { ...expected, ricevuta }, decision)
+    t.equal((await ask()).body, decided.body)
+    t.equal(police.callsOf('Send').length, n + 1)
+  }
 })
 
 t.test('a caller who hangs up changes nothing: what cannot be sent now stays ready', async (t) => {

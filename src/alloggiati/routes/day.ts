@@ -5,6 +5,7 @@ import { ErrorBody, Ref } from '#schemas/common.ts'
 import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { SchedineContext } from '../schedine/accept.ts'
+import { answerBegunDay } from '../schedine/day/begun.ts'
 import { submitDay } from '../schedine/day/day.ts'
 import { requesterOf } from '../schedine/requester.ts'
 
@@ -23,8 +24,13 @@ export const dayRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> 
       body: GiornataBody,
       response: { 200: GiornataAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
     },
-    // What an earlier request with the same Idempotency-Key has begun is found by its guests, and told.
-    handler: (request, reply) =>
-      submitDay(context, request.body, authorOf(request), requesterOf(request, reply))
+    handler: (request, reply) => {
+      const { body, begun } = request
+      const requester = requesterOf(request, reply)
+      if (begun !== null) return answerBegunDay(app.db, context, { body, begun }, requester)
+      // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
+      request.isUndecided = true
+      return submitDay(context, body, authorOf(request), requester)
+    }
   })
 }

@@ -120,6 +120,8 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     },
     preHandler: answerRepeated,
     handler: async (request, reply) => {
+      // The guests are saved here, and can be put right: what is refused before anything is begun is tried anew.
+      request.isUndecided = true
       const { dal, id_appartamento, solo_mancanti, ...rest } = request.body ?? {}
       const booking = await fromBooking(db, request.params.id, { dal, id_appartamento })
       if (dal === undefined) refuseUnnamedRenewal(booking.soggiorno, context.clock.today())
@@ -141,7 +143,8 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
 
   /** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */
   async function answerRepeated (request: FastifyRequest, reply: FastifyReply) {
-    if (request.begun === null) return undefined
-    return reply.send(await answerBegun(db, request.begun, requesterOf(request, reply)))
+    const [ricevuta] = request.begun ?? []
+    if (ricevuta === undefined) return undefined
+    return reply.send(await answerBegun(db, ricevuta, requesterOf(request, reply)))
   }
 }

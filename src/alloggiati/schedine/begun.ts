@@ -5,7 +5,7 @@ import type { Executor } from '#src/plugins/database/connect.ts'
 import { SchedineInCorso } from '../errors.ts'
 import { readResult } from '../ledger/sending/worker.ts'
 import type { Requester } from './requester.ts'
-import { answerOf, isUnderWay } from './submission.ts'
+import { answerOf, closeIfDecided, isUnderWay } from './submission.ts'
 
 /**
  * The answer to a repeated request: from the submission that the first one has begun, as it is by now.
@@ -21,6 +21,6 @@ export async function answerBegun (db: Executor, ricevuta: string, requester: Re
     requester.leaveOpen()
     throw new SchedineInCorso(ricevuta, result.stato)
   }
-  requester.end()
+  closeIfDecided(requester, result.stato)
   return answerOf(result, { ricevuta, ...told })
 }

@@ -17,9 +17,12 @@ export interface Requester {
   note (tx: Transaction, ricevuta: string): Promise<void>
   /** Says in the answer where the submission is found. */
   locate (id: number): void
-  /** The answer is not the last one: a repeated request with the same key asks again. */
+  /** The answer is not the last one: a repeated request with the same key is told of what was begun, as it is then. */
   leaveOpen (): void
-  /** What was begun has ended: where nothing was sent, a repeated request with the same key begins anew. */
+  /**
+   * The answer is the last one, and is kept: what was begun has ended, or nothing had to be. Where nothing was sent for
+   * a reason that may pass, a repeated request with the same key begins anew.
+   */
   end (): void
 }
 
@@ -32,7 +35,10 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
     waitedMs: () => reply.elapsedTime,
     note: (tx, ricevuta) => request.noteBegun(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
-    end: () => { request.hasEnded = true },
+    end () {
+      request.hasEnded = true
+      request.isUndecided = false
+    },
     leaveOpen () {
       request.isUndecided = true
       if (isAsync) reply.header('preference-applied', 'respond-async')

@@ -1,5 +1,5 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
-import { ACQUIRED_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
+import { ACQUIRED_STATES, DECIDABLE_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { stayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
@@ -36,9 +36,10 @@ export async function submit (
   const confirmation = confirmationOf(body)
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  return body.testMode === true
-    ? await dryRun(context.ledger.service, accepted)
-    : await send(context.ledger, { ...accepted, confirmation }, author, requester)
+  if (body.testMode !== true) return send(context.ledger, { ...accepted, confirmation }, author, requester)
+  const answer = await dryRun(context.ledger.service, accepted)
+  requester.end()
+  return answer
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
@@ -88,7 +89,7 @@ async function send (
     requester.leaveOpen()
     throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
   }
-  requester.end()
+  closeIfDecided(requester, result.stato)
   const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
   const avvisi = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
   return avvisi.length === 0 ? answer : { ...answer, avvisi }
@@ -113,23 +114,36 @@ export function isUnderWay (stato: State): boolean {
   return UNDER_WAY_STATES.some((each) => each === stato)
 }
 
+/** An unknown outcome is no end: a receipt will prove it, or a person decide. */
+export function closeIfDecided (requester: Requester, stato: State): void {
+  if (DECIDABLE_STATES.some((each) => each === stato)) requester.leaveOpen()
+  else requester.end()
+}
+
 /**
  * The answer about a submission that is not under way.
- * @throws InvioFallito when not all of it was acquired
+ * @throws InvioFallito when not all of it is with the police
  */
 export function answerOf (
   result: SubmissionResult,
   { ricevuta, metodo, prenotazione_id }: { ricevuta: string, metodo: string, prenotazione_id: number | null }
 ): InvioAnswer {
-  if (!ACQUIRED_STATES.some((stato) => stato === result.stato)) throw failure(result, 'acquisita', { ricevuta })
+  const isElsewhere = result.stato === 'depositato_altrove'
+  if (!isElsewhere && !ACQUIRED_STATES.some((stato) => stato === result.stato)) {
+    throw failure(result, 'acquisita', { ricevuta })
+  }
   const { length } = result.schedine
+  const [one, many] = isElsewhere ? ELSEWHERE : ACQUIRED
   return {
     success: true,
-    message: counted(length, 'schedina acquisita', 'schedine acquisite'),
+    message: counted(length, one, many),
     ricevuta,
     dettagli: { schedine_inviate: length, metodo, prenotazione_id }
   }
 }
+
+const ACQUIRED = ['schedina acquisita', 'schedine acquisite'] as const
+const ELSEWHERE = ['schedina comunicata per altra via', 'schedine comunicate per altra via'] as const
 
 /** @param accepted what is told of a row that the service took */
 function failure (
@@ -141,6 +155,7 @@ function failure (
   if (stato === 'non_inviato') {
     return new InvioFallito(causa ?? 'NON_INVIATO', { messaggio_soap, ...reference })
   }
+  if (stato === 'annullato') return new InvioFallito('INVIO_ANNULLATO', { messaggio_soap, ...reference })
   if (stato !== 'rifiutato' && stato !== 'parziale') {
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }

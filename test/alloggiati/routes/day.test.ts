@@ -8,6 +8,8 @@ import { addDays, createClock } from '#src/lib/time.ts'
 import type { TestApp } from '#test/helper.ts'
 import { judge, member } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
+import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 
 const PATH = '/api/v1/invii/giornata'
@@ -175,20 +177,68 @@ t.test('a lost reply leaves one Send unknown, and the rest of the day goes out',
   t.equal(police.callsOf('Send').length, 3)
 })
 
-t.test('what is not decided in time is told as under way, goes on, and is told when asked for again', async (t) => {
+t.test('what is not decided in time goes on; the same key tells what became of it, and sends no more', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { policeAnswerMs: 1500 })
   const id = await book(server, [guestNo(1)])
+  const prenotazioni = [id, await book(server, [], 1)]
   const reply = held()
   police.on.Send = reply.behaviour
-  const done = await sendDay(server, {}, 'sera')
-  t.match(done, { success: true, prenotazioni: [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }] })
-  t.match(states(await sendDay(server, {}, 'sera')), { [id]: 'in_corso' })
+  const ask = () => sendDay(server, { prenotazioni }, 'sera')
+  const done = await ask()
+  t.match(done.prenotazioni, [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }, { stato: 'incompleta' }])
+  t.match(states(await ask()), { [id]: 'in_corso' })
   reply.release(answer(good({ operation: 'Send', rows: [''] })))
   await until(async () => (await server.app.sql`select from invii where stato = 'acquisito'`).length === 1)
-  const later = await sendDay(server, {}, 'sera')
-  t.match(later.prenotazioni, [{ stato: 'gia_inviata', ricevute: done.prenotazioni[0]!.ricevute }])
+  const { ricevute } = done.prenotazioni[0]!
+  const acquired = { prenotazione_id: id, stato: 'acquisita', ricevute, schedine: [{ ospite: 0, esito: 'acquisita' }] }
+  await server.call('POST', '/api/saveOspiti', { prenotazione_id: prenotazioni[1], dati: [guestNo(2)] })
+  const ready = { stato: 'pronta', errors: [{ messaggio: /altra Idempotency-Key/ }] }
+  t.match(await ask(), { success: false, data: today, prenotazioni: [acquired, ready] }, 'completed after the request')
+  for (const each of prenotazioni) {
+    await server.call('PUT', `/api/v1/prenotazioni/${each}`, { check_in: addDays(today, 1) })
+  }
+  t.match(await ask(), { success: true, data: today, totali: { acquisita: 1 }, prenotazioni: [acquired] }, 'moved')
+  await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
+  t.match((await ask()).prenotazioni, [{ ...acquired, nome_cognome: '', ospiti: 0 }], 'deleted')
   t.equal(police.callsOf('Send').length, 1)
+})
+
+t.test('an unknown outcome of a day is no end: the same key tells what is decided of it', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const [lost, fine] = [await book(server, family(1, 30)), await book(server, family(2, 30))]
+  police.on.Send = (socket) => {
+    delete police.on.Send
+    socket.resetAndDestroy()
+  }
+  const ask = () => sendDay(server, {}, 'sera')
+  const first = await ask()
+  t.match(states(first), { [lost]: 'sconosciuta', [fine]: 'acquisita' })
+  t.same(await ask(), first)
+  await deliveryOver(server)
+  const [unknown] = await server.app.sql<{ id: number }[]>`select id from invii where stato = 'sconosciuto'`
+  t.equal((await administrator(server).decide(unknown!.id, 'annulla')).statusCode, 200)
+  t.match((await ask()).prenotazioni, [
+    { prenotazione_id: lost, stato: 'sconosciuta', errors: [{ messaggio: /annullato/ }] },
+    { prenotazione_id: fine, stato: 'acquisita', ricevute: first.prenotazioni[1]!.ricevute }
+  ])
+  t.equal(police.callsOf('Send').length, 2)
+})
+
+t.test('a day of which nothing was begun is tried anew with the same key, once it is put right', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const id = await book(server, [], 1)
+  const ask = () => sendDay(server, { prenotazioni: [id] }, 'sera')
+  t.match(states(await ask()), { [id]: 'incompleta' })
+  await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: addDays(today, 1) })
+  const elsewhere = await server.call('POST', PATH, { prenotazioni: [id] }, { 'idempotency-key': 'sera' })
+  t.equal(elsewhere.statusCode, 400)
+  await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: today, numero_notti: 3 })
+  await server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guestNo(1)] })
+  t.match(states(await ask()), { [id]: 'acquisita' })
+  t.match(states(await ask()), { [id]: 'acquisita' }, 'and what was done is kept')
 })
 
 t.test('without credentials, and while sending is suspended, nothing of a day is begun', async (t) => {
@@ -200,20 +250,23 @@ t.test('without credentials, and while sending is suspended, nothing of a day is
   t.same(await server.app.sql`select from invii`, [])
 })
 
-t.test('a key under which a day was begun keeps it when a repeated request fails for what may pass', async (t) => {
+t.test('a day whose process died is told from all that it had begun, in the order of its guests', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police)
-  await book(server, [guestNo(1)])
-  await sendDay(server, {}, 'giorno')
-  const kept = () => server.app.sql`select reference from idempotency_keys`
-  const begun = await kept()
-  t.match(begun, [{ reference: /^AW-/ }])
-  // As if the process had died before the answer.
+  const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
+  police.on.Test = (socket, received) => {
+    const rows = rowsOf(received.body)
+    answer(rowsReply('Test', rows.map((row) => !row.includes(guestNo(3).numero_documento!))))(socket, received)
+  }
+  const done = await sendDay(server, {}, 'giorno')
+  t.equal(done.prenotazioni[0]!.ricevute.length, 2)
   await server.app.sql`update idempotency_keys set status = null, body = null, headers = null`
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
-  const repeated = await server.call('POST', PATH, {}, { 'idempotency-key': 'giorno' })
-  t.match(repeated.json(), { status: 422, codice: 'INVII_SOSPESI' })
-  t.same(await kept(), begun)
+  const told = await sendDay(server, {}, 'giorno')
+  t.match(states(told), { [large]: 'parziale' })
+  const byGuest = ({ prenotazioni }: GiornataAnswer) =>
+    prenotazioni[0]!.schedine.toSorted((one, other) => one.ospite - other.ospite)
+  t.same(byGuest(told), byGuest(done))
 })
 
 t.test('lists hold every guest once, bookings of up to 50 guests whole, and families always', async () => {

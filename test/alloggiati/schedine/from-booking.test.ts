@@ -273,6 +273,34 @@ const save = async ({ call }: TestApp, prenotazione_id: number, dati: object[]) 
   call('POST', '/api/saveOspiti', { prenotazione_id, dati })
 const MISSING = { solo_mancanti: true }
 
+t.test('what is refused before anything is begun is tried anew with the same key, once it is put right', async (t) => {
+  const server = await build(t, TODAY)
+  const wrong = untyped(single({ sesso: null }))
+  const id = await booked(server, [wrong], { numero_ospiti: 2 })
+  const ask = async (body: object, of = id) =>
+    (await send(server, of, body, { 'idempotency-key': `${of} ${JSON.stringify(body)}` })).json()
+  for (const body of [{}, { testMode: true }]) t.match(await ask(body), { status: 422, codice: 'VALIDAZIONE' })
+  await save(server, id, [untyped(single())])
+  for (const body of [{ testMode: true }, {}]) {
+    const done = await ask(body)
+    t.match(done, { success: true })
+    t.same(await ask(body), done, 'and what was done is kept')
+  }
+  t.match(await ask(MISSING), { status: 409, codice: 'NULLA_DA_INVIARE' })
+  await save(server, id, [untyped(single()), untyped(guestNo(2))])
+  t.match(await ask(MISSING), { success: true })
+  const other = await booked(server, [untyped(single())])
+  t.match(await ask({}, other), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
+  await save(server, other, [guestNo(3)])
+  t.match(await ask({}, other), { success: true })
+
+  const body = { ospiti: [wrong], prenotazione: { check_in: today, numero_notti: 3 } }
+  const given = async () => server.call('POST', '/api/alloggiati/invio', body, { 'idempotency-key': 'dati' })
+  const refused = await given()
+  t.match(refused.json(), { status: 422, codice: 'VALIDAZIONE' })
+  t.equal((await given()).body, refused.body, 'guests that the body carries cannot be put right')
+})
+
 t.test('a late member of a family goes as a single guest with the stored document, and it is said', async (t) => {
   const server = await build(t, TODAY)
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]

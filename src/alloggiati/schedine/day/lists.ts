@@ -19,10 +19,14 @@ export function listsOf (bookings: readonly DayBooking[]): DayList[] {
   const deadline = ({ ready, nights }: DayBooking) => filingDeadline(ready!.records[0]!.data_arrivo, nights).getTime()
   const inOrder = bookings.toSorted((one, other) => deadline(one) - deadline(other))
   const lists: Unit[] = []
-  for (const unit of inOrder.flatMap(unitsOf)) {
-    const fitting = lists.find((places) => places.length + unit.length <= ROWS)
-    if (fitting === undefined) lists.push([...unit])
-    else fitting.push(...unit)
+  for (const booking of inOrder) {
+    // The parts of one booking stand in the order of its guests, over all lists: so its rows are known again.
+    let first = 0
+    for (const unit of unitsOf(booking)) {
+      const fitting = lists.findIndex((places, at) => at >= first && places.length + unit.length <= ROWS)
+      first = fitting < 0 ? lists.push([]) - 1 : fitting
+      lists[first]!.push(...unit)
+    }
   }
   return lists.map(listOf)
 }

@@ -64,7 +64,7 @@ export async function lookAtDay (
   }
 }
 
-function bookingOf ({ id, nome_cognome, numero_notti, ospiti, numero_ospiti }: StayWithGuests): DayBooking {
+export function bookingOf ({ id, nome_cognome, numero_notti, ospiti, numero_ospiti }: StayWithGuests): DayBooking {
   return {
     prenotazione_id: id,
     nome_cognome,

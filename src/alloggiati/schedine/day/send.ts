@@ -1,15 +1,14 @@
-import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
-import { InvioFallito, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
+import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
 import { announce, type LedgerContext } from '../../ledger/context.ts'
 import { reserve, type Reserved } from '../../ledger/reserve.ts'
-import { readResult, type RowResult } from '../../ledger/sending/worker.ts'
+import { readResult } from '../../ledger/sending/worker.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow } from '../follow.ts'
 import type { Requester } from '../requester.ts'
-import { isUnderWay } from '../submission.ts'
 import { listOf, listsOf, type DayList } from './lists.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
+import { addOutcome, notSent } from './outcome.ts'
 
 interface Order { author: Author, requester: Requester, id_appartamento: number | undefined }
 
@@ -41,11 +40,8 @@ export async function sendDay (
   await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
     const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
-      const mine = told.get(booking)!
-      mine.ricevute = [...mine.ricevute, ricevuta]
-      mine.schedine.push(...rows.map((row) => toldOf(row, list.places[row.indice]!.ospite)))
-      mine.stato = stateOf(mine.schedine, isUnderWay(result.stato))
-      if (mine.stato === 'non_inviata') notSent(mine, new InvioFallito(result.causa ?? 'NON_INVIATO').message)
+      const numbered = rows.map((row) => ({ ...row, ospite: list.places[row.indice]!.ospite }))
+      addOutcome(told.get(booking)!, { ...result, ricevuta, rows: numbered })
     }
   }))
   return bookings.map((booking) => told.get(booking)!)
@@ -106,30 +102,4 @@ function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBookin
     }
   }
   return out
-}
-
-function toldOf ({ esito, codice_errore, messaggio_soap, dettaglio }: RowResult, ospite: number) {
-  return {
-    ospite,
-    esito,
-    codice_errore: codice_errore ?? '',
-    messaggio_soap: messaggio_soap ?? '',
-    dettaglio: dettaglio ?? ''
-  } satisfies SchedinaDellaGiornata
-}
-
-/** How a booking stands by the rows that were sent of it. */
-function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
-  const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
-  if (some('in_corso') && underWay) return 'in_corso'
-  // Not under way, and nothing known for good: a person decides.
-  if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
-  if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
-  if (some('acquisita', 'depositata')) return 'parziale'
-  return some('rifiutata') ? 'rifiutata' : 'non_inviata'
-}
-
-function notSent (booking: DayBooking, why: string): void {
-  booking.stato = 'non_inviata'
-  booking.errors = [remark(0, 'ospiti', why)]
 }
