@@ -73,6 +73,12 @@ export async function staysWithGuests (db: Executor, day: Day, ids?: readonly nu
   return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
 }
 
+/** Stays with their saved guests, by id; what does not exist is left out. */
+export async function chosenStays (db: Executor, ids: readonly number[]): Promise<StayWithGuests[]> {
+  if (ids.length === 0) return []
+  return withGuests(db, await db.select(columns).from(t).where(inArray(t.id, [...ids])).orderBy(asc(t.id)))
+}
+
 async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
   if (stays.length === 0) return []
   const ids = stays.map(({ id }) => id)
