@@ -3,6 +3,7 @@ import type { Duplicato, EsitoSchedina, GiaInviato } from '#schemas/alloggiati.t
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { DECIDABLE_STATES, type State } from '#schemas/submission.ts'
 import { counted } from '#src/lib/counted.ts'
+import type { Day } from '#src/lib/time.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 
 /**
@@ -72,25 +73,44 @@ const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con 
 
 const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
 
+/** An unknown outcome that a person gave up to know. */
+const GIVEN_UP = "L'invio fu annullato senza saperne l'esito: guardare nel portale Alloggiati Web, e comunicare da " +
+  'lì chi manca (POST /api/alloggiati/file ne fa il file). '
+
+const TO_SEND_MOVED = "L'arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. " +
+  'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
+
+/** What a refusal of guests who were sent before depends on. */
+interface Standing { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
+
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
 /** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly confirmable: boolean
+  readonly movedFrom: Day | undefined
   /**
    * @param confirmable a person's word would let them pass: none of them is certainly the same
    * @param othersLeft guests of the booking against whom nothing stands: they can be sent
+   * @param movedFrom the arrival with which all of them were sent: the booking was moved since
    */
-  constructor (duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false } = {}) {
+  constructor (
+    duplicati: readonly Duplicato[],
+    { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
+  ) {
     const references = referencesOf(duplicati)
-    const before = `Ospiti già inviati, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
+    const day = movedFrom === undefined ? '' : ` con l'arrivo del ${movedFrom}`
+    const before = `Ospiti già inviati${day}, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
     const isUnknown = duplicati.some(({ stato }) => DECIDABLE_STATES.some((each) => each === stato))
+    const isGivenUp = duplicati.some(({ stato }) => stato === 'annullato')
+    const toGoOn = movedFrom === undefined ? TO_GO_ON : TO_SEND_MOVED
     const advice = [
       isUnknown ? TO_WAIT : '',
+      isGivenUp ? GIVEN_UP : '',
       othersLeft ? 'Gli altri ospiti si inviano con solo_mancanti. ' : '',
-      confirmable ? TO_GO_ON : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
+      confirmable ? toGoOn : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
     ]
     super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${advice.join('')}`, {
       ...(references.length === 0 ? {} : { ricevuta: references[0] }),
@@ -98,6 +118,7 @@ export class SchedineGiaInviate extends ShapedError {
       duplicati
     })
     this.confirmable = confirmable
+    this.movedFrom = movedFrom
     this.duplicati = duplicati
   }
 }
@@ -114,29 +135,40 @@ export class SchedineInCorso extends ShapedError {
   }
 }
 
-/** More guests than the booking is for would be with the police. */
+interface Excess {
+  prenotazione_id: number
+  numero_ospiti: number
+  gia_inviati: readonly GiaInviato[]
+  /** Not too many were sent, but others than are saved now. */
+  changed: boolean
+}
+
+/** More guests than the booking is for would be with the police, or guests whose data were changed since. */
 export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
-  constructor (excess: { prenotazione_id: number, numero_ospiti: number, gia_inviati: readonly GiaInviato[] }) {
+  constructor ({ changed, ...excess }: Excess) {
     const sent = counted(excess.gia_inviati.length, 'ospite già inviato', 'ospiti già inviati')
     const references = [...new Set(excess.gia_inviati.map(({ ricevuta }) => ricevuta))]
     const with_ = references.length === 0 ? '' : ` con la ricevuta ${references.join(', ')}`
-    super(
-      'OSPITI_OLTRE_LA_PRENOTAZIONE',
-      409,
-      `La prenotazione è per ${counted(excess.numero_ospiti, 'ospite', 'ospiti')}, ${sent}${with_}: ` +
-        `con questo invio sarebbero di più. ${TO_GO_ON}`,
-      { ...excess }
-    )
+    const places = counted(excess.numero_ospiti, 'ospite', 'ospiti')
+    const what = changed
+      ? `La prenotazione ha ${sent}${with_} che ora non è fra quelli salvati: se i suoi dati sono stati corretti, ` +
+        'è già comunicato (POST /api/v1/invii/:id/correzione annota la richiesta alla Questura)'
+      : `La prenotazione è per ${places}, ${sent}${with_}: con questo invio sarebbero di più`
+    super(changed ? 'OSPITI_CAMBIATI' : 'OSPITI_OLTRE_LA_PRENOTAZIONE', 409, `${what}. ${TO_GO_ON}`, excess)
     this.prenotazione_id = excess.prenotazione_id
   }
 }
 
-/** Every guest of the booking is with the police, or may be. */
+/** Every guest that is saved of the booking is with the police, or may be. */
 export class NullaDaInviare extends ShapedError {
-  constructor (ricevute: readonly string[]) {
-    const text = 'Nulla da inviare: tutti gli ospiti della prenotazione sono già inviati, o di esito sconosciuto'
-    super('NULLA_DA_INVIARE', 409, `${text}, con la ricevuta ${ricevute.join(', ')}`, { ricevute })
+  /** @param unsaved how many guests of the booking are not saved yet */
+  constructor (ricevute: readonly string[], unsaved: number) {
+    const others = counted(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
+    const what = 'tutti gli ospiti salvati della prenotazione sono già inviati, o di esito sconosciuto'
+    const left = unsaved === 0 ? '' : `; ${others}`
+    const text = `Nulla da inviare: ${what}, con la ricevuta ${ricevute.join(', ')}${left}`
+    super('NULLA_DA_INVIARE', 409, text, { ricevute })
   }
 }
 

@@ -73,8 +73,9 @@ export async function staysWithGuests (db: Executor, day: Day, ids?: readonly nu
   return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
 }
 
-/** The stays with these ids, of whichever arrival; one that does not exist is left out. */
-export async function staysById (db: Executor, ids: readonly number[]): Promise<StayWithGuests[]> {
+/** Stays with their saved guests, by id; what does not exist is left out. */
+export async function chosenStays (db: Executor, ids: readonly number[]): Promise<StayWithGuests[]> {
+  if (ids.length === 0) return []
   return withGuests(db, await db.select(columns).from(t).where(inArray(t.id, [...ids])).orderBy(asc(t.id)))
 }
 

@@ -130,6 +130,16 @@ t.test('two guests of one list with one name in two spellings, or one document, 
 
 const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
 
+t.test('no word sends one person twice in a list: under another spelling with the same document', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
+  const { nome: cognome, cognome: nome } = single()
+  const ospiti = [single(), single({ cognome, nome })]
+  const refused = (await call('POST', '/api/alloggiati/invio', { ...body(), ospiti, ...word })).json()
+  t.match(refused, { status: 409, codice: 'SCHEDINE_GIA_INVIATE', error: /una conferma qui non serve/ })
+  t.equal((await app.sql`select from sandbox_schedine`).length, 0)
+})
+
 t.test('a person who knows better confirms with a reason: it is recorded, audited, and serves once', async (t) => {
   const { app, call } = await build(t, TODAY)
   const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()

@@ -20,6 +20,8 @@ export interface Conflict {
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
   /** The very same person: a confirmation does not let them pass, so that one that is repeated sends no guest twice. */
   certain: boolean
+  /** They were sent for this booking with this other arrival: the booking was moved since. */
+  movedFrom?: Day
 }
 
 interface LiveRow extends Fingerprints {
@@ -63,21 +65,24 @@ export async function findConflicts (
 }
 
 /** The same names letter by letter, unless two documents tell two guests apart; or the same names and one document. */
-function isCertain (row: LiveRow, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
+function isCertain (row: Fingerprints, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)
 }
 
 function withinList (prints: readonly Fingerprints[]): Conflict[] {
   const first = new Map<string, number>()
-  return prints.flatMap(({ persona, documento }, ospite): Conflict | [] => {
+  return prints.flatMap((guest, ospite): Conflict | [] => {
+    const { persona, documento } = guest
     const seen = [persona, documento].flatMap((print) => (print === null ? [] : print.toString('hex')))
     const before = seen.findIndex((print) => first.has(print))
     const altro_ospite = before < 0 ? undefined : first.get(seen[before]!)
     for (const print of seen) if (!first.has(print)) first.set(print, ospite)
     if (altro_ospite === undefined) return []
-    const motivo = before === 0 ? 'stessa_persona' : 'stesso_documento'
-    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, certain: false }
+    const samePerson = before === 0
+    const motivo = samePerson ? 'stessa_persona' : 'stesso_documento'
+    const certain = isCertain(prints[altro_ospite]!, guest, samePerson)
+    return { told: { ospite, ricevuta: null, stato: null, motivo, altro_ospite }, earlier: null, certain }
   })
 }
 
@@ -123,12 +128,17 @@ async function readLive (
       )
     )
     .orderBy(asc(invii.id), asc(schedine.indice))
-  return found.flatMap(({ id, indice, riga, persona, ...row }) => {
+  return found.flatMap(({ persona, ...row }) => {
     if (persona !== null) return { ...row, persona }
-    const decoded = riga === null ? undefined : decode(unsealLine(keys, id, indice, riga))
-    if (decoded === undefined || !('record' in decoded)) return []
-    return { ...row, ...fingerprint(keys, account, decoded.record) }
+    const record = recordOf(keys, row)
+    return record === undefined ? [] : { ...row, ...fingerprint(keys, account, record) }
   })
+}
+
+/** The record of a row; undefined once it was erased. */
+function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: number, riga: Buffer | null }) {
+  const decoded = riga === null ? undefined : decode(unsealLine(keys, id, indice, riga))
+  return decoded !== undefined && 'record' in decoded ? decoded.record : undefined
 }
 
 /**
@@ -145,33 +155,45 @@ export async function findMoved (
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
   const rows = await readBookingRows(db, account, data_arrivo, [...bookings])
-  const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap(({ riga, ...row }) => {
-    const decoded = riga === null ? undefined : decode(unsealLine(keys, row.id, row.indice, riga))
-    return decoded !== undefined && 'record' in decoded
-      ? [{ ...row, ...fingerprint(keys, account, { ...decoded.record, data_arrivo }) }]
-      : []
+  const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap((row) => {
+    const record = recordOf(keys, row)
+    return record === undefined ? [] : { ...row, ...fingerprint(keys, account, { ...record, data_arrivo }) }
   })
   return guests.flatMap((guest, ospite) => {
     const { persona, documento } = fingerprint(keys, account, guest)
     return sent.filter((row) => row.prenotazione_id === guest.prenotazione_id).flatMap((row): Conflict[] => {
       const samePerson = row.persona.equals(persona)
       if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
-      const { ricevuta, stato, esito, prenotazione_id } = row
+      const { ricevuta, stato, esito, prenotazione_id, data_arrivo: movedFrom } = row
       const motivo = samePerson ? 'stessa_persona' : 'stesso_documento'
-      return [{ told: { ospite, ricevuta, stato, motivo }, earlier: { esito, prenotazione_id }, certain: false }]
+      const told: Duplicato = { ospite, ricevuta, stato, motivo }
+      return [{ told, earlier: { esito, prenotazione_id }, certain: false, movedFrom }]
     })
   })
 }
 
-/** A booking of which more guests would be with the police than it is for. */
-export interface Excess { prenotazione_id: number, numero_ospiti: number, gia_inviati: GiaInviato[] }
+/** A booking of which more guests would be with the police than it is for, or others than are saved of it now. */
+export interface Excess {
+  prenotazione_id: number
+  numero_ospiti: number
+  gia_inviati: GiaInviato[]
+  /** Not their number is wrong: these are none of the saved guests, whose data may have been corrected since. */
+  changed: boolean
+}
 
 /** What is to be sent of a booking, and how many guests it is for. */
-export interface Addition { prenotazione_id: number, ospiti: number, numero_ospiti: number }
+export interface Addition {
+  prenotazione_id: number
+  ospiti: number
+  numero_ospiti: number
+  /** All its guests as they are saved, where it is them that are sent. */
+  saved?: readonly Guest[]
+}
 
 /**
  * The bookings whose live rows would become more than their guests: those of the same stretch of 30 nights, since the
- * guests of a longer stay are communicated again for each.
+ * guests of a longer stay are communicated again for each. Also those of which a guest was sent who is not saved any
+ * more: a guest who was corrected after the Send looks like another one, and would be sent twice.
  */
 export async function findExcess (
   db: Executor,
@@ -181,13 +203,39 @@ export async function findExcess (
   additions: readonly Addition[]
 ): Promise<Excess[]> {
   const rows = await readBookingRows(db, account, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
-  return additions.flatMap(({ prenotazione_id, ospiti, numero_ospiti }) => {
+  return additions.flatMap(({ prenotazione_id, ospiti, numero_ospiti, saved }) => {
     const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
-    if (sent.length + ospiti <= numero_ospiti) return []
-    const gia_inviati = sent.map(({ id, indice, ricevuta, stato, riga }) =>
+    const isTooMany = sent.length + ospiti > numero_ospiti
+    const meant = isTooMany || saved === undefined ? sent : strangersAmong(keys, sent, saved)
+    if (!isTooMany && (saved === undefined || meant.length === 0)) return []
+    const gia_inviati = meant.map(({ id, indice, ricevuta, stato, riga }) =>
       ({ ricevuta, stato, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
-    return { prenotazione_id, numero_ospiti, gia_inviati }
+    return { prenotazione_id, numero_ospiti, gia_inviati, changed: !isTooMany }
   })
+}
+
+/** A row of a booking, as `readBookingRows` gives it. */
+export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
+
+/** The rows of the guests' arrival that are of none of them. */
+export function strangersAmong (
+  keys: Keys,
+  rows: readonly BookingRow[],
+  guests: readonly Guest[]
+): BookingRow[] {
+  const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
+  return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
+    const known = new Set(guests.flatMap((guest) => textsOf(fingerprint(keys, account, guest))))
+    return own.filter((row) => {
+      const record = row.persona === null ? recordOf(keys, row) : undefined
+      const prints = record === undefined ? row : fingerprint(keys, account, record)
+      return !textsOf(prints).some((print) => known.has(print))
+    })
+  })
+}
+
+function textsOf ({ identita, persona, documento }: Record<keyof Fingerprints, Buffer | null>): string[] {
+  return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
 }
 
 /** The live rows of bookings in the stretch of 30 nights around an arrival, whichever account they were sent with. */
@@ -196,13 +244,17 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
   return db
     .select({
       id: invii.id,
+      utente: invii.utente,
       indice: schedine.indice,
       ricevuta: invii.ricevuta,
       stato: invii.stato,
       esito: schedine.esito,
       prenotazione_id: schedine.prenotazione_id,
       data_arrivo: invii.data_arrivo,
-      riga: schedine.riga
+      riga: schedine.riga,
+      identita: schedine.impronta_identita,
+      persona: schedine.impronta_persona,
+      documento: schedine.impronta_documento
     })
     .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))

@@ -1,9 +1,27 @@
 import type { Keys } from '#src/lib/secrets.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
+import { foldDocument, foldName } from '../codec/folding.ts'
 import { nameKey } from '../codec/name-key.ts'
 
 /** What tells a guest from others. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
+
+/** A guest as a booking keeps them; what is not known is empty, or null. */
+type SavedGuest = Record<'cognome' | 'nome' | 'data_nascita' | 'numero_documento', string | null>
+
+/** A saved guest as a record of that arrival would name them. */
+export function savedGuest (
+  { cognome, nome, data_nascita, numero_documento }: SavedGuest,
+  data_arrivo: Guest['data_arrivo']
+): Guest {
+  return {
+    data_arrivo,
+    cognome: foldName(cognome ?? '').text,
+    nome: foldName(nome ?? '').text,
+    data_nascita: data_nascita ?? '',
+    num_doc: foldDocument(numero_documento ?? '').text
+  }
+}
 
 /** Keyed fingerprints of a guest of an account at an arrival: what they were made of cannot be read from them. */
 export interface Fingerprints {

@@ -3,7 +3,7 @@ import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
-import { keepBookings } from '#src/bookings/index.ts'
+import { chosenStays, keepBookings } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
@@ -13,7 +13,7 @@ import type { RecordSchedina } from '../codec/codec.ts'
 import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../errors.ts'
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
-import { fingerprint } from './fingerprints.ts'
+import { fingerprint, savedGuest, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './rows.ts'
 
@@ -36,6 +36,8 @@ export interface Submission {
   prenotazione_id: number | null
   /** For each row its booking, where they are of several. */
   bookings?: readonly number[]
+  /** They are the guests that are saved of the bookings, or some of them. */
+  areSaved?: boolean
   /** A person's word that these are others than the guests sent before, or more than the booking says. */
   confirmation?: { motivo: string }
   /** Called with the reference in the transaction that writes the submission down. */
@@ -87,7 +89,9 @@ async function tryReserve (
   const conflicts = [
     ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests)
   ]
-  const excess = await findExcess(tx, keys, account, records[0]!.data_arrivo, additionsOf(bookings, places))
+  const { data_arrivo } = records[0]!
+  const saved = submission.areSaved ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
+  const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(bookings, places, saved))
   const confirmed = confirmedOf(submission, conflicts, excess)
   const id = await insertSubmission(tx, submission, ricevuta)
   if (confirmed !== undefined) {
@@ -111,7 +115,11 @@ function confirmedOf (
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
     const standing = confirmation === undefined ? conflicts : certain
     const duplicati = standing.map(({ told }) => renumbered(told, indices))
-    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, { confirmable: certain.length === 0 })
+    const days = standing.map(({ movedFrom }) => movedFrom)
+    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, {
+      confirmable: certain.length === 0,
+      movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined
+    })
   }
   const [first] = excess
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
@@ -142,9 +150,23 @@ function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readon
   return bookings ?? records.map(() => prenotazione_id)
 }
 
-function additionsOf (bookings: readonly (number | null)[], places: ReadonlyMap<number, number>): Addition[] {
-  return [...places].map(([prenotazione_id, numero_ospiti]) => (
-    { prenotazione_id, numero_ospiti, ospiti: bookings.filter((id) => id === prenotazione_id).length }))
+function additionsOf (
+  bookings: readonly (number | null)[],
+  places: ReadonlyMap<number, number>,
+  saved: ReadonlyMap<number, readonly Guest[]> | undefined
+): Addition[] {
+  return [...places].map(([prenotazione_id, numero_ospiti]) => ({
+    prenotazione_id,
+    numero_ospiti,
+    ospiti: bookings.filter((id) => id === prenotazione_id).length,
+    saved: saved?.get(prenotazione_id)
+  }))
+}
+
+/** The bookings cannot change meanwhile. */
+async function savedGuestsOf (tx: Transaction, ids: readonly number[], arrival: Day): Promise<Map<number, Guest[]>> {
+  const stays = await chosenStays(tx, ids)
+  return new Map(stays.map(({ id, ospiti }) => [id, ospiti.map((guest) => savedGuest(guest, arrival))]))
 }
 
 /** Without the reason: it may name a guest. */

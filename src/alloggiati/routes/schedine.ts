@@ -128,7 +128,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
       const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
-      const body = { ospiti, indices, avvisi, prenotazione: booking.soggiorno, ...rest }
+      const body = { ospiti, indices, avvisi, areSaved: true, prenotazione: booking.soggiorno, ...rest }
       const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
         .catch((err: unknown) => { throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err })
       return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
@@ -136,9 +136,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   })
 
   /** Guests of the booking against whom nothing stands can be sent without the others. */
-  function ofBooking ({ duplicati, confirmable }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
+  function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
     const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
-    return new SchedineGiaInviate(duplicati, { confirmable, othersLeft })
+    return new SchedineGiaInviate(duplicati, { confirmable, othersLeft, movedFrom })
   }
 
   /** A request that was made before, with the same Idempotency-Key: its submission is told of, and none is begun. */

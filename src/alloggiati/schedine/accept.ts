@@ -21,10 +21,12 @@ export interface Order extends FileBody {
   indices?: readonly number[]
   /** How guests are sent otherwise than they are stored: told with their errors. */
   avvisi?: readonly Segnalazione[]
+  /** They are the guests that are saved of the booking, or some of them. */
+  areSaved?: boolean
 }
 
 /** A request that passed the rules: its guests, and the stay. */
-export interface Accepted extends AcceptedList { stay: Soggiorno, indices?: readonly number[] }
+export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'areSaved'> { stay: Soggiorno }
 
 /** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
@@ -43,7 +45,7 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno, indices, avvisi = [] }: Order
+  { ospiti, prenotazione, soggiorno, indices, areSaved, avvisi = [] }: Order
 ): Promise<Accepted> {
   if (prenotazione === undefined && soggiorno === undefined) {
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
@@ -57,5 +59,5 @@ export async function accept (
     return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell'ospite` }
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  return { ...accepted, stay, indices }
+  return { ...accepted, stay, indices, areSaved }
 }

@@ -19,6 +19,8 @@ export interface BookingSchedine {
   schedine: SchedinaIntera[]
   /** The same guests with all that is stored of them, the documents of members too. */
   documents: SchedinaIntera[]
+  /** How many guests the booking is for: some may not be saved yet. */
+  numero_ospiti: number
   soggiorno: SoggiornoDaPrenotazione
 }
 
@@ -32,11 +34,12 @@ export async function fromBooking (
   id: number,
   { dal, id_appartamento }: BookingChoice
 ): Promise<BookingSchedine> {
-  const { ospiti: guests, check_in, numero_notti } = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti, numero_ospiti } = await stayWithGuests(db, id)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
   return {
     schedine: schedineOf(guests),
     documents: guests.map(stored),
+    numero_ospiti,
     soggiorno: { id, ...stretchOf({ check_in, numero_notti }, dal), ...apartment }
   }
 }

@@ -2,10 +2,10 @@ import type { SchedinaIntera } from '#schemas/from-booking.ts'
 import { LEADERS, SINGLE_GUEST } from '#schemas/guest-types.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
-import { foldDocument, foldName } from '../codec/folding.ts'
 import { NullaDaInviare, SchedineInCorso } from '../errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
+import { savedGuest } from '../ledger/fingerprints.ts'
 import { groupsOf } from '../rules/groups.ts'
 import type { BookingSchedine } from './from-booking.ts'
 
@@ -24,15 +24,9 @@ export interface Missing {
  */
 export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
-  { schedine, documents, soggiorno: { check_in } }: BookingSchedine
+  { schedine, documents, numero_ospiti, soggiorno: { check_in } }: BookingSchedine
 ): Promise<Missing> {
-  const guests = documents.map(({ cognome, nome, data_nascita, numero_documento }) => ({
-    data_arrivo: check_in,
-    cognome: foldName(cognome).text,
-    nome: foldName(nome).text,
-    data_nascita,
-    num_doc: foldDocument(numero_documento).text
-  }))
+  const guests = documents.map((guest) => savedGuest(guest, check_in))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
   // The same document alone does not make another name the same guest: that is for a person to confirm.
   const earlier = conflicts.flatMap(({ told: { ospite, ricevuta, motivo } }) =>
@@ -43,7 +37,8 @@ export async function findMissing (
       const isOut = UNDER_WAY_STATES.some((each) => each === stato)
       if (isOut && ricevuta !== null && stato !== null) throw new SchedineInCorso(ricevuta, stato)
     }
-    throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))])
+    const unsaved = Math.max(0, numero_ospiti - documents.length)
+    throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))], unsaved)
   }
   const groups = groupsOf(schedine.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return joined(groups.map((group) => leftOf(group, sent, { schedine, documents })))

@@ -29,7 +29,7 @@ import type { Requester } from './requester.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices' | 'avvisi'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'areSaved'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {

@@ -145,6 +145,50 @@ t.test('a booking with a duplicate or too many guests is left out and told, and 
   t.equal(police.acquired().length, 5)
 })
 
+t.test('a booking counts as sent only for the guests that are saved of it now, and for its arrival', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const { call } = server
+  const change = (id: number, changes: object) => call('PUT', `/api/v1/prenotazioni/${id}`, changes)
+  const replaced = await book(server, [guestNo(1), guestNo(2)])
+  const moved = await book(server, [guestNo(3)])
+  const direct = await book(server, [], 1)
+  const again = await book(server, [guestNo(5)])
+  const half = await book(server, family(6, 2), 3)
+  for (const id of [replaced, moved, again, half]) await call('POST', `/api/v1/prenotazioni/${id}/invio`, {})
+  await call('POST', '/api/alloggiati/invio',
+    invio([guestNo(4)], { prenotazione: { id: direct, check_in: today, numero_notti: 3 } }))
+  const sends = police.callsOf('Send').length
+
+  await call('POST', '/api/saveOspiti', { prenotazione_id: replaced, dati: [guestNo(1), guestNo(50)] })
+  const [leader, son] = family(6, 2)
+  await call('POST', '/api/saveOspiti', {
+    prenotazione_id: half, dati: [leader, { ...son, cognome: `${son!.cognome}X` }, member('19', 'TERZO')]
+  })
+  // Sent with yesterday's arrival, which the booking had then.
+  await change(moved, { check_in: addDays(today, -1), numero_notti: 4 })
+  await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [again] })
+  const recreated = await book(server, [guestNo(5)])
+  const double = await book(server, [guestNo(1)])
+
+  const looked = [await sendDay(server), await sendDay(server, { data: addDays(today, -1) })]
+  t.same(Object.assign({}, ...looked.map(states)), {
+    [replaced]: 'da_confermare',
+    [moved]: 'da_confermare',
+    [direct]: 'gia_inviata',
+    [recreated]: 'gia_inviata',
+    [half]: 'da_confermare',
+    [double]: 'da_confermare'
+  })
+  const told = (id: number) => looked.flatMap(({ prenotazioni }) => prenotazioni)
+    .find(({ prenotazione_id }) => prenotazione_id === id)!.errors.map(({ messaggio }) => messaggio).join(' | ')
+  t.match(told(replaced), /sarebbero più di 2/)
+  t.match(told(moved), new RegExp(`Già inviata con l'arrivo del ${today}`))
+  t.match(told(half), /ha ospiti che ora non sono fra quelli salvati/)
+  t.match(told(double), /^Stessa persona della ricevuta AW-\S+: è già comunicata.*doppione$/)
+  t.equal(police.callsOf('Send').length, sends)
+})
+
 t.test('what the police refuses of one booking keeps no other back', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police)

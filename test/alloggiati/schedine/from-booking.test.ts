@@ -230,6 +230,7 @@ t.test('a booking that was moved after its Send is sent again when a person conf
   t.match((await send(server, id)).json(), {
     status: 409,
     codice: 'SCHEDINE_GIA_INVIATE',
+    error: /già inviati con l'arrivo del 2026-11-21,.*Per comunicare anche il nuovo arrivo, ripetere con confermo/,
     duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
   })
   t.equal((await send(server, id, WORD)).statusCode, 200)
@@ -328,6 +329,25 @@ t.test('a late member of a family goes as a single guest with the stored documen
 
   const nothing = (await send(server, id, MISSING)).json()
   t.match(nothing, { status: 409, codice: 'NULLA_DA_INVIARE', ricevute: [ricevuta, sent.ricevuta] })
+})
+
+t.test('a guest corrected after the Send does not go as a missing one until a person confirms', async (t) => {
+  const server = await build(t, TODAY)
+  const leader = untyped(single())
+  const id = await booked(server, [leader, untyped(member('19', 'ANNA'))], { numero_ospiti: 3 })
+  const { ricevuta } = (await send(server, id)).json()
+  t.match((await send(server, id, MISSING)).json(), {
+    codice: 'NULLA_DA_INVIARE', error: /tutti gli ospiti salvati.*; 1 altro ospite non è ancora salvato$/
+  })
+  const { tipo_documento, luogo_rilascio } = single()
+  const document = { tipo_documento, luogo_rilascio, numero_documento: 'CA00001AA' }
+  await save(server, id, [leader, untyped(member('19', 'AMNA', document))])
+  const refused = (await send(server, id, MISSING)).json()
+  t.match(refused, { status: 409, codice: 'OSPITI_CAMBIATI', error: /correzione.*solo la Questura.*confermo_diverso/ })
+  t.match(refused.gia_inviati, [{ ricevuta, ospite: { nome: 'A.' } }])
+  t.equal(refused.gia_inviati.length, 1)
+  t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
+  t.equal((await send(server, id, { ...MISSING, ...WORD })).statusCode, 200)
 })
 
 t.test('a leader whose members were sent goes as a single guest; a family that was not sent goes whole', async (t) => {

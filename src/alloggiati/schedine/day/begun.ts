@@ -1,7 +1,7 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { GiornataAnswer, GiornataBody } from '#schemas/giornata.ts'
-import { staysById } from '#src/bookings/index.ts'
+import { chosenStays } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { SchedineContext } from '../accept.ts'
@@ -51,7 +51,7 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
     .where(inArray(ricevuta, [...begun]))
     .orderBy(asc(invii.id), asc(indice))
   const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
-  const stays = await staysById(db, [...byBooking.keys()])
+  const stays = await chosenStays(db, [...byBooking.keys()])
   const bookings = [...byBooking].map(([id, own]) => {
     const booking = bookingOf(stays.find((stay) => stay.id === id) ?? gone(id, own[0]!.data_arrivo))
     // The rows stand in the order of the booking's guests.

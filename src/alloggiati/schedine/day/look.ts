@@ -1,11 +1,15 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { UNDER_WAY_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
-import { staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { chosenStays, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import { findConflicts, readBookingRows, type Conflict } from '../../ledger/conflicts.ts'
+import {
+  findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
+} from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/context.ts'
+import { savedGuest, type Guest } from '../../ledger/fingerprints.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept.ts'
 import { schedineOf } from '../from-booking.ts'
@@ -19,6 +23,15 @@ export interface DayBooking extends PrenotazioneDellaGiornata {
 /** A live row: what became of it, and of the submission that holds it. */
 interface Sent { ricevuta: string, stato: State, esito: RowOutcome }
 
+/** What stands against the guests that are saved of a booking. */
+interface Before {
+  /** The live rows of the booking, of the nights around the arrival. */
+  rows: readonly BookingRow[]
+  /** Saved guests with a live row of this arrival, whichever booking it is of. */
+  conflicts: readonly Conflict[]
+  guests: readonly Guest[]
+}
+
 /** Which bookings of an arrival day, and for which apartment. */
 export interface DayChoice { day: Day, ids: readonly number[] | undefined, id_appartamento: number | undefined }
 
@@ -30,23 +43,35 @@ export async function lookAtDay (
 ): Promise<DayBooking[]> {
   const stays = await staysWithGuests(db, day, ids)
   const rows = await readBookingRows(db, account, day, stays.map(({ id }) => id))
-  const sent = Map.groupBy(rows, ({ prenotazione_id }) => prenotazione_id)
+  const rowsOf = Map.groupBy(rows, ({ prenotazione_id }) => prenotazione_id)
+  const places = stays.flatMap((stay) => stay.ospiti.map((guest, ospite) =>
+    ({ stay, ospite, guest: savedGuest(guest, day) })))
+  const guests = places.map(({ guest }) => guest)
+  const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, account, guests)
+  const conflictsOf = Map.groupBy(conflicts, ({ told }) => places[told.ospite]!.stay)
+  const placesOf = Map.groupBy(places, ({ stay }) => stay)
+  const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
+  const kept = new Set((await chosenStays(db, [...others])).map(({ id }) => id))
   const bookings: DayBooking[] = []
   for (const stay of stays) {
-    const before = sent.get(stay.id) ?? []
-    bookings.push(before.length >= stay.numero_ospiti ? alreadySent(stay, before) : await judged(stay))
+    const before: Before = {
+      rows: rowsOf.get(stay.id) ?? [],
+      guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
+      conflicts: (conflictsOf.get(stay) ?? []).map(({ told, earlier, ...rest }) => ({
+        ...rest,
+        told: { ...told, ospite: places[told.ospite]!.ospite },
+        // What was sent for a booking that does not exist any more is of no booking.
+        earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
+      }))
+    }
+    const sent = sentBefore(stay, before, day)
+    bookings.push(sent === undefined ? confronted(await judged(stay), keys, before) : alreadySent(stay, sent))
   }
-  const candidates = bookings.filter(({ ready }) => ready !== null)
-  const places = candidates.flatMap((booking) => booking.ready!.records.map((_, ospite) => ({ booking, ospite })))
-  const conflicts = places.length === 0
-    ? []
-    : await findConflicts(db, keys, account, candidates.flatMap(({ ready }) => ready!.records))
-  const byBooking = Map.groupBy(conflicts, ({ told }) => places[told.ospite]!.booking)
-  return bookings.map((booking) => {
-    const own = (byBooking.get(booking) ?? []).map((conflict) => (
-      { ...conflict, told: { ...conflict.told, ospite: places[conflict.told.ospite]!.ospite } }))
-    return booking.ready === null ? booking : confronted(booking, own, sent.get(booking.prenotazione_id) ?? [])
-  })
+  return bookings
+
+  function ofKept (id: number | null): number | null {
+    return id !== null && kept.has(id) ? id : null
+  }
 
   async function judged (stay: StayWithGuests): Promise<DayBooking> {
     const { id, check_in, numero_notti, ospiti, numero_ospiti } = stay
@@ -79,6 +104,31 @@ export function bookingOf ({ id, nome_cognome, numero_notti, ospiti, numero_ospi
   }
 }
 
+/**
+ * The rows of a booking of which nothing is left to send: all guests that are saved are with the police, or may be, as
+ * many as the booking is for; undefined otherwise. Of a booking without saved guests the rows alone are known.
+ */
+function sentBefore (
+  { id, numero_ospiti }: StayWithGuests,
+  { rows, guests, conflicts }: Before,
+  day: Day
+): readonly Sent[] | undefined {
+  const ofDay = rows.filter(({ data_arrivo }) => data_arrivo === day)
+  const own = ownRows(id, conflicts)
+  const isEachSent = guests.every((_, ospite) => own.some((one) => one.ospite === ospite))
+  const isEnough = ofDay.length >= numero_ospiti || guests.length >= numero_ospiti
+  return isEachSent && isEnough ? [...own, ...ofDay] : undefined
+}
+
+/** The rows of the saved guests themselves, of this booking or of none, each with its guest. */
+function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
+  return conflicts.flatMap(({ told: { ospite, ricevuta, stato, motivo }, earlier }) =>
+    motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&
+      [id, null].includes(earlier.prenotazione_id)
+      ? { ospite, ricevuta, stato, esito: earlier.esito }
+      : [])
+}
+
 function alreadySent (stay: StayWithGuests, before: readonly Sent[]): DayBooking {
   return { ...bookingOf(stay), stato: stateOfSent(before), ricevute: referencesOf(before) }
 }
@@ -91,34 +141,63 @@ function stateOfSent (rows: readonly Sent[]): DayState {
 }
 
 /** A booking that the rules let pass, beside what stands against its guests. */
-function confronted (booking: DayBooking, conflicts: readonly Conflict[], before: readonly Sent[]): DayBooking {
+function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, conflicts }: Before): DayBooking {
+  if (booking.ready === null) return booking
   const { prenotazione_id, ospiti, numero_ospiti } = booking
   const hit = new Set(conflicts.map(({ told }) => told.ospite))
   const rows = conflicts.flatMap(({ told: { ricevuta, stato }, earlier }) =>
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
   const left = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !hit.has(ospite))
   const tooMany = before.length + left.length > numero_ospiti
-  if (hit.size === 0 && !tooMany) return booking
+  const strangers = strangersAmong(keys, before, guests)
+  if (hit.size === 0 && !tooMany && strangers.length === 0) return booking
   const held = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
   // A document alone does not make a row of no booking one of this booking's.
-  const ownRows = conflicts.every(({ told: { motivo }, earlier }) =>
+  const areOwn = conflicts.every(({ told: { motivo }, earlier }) =>
     earlier?.prenotazione_id === prenotazione_id || (earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
-  if (ownRows && left.length === 0) return { ...held, stato: stateOfSent(rows) }
-  if (ownRows && !tooMany) {
+  if (areOwn && left.length === 0 && strangers.length === 0) return { ...held, stato: stateOfSent(rows) }
+  if (areOwn && !tooMany && strangers.length === 0) {
     return { ...held, stato: 'parziale', errors: left.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
   }
-  const excess = tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : []
-  return { ...held, stato: 'da_confermare', errors: [...conflicts.map(({ told }) => conflictRemark(told)), ...excess] }
+  const errors = [
+    ...conflicts.map(({ told, certain }) => conflictRemark(told, !certain)),
+    ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
+    ...strangers.length > 0 ? [remark(0, 'ospiti', changedText(strangers))] : [],
+    ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
+  ]
+  return { ...held, stato: 'da_confermare', errors }
 }
 
 const LEFT_OUT = 'La prenotazione è stata inviata in parte: inviare il resto con solo_mancanti'
 
-/** What a person is told of a guest who may have been sent before. */
-export function conflictRemark ({ ospite, ricevuta, motivo }: Conflict['told']): Segnalazione {
+const ALONE = 'la prenotazione va inviata da sola, con una conferma'
+
+function changedText (strangers: readonly Sent[]): string {
+  return `La ricevuta ${referencesOf(strangers).join(', ')} ha ospiti che ora non sono fra quelli salvati: se sono ` +
+    `stati corretti, sono già comunicati; altrimenti ${ALONE}`
+}
+
+/** What was sent of the booking with another arrival: it was moved since, or guests came on other days. */
+function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): string[] {
+  const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
+  return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) =>
+    `Già inviata con l'arrivo del ${day} (ricevuta ${referencesOf(rows).join(', ')}): per comunicare anche ` +
+    `questo arrivo ${ALONE}`)
+}
+
+/**
+ * What a person is told of a guest who may have been sent before.
+ * @param confirmable a person's word would let them pass: otherwise it is certainly the same guest
+ */
+export function conflictRemark (
+  { ospite, ricevuta, motivo }: Conflict['told'],
+  confirmable: boolean
+): Segnalazione {
   const [campo, what]: [string, string] =
     motivo === 'stessa_persona' ? ['cognome', 'Stessa persona'] : ['numero_documento', 'Stesso documento']
-  const where = ricevuta === null ? 'un altro ospite della giornata' : `la ricevuta ${ricevuta}`
-  return remark(ospite, campo, `${what} di ${where}: la prenotazione va inviata da sola, con una conferma`)
+  const where = ricevuta === null ? 'di un altro ospite della giornata' : `della ricevuta ${ricevuta}`
+  const advice = confirmable ? ALONE : 'è già comunicata, e questa prenotazione è forse un doppione'
+  return remark(ospite, campo, `${what} ${where}: ${advice}`)
 }
 
 export function remark (ospite: number, campo: string, messaggio: string): Segnalazione {

@@ -71,6 +71,7 @@ async function reserveList (
         id_appartamento,
         prenotazione_id: new Set(bookings).size === 1 ? bookings[0]! : null,
         bookings,
+        areSaved: true,
         note: requester.note
       })
       announce('reserved', reserved.id)
@@ -92,12 +93,15 @@ function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBookin
     Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
     out.add(booking)
   } else if (err instanceof SchedineGiaInviate || err instanceof SchedineInCorso) {
+    const confirmable = err instanceof SchedineGiaInviate && err.confirmable
     for (const duplicato of err.duplicati) {
       const { booking, ospite } = places[duplicato.ospite]!
       const mine = told.get(booking)!
       mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
       if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
-      if (mine.stato === 'da_confermare') mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite })]
+      if (mine.stato === 'da_confermare') {
+        mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite }, confirmable)]
+      }
       out.add(booking)
     }
   }
