@@ -2,8 +2,12 @@ import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
+import { reserveInTime } from '#src/alloggiati/schedine/reserve-in-time.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { judge } from '#test/alloggiati/rules/samples.ts'
 import { listen } from '#test/raw.ts'
 import { administrator, deliveryOver } from './ledger/administrator.ts'
+import { ledgerOf } from './ledger/context.ts'
 import { answer } from './service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
@@ -185,6 +189,26 @@ t.test('a caller who hangs up changes nothing: what cannot be sent now stays rea
   rehearsal.release((socket) => socket.destroy())
   await until(async () => await stateOf(one) === 'pronto')
   t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
+})
+
+t.test('a submission that waits too long to be written down is refused as busy, and leaves nothing', async (t) => {
+  const { police, server: one } = await server(t)
+  const ledger = await ledgerOf(one, police)
+  const write = (waited: number) => reserveInTime(ledger, {
+    account: ledger.service.account,
+    operatore: 'prova',
+    ip: '127.0.0.1',
+    metodo: 'Send',
+    ...judge([guestNo(1)]).accepted!,
+    id_appartamento: undefined,
+    prenotazione_id: null
+  }, { waitedMs: () => waited, note: async () => {} })
+  await one.app.sql.begin(async (sql) => {
+    await sql`select pg_advisory_xact_lock(${LOCKS.ledgerChain})`
+    await t.rejects(write(24_950), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
+  })
+  t.match(await write(0), { ricevuta: /-1$/ }, 'not even its number')
+  t.match(await one.app.sql`select count(*)::int as n from invii`, [{ n: 1 }])
 })
 
 t.test('check, a dry run, apartments and receipts are answered in time when the police hangs', async (t) => {

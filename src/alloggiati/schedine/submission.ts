@@ -11,7 +11,7 @@ import { InvioFallito } from '../errors.ts'
 import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/sending/handover.ts'
-import { reserve, type Submission } from '../ledger/reserve.ts'
+import type { Submission } from '../ledger/reserve.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import type { RowResult, SubmissionResult } from '../ledger/sending/worker.ts'
 import { methodFor } from '../service/calls.ts'
@@ -21,11 +21,12 @@ import { findBooking } from './booking-match.ts'
 import { confirmationOf } from './confirmation.ts'
 import { follow } from './follow.ts'
 import type { Requester } from './requester.ts'
+import { reserveInTime } from './reserve-in-time.ts'
 
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
  * time goes on, and is answered as under way.
- * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, CampiNonValidi, RegistroNonDisponibile
+ * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, CampiNonValidi, RegistroNonDisponibile, ServizioOccupato
  */
 export async function submit (
   context: SchedineContext,
@@ -71,7 +72,7 @@ async function send (
   if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
-  const { id, ricevuta } = await reserve(ledger, {
+  const { id, ricevuta } = await reserveInTime(ledger, {
     account: service.account,
     operatore,
     ip,
@@ -79,9 +80,8 @@ async function send (
     ...accepted,
     id_appartamento: stay.id_appartamento,
     prenotazione_id,
-    confirmation,
-    note: requester.note
-  })
+    confirmation
+  }, requester)
   requester.locate(id)
   announce('reserved', id)
   const result = await follow(ledger, { id, ricevuta }, requester)

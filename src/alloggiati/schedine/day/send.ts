@@ -1,11 +1,12 @@
 import type { Author } from '#src/plugins/audit/log.ts'
 import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
 import { announce, type LedgerContext } from '../../ledger/context.ts'
-import { reserve, type Reserved } from '../../ledger/reserve.ts'
+import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult } from '../../ledger/sending/worker.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow } from '../follow.ts'
 import type { Requester } from '../requester.ts'
+import { reserveInTime } from '../reserve-in-time.ts'
 import { listOf, listsOf, type DayList } from './lists.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
 import { addOutcome, notSent } from './outcome.ts'
@@ -60,7 +61,7 @@ async function reserveList (
   for (let rest = list; rest.places.length > 0;) {
     const bookings = rest.places.map(({ booking }) => booking.prenotazione_id)
     try {
-      const reserved = await reserve(ledger, {
+      const reserved = await reserveInTime(ledger, {
         account: ledger.service.account,
         operatore,
         ip,
@@ -71,9 +72,8 @@ async function reserveList (
         id_appartamento,
         prenotazione_id: new Set(bookings).size === 1 ? bookings[0]! : null,
         bookings,
-        areSaved: true,
-        note: requester.note
-      })
+        areSaved: true
+      }, requester)
       announce('reserved', reserved.id)
       return { ...reserved, list: rest }
     } catch (err) {
