@@ -58,7 +58,7 @@ t.test('connections that are idle, silent or half way through a request do not h
   t.equal(await server.exit, 0)
 })
 
-t.test('a request under way when SIGTERM comes is finished, later ones are refused', async (t) => {
+t.test('a request under way when signals come is finished, later ones are refused', async (t) => {
   const { server, base, port, sql } = await started(t)
   const created = await fetch(`${base}/api/v1/prenotazioni`, { method: 'POST', headers, body: JSON.stringify(BOOKING) })
   const { data: { id } } = await created.json() as { data: { id: number } }
@@ -74,6 +74,9 @@ t.test('a request under way when SIGTERM comes is finished, later ones are refus
     await lockWaiter()
     server.signal('SIGTERM')
     await server.logged('closing')
+    // As a terminal and what stands between it and the server do.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
+    await server.logged('closing already')
     await released
     return { answer }
   })
