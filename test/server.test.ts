@@ -133,6 +133,15 @@ t.test('a key that is not the database\'s ends the start with one line, and noth
   t.same(await written(), before)
 })
 
+t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: il database è di una versione [^\n]+ recente [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
 t.test('of two servers with different keys that start on a new database one starts', async (t) => {
   const { url, sql } = await testDatabase(t)
   const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
