@@ -1,6 +1,9 @@
 import type { Account } from './identity/index.ts'
 import { releaseMemory, speedUpLoading } from './loading.ts'
 
+/** They close the server; more of them change nothing. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
+
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
@@ -14,11 +17,19 @@ async function start (): Promise<void> {
   const config = readConfig(process.env)
   const app = await build({ config, residentMemory: () => process.memoryUsage.rss() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
-  closeWithGrace({ delay: 75_000, logger: false }, async ({ err, signal }) => {
+  const { close } = closeWithGrace({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
-    else app.log.info({ signal }, 'closing')
     await app.close()
   })
+  // The library ends the process at a second signal, and would leave PostgreSQL behind. A terminal and what stands
+  // between it and the server may well hand one Ctrl-C on twice.
+  let signals = 0
+  for (const each of SIGNALS) {
+    process.on(each, (signal) => {
+      app.log.info({ signal }, signals++ === 0 ? 'closing' : 'closing already')
+      if (signals === 1) void close()
+    })
+  }
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err

@@ -58,7 +58,7 @@ t.test('connections that are idle, silent or half way through a request do not h
   t.equal(await server.exit, 0)
 })
 
-t.test('a request under way when SIGTERM comes is finished, later ones are refused', async (t) => {
+t.test('a request under way when signals come is finished, later ones are refused', async (t) => {
   const { server, base, port, sql } = await started(t)
   const created = await fetch(`${base}/api/v1/prenotazioni`, { method: 'POST', headers, body: JSON.stringify(BOOKING) })
   const { data: { id } } = await created.json() as { data: { id: number } }
@@ -74,6 +74,9 @@ t.test('a request under way when SIGTERM comes is finished, later ones are refus
     await lockWaiter()
     server.signal('SIGTERM')
     await server.logged('closing')
+    // As a terminal and what stands between it and the server do.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
+    await server.logged('closing already')
     await released
     return { answer }
   })
@@ -128,6 +131,15 @@ t.test('a key that is not the database\'s ends the start with one line, and noth
   t.equal(await second.exit, 1)
   t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
   t.same(await written(), before)
+})
+
+t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: il database è di una versione [^\n]+ recente [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
 })
 
 t.test('of two servers with different keys that start on a new database one starts', async (t) => {

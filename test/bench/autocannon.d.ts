@@ -1,5 +1,12 @@
 declare module 'autocannon' {
-  interface Options { url: string, connections: number, duration: number, headers?: Record<string, string> }
+  interface Options {
+    url: string
+    connections: number
+    /** Seconds; or `amount` of requests. */
+    duration?: number
+    amount?: number
+    headers?: Record<string, string>
+  }
   interface Result { requests: { total: number }, duration: number, non2xx: number, errors: number }
   export default function autocannon (options: Options): Promise<Result>
 }

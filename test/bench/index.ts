@@ -7,7 +7,7 @@ import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
-import { dashboard, growth, memory, throughput } from './requests.ts'
+import { dashboard, endurance, growth, memory, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { starts } from './start.ts'
 
@@ -73,7 +73,9 @@ async function onServers (): Promise<BenchResult[]> {
     const few = await fill(cluster.url, 'bench_few', FEW)
     const small = await locanda(few)
     const peer = await started(startPeer(few))
-    const compared = report([...await throughput(small, peer), await bearer(small), await underSignIns(small)])
+    const compared = report([
+      ...await throughput(small, peer), await endurance(small), await bearer(small), await underSignIns(small)
+    ])
     const many = await fill(cluster.url, 'bench_many', MANY)
     const large = await locanda(many)
     const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))

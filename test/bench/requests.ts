@@ -53,6 +53,35 @@ export async function load (
   return (duration * 1000) / requests.total
 }
 
+/** Requests in a row, for what a server has become after them. */
+const LONG_RUN = 300_000
+const TENTHS = 10
+
+/** The speed after a long run against that at its beginning: a server does not get slower as it runs. */
+export async function endurance (server: Running): Promise<BenchResult> {
+  const amount = LONG_RUN / TENTHS
+  const times: number[] = []
+  // The first tenth warms the process up, and is repeated.
+  for (let tenth = -1; tenth < TENTHS; tenth++) {
+    const { requests, duration, non2xx, errors } = await autocannon({
+      url: server.url + DETAIL,
+      connections: CONNECTIONS,
+      amount,
+      headers: KEY
+    })
+    if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests for ${DETAIL} failed`)
+    if (tenth >= 0) times.push((duration * 1000) / requests.total)
+  }
+  const ratio = times[0]! / times.at(-1)!
+  return {
+    name: `detail: speed of the last tenth of ${LONG_RUN.toLocaleString('en')} requests / of the first`,
+    ratio,
+    bound: '≥ 0.95x',
+    ok: ratio >= 0.95,
+    detail: `${times.map((ms) => Math.round(1000 / ms)).join(' ')} requests per second`
+  }
+}
+
 /** Latency with many bookings against that with few: it must not depend on how many there are. */
 export async function growth (many: Running, few: Running): Promise<BenchResult[]> {
   const month = `/api/prenotazioni?start=${MONTH.start}&end=${MONTH.end}`

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
-import { migrate } from './migrate.ts'
+import { migrate, NewerDatabaseError } from './migrate.ts'
 import { unreachable } from './problems.ts'
 
 declare module 'fastify' {
@@ -20,12 +20,16 @@ export interface DatabaseOptions {
   settings: SessionSettings
 }
 
+const NEWER = 'il database è di una versione di Locanda più recente di questa: avviare quella, o ripristinare un ' +
+  'salvataggio fatto con questa'
+
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, { config, settings }) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
   await migrate(url, settings).catch((err: unknown) => {
+    if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = unreachable(err)
     throw embedded === undefined && reason !== undefined
       ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`)

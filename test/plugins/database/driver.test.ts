@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createConnection, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import postgres from 'postgres'
+import t from 'tap'
+import { testDatabase } from '#test/database.ts'
+
+/*
+ * `.patches` mends the driver, and the installation applies it. These tests fail when the mend is not applied any more;
+ * when the driver is renewed, the first one says that the patch must be looked at again.
+ */
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const DRIVER = new URL('../', import.meta.resolve('postgres'))
+
+interface Queue<T> {
+  readonly length: number
+  push (x: T): T
+  shift (): T | undefined
+  remove (x: T): T | null
+}
+
+const { default: createQueue } =
+  await import(new URL('src/queue.js', DRIVER).href) as { default: <T>(initial?: T[]) => Queue<T> }
+
+t.test('the patch is for the version of the driver that is installed', async (t) => {
+  const { version } = JSON.parse(readFileSync(new URL('package.json', DRIVER), 'utf8')) as { version: string }
+  t.same(readdirSync(join(ROOT, '.patches')), [`postgres+${version}.patch`])
+})
+
+t.test("the driver's queue gives up the slots that were emptied, however it was emptied", async (t) => {
+  // The queue works on what `slice` gives until it begins a new array.
+  const slots: number[] = []
+  const queue = createQueue(Object.assign([] as number[], { slice: () => slots }))
+  for (let n = 0; n < 100; n++) {
+    queue.push(1)
+    queue.push(2)
+    queue.shift()
+    queue.remove(2)
+  }
+  t.ok(slots.length < 3, `${slots.length} slots`)
+})
+
+t.test("the driver's queue holds what was pushed and not taken out, in that order", async (t) => {
+  const step = fc.oneof(
+    fc.record({ does: fc.constant('push'), x: fc.nat(9) }),
+    fc.record({ does: fc.constant('remove'), x: fc.nat(9) }),
+    fc.record({ does: fc.constant('shift'), x: fc.constant(0) })
+  )
+  fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    const queue = createQueue<{ x: number }>()
+    const held: { x: number }[] = []
+    const things = Array.from({ length: 10 }, (_, x) => ({ x }))
+    for (const { does, x } of steps) {
+      const thing = things[x]!
+      if (does === 'push' && !held.includes(thing)) {
+        queue.push(thing)
+        held.push(thing)
+      } else if (does === 'remove') {
+        const at = held.indexOf(thing)
+        if (queue.remove(thing) !== (at === -1 ? null : thing)) return false
+        if (at !== -1) held.splice(at, 1)
+      } else if (does === 'shift' && held.length > 0 && queue.shift() !== held.shift()) return false
+      if (queue.length !== held.length) return false
+    }
+    return true
+  }))
+  t.pass()
+})
+
+t.test('a connection that is cut while a query is written is opened again for the next query', async (t) => {
+  const { url } = await testDatabase(t)
+  const { hostname, port, searchParams } = new URL(url)
+  const folder = decodeURIComponent(hostname || searchParams.get('host') || '')
+  const sockets: Socket[] = []
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    // The driver takes sockets that are connected already; its types do not say so.
+    ...{
+      async socket () {
+        const socket = folder.startsWith('/')
+          ? createConnection(join(folder.replace(/,$/, ''), `.s.PGSQL.${port || 5432}`))
+          : createConnection(Number(port || 5432), folder)
+        await once(socket, 'connect')
+        sockets.push(socket)
+        return socket
+      }
+    }
+  })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  await sql`select 1`
+  const cut = sql`select 2`.execute()
+  // The query is handed over in a microtask, and is written when the loop comes round. In between the loop may read
+  // that the other side has closed, as is said here.
+  await Promise.resolve()
+  await Promise.resolve()
+  const [socket] = sockets
+  socket!.destroy()
+  socket!.emit('close', false)
+  await t.rejects(cut, { code: 'CONNECTION_CLOSED' })
+  t.same([...await sql`select 3 as n`], [{ n: 3 }])
+  t.equal(sockets.length, 2)
+})
