@@ -52,6 +52,8 @@ async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: numb
   await db.execute(sql`alter table invii_schedine enable trigger user`)
 }
 
+const unfiled = ({ context }: LedgerWithHistory, today: string) => unfiledBookings({ ...context, today })
+
 const near = ({ logs }: LedgerWithHistory) => logs.filter(({ msg }) => /deadline/.test(String(msg)))
 
 t.test(
@@ -72,19 +74,19 @@ t.test('one guest of four who is sent leaves the alarm of the booking on, and th
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
   // Of two more, one was refused.
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
-  t.match(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
+  t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
   await raiseTimedAlarms(w.context)
   t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
   t.match(w.mails[0], { text: /prenotazione \d+, 2 ospiti da comunicare/ })
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 2 }), id)
-  t.same(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [])
+  t.same(await unfiled(w, '2026-11-21'), [])
 })
 
 t.test('a stay longer than 30 nights is due again on its 31st day, and on every 31st after it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
   const id = await booking(w, '2026-11-20', '2027-01-25', 2)
   await booking(w, '2026-11-20', '2026-12-20')
-  const due = async (today: string) => (await unfiledBookings(w.db, 'sandbox', today)).map(({ arrival, deadline }) =>
+  const due = async (today: string) => (await unfiled(w, today)).map(({ arrival, deadline }) =>
     ({ arrival, deadline: deadline.toISOString() }))
   t.same(await due('2026-12-19'), [])
   t.same(await due('2026-12-20'), [{ arrival: '2026-12-20', deadline: '2026-12-21T13:00:00.000Z' }])
