@@ -20,10 +20,12 @@ interface Counted {
 /** The submission `i` may still be acquired. */
 export const isUnfinished = inArray(sql`i.stato`, UNFINISHED_STATES)
 
-/** The submission `i` is of these 30 nights of the stay `p` as it is now. */
+/**
+ * The submission `i` is of these 30 nights of the stay `p` as it is now. By the difference, which no index knows: for
+ * each stay the submissions of 30 days would be read in place of its own.
+ */
 function isOf (from: SQL): SQL {
-  return sql`i.data_arrivo >= ${from} and i.data_arrivo < ${from} + ${NIGHTS_OF_A_SCHEDINA}::int
-    and i.creato_il >= p.updated_at`
+  return sql`i.data_arrivo - ${from} between 0 and ${NIGHTS_OF_A_SCHEDINA - 1}::int and i.creato_il >= p.updated_at`
 }
 
 /** Acquired or filed by another way. */

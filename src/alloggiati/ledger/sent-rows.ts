@@ -77,8 +77,9 @@ export async function readAccounts (
   const found = await db.execute<{ giorno: Day, utenti: string[] }>(sql`
     select d.giorno::text as giorno, array_agg(a.utente) as utenti
     from unnest(${days}::date[]) d (giorno) 
-    join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
-      on exists (select from invii i where i.data_arrivo = d.giorno and i.utente = a.utente)
+    cross join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
+    -- One row of the index for each day: without the limit all submissions would be read.
+    cross join lateral (select from invii i where i.data_arrivo = d.giorno and i.utente = a.utente limit 1) i
     group by d.giorno`)
   return new Map(found.map(({ giorno, utenti }) => [giorno, utenti]))
 }
