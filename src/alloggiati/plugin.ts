@@ -46,11 +46,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
   const bell = { db, clock, log, mail: app.mail, recipients: recipientsOf(config), mode }
-  const watch = { ...bell, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
+  const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const ledger: LedgerContext | null =
     service && {
       ...watch,
-      keys,
       service,
       lane: createLane(app.closing),
       chainHead,
@@ -92,7 +91,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   await app.register(correctionRoutes, { mode, keys })
   await app.register(controlRoutes, { ledger, mode })
   await app.register(verificationRoutes, { keys, clock, chainHead })
-  await app.register(receiptRoutes, { archive, mode, clock })
+  await app.register(receiptRoutes, { archive, mode, keys, clock })
   await app.register(codiciRoutes, { tables: tables.get })
   await app.register(apartmentRoutes, { service })
   if (service?.mode === 'sandbox') await app.register(sandboxRoutes, { utente: service.utente })

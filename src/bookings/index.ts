@@ -4,6 +4,6 @@ export { countByCountry, countDay, type DayCounts } from './counts.ts'
 export { default as bookingHooks, type BeforeDelete } from './hooks.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, chosenStays, keepBookings, staysByArrival, staysDuring, staysWithGuests, stayWithGuests,
+  bookingExists, keepBookings, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests,
   type StayWithGuests
 } from './stays.ts'

@@ -15,12 +15,15 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
+/** When the stay or its guests were last changed, too: saving guests counts as a change, whoever they are. */
+const datedColumns = { ...columns, updated_at: t.updated_at }
+
 /**
  * The stays with arrival from `from` to `to`, both included; an absent bound is open. A query, not its rows: it can be
  * executed, or joined as a subquery with `.as('p')`, so that a join over many stays is done by the database.
  */
 export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: Day }) {
-  return db.select(columns).from(t).where(and(
+  return db.select(datedColumns).from(t).where(and(
     from === undefined ? undefined : gte(t.check_in, from),
     to === undefined ? undefined : lte(t.check_in, to)
   ))
@@ -28,8 +31,13 @@ export function staysByArrival (db: Executor, { from, to }: { from?: Day, to?: D
 
 /** The stays with a night from `from` to `to`, both included, of whichever arrival: a query as above. */
 export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
-  return db.select(columns).from(t)
+  return db.select(datedColumns).from(t)
     .where(sql`daterange(${t.check_in}, ${t.check_out}, '[)') && daterange(${from}::date, ${to}::date, '[]')`)
+}
+
+/** The stays with these ids: a query as above. Those that do not exist are no error. */
+export function staysById (db: Executor, ids: readonly number[]) {
+  return db.select(datedColumns).from(t).where(inArray(t.id, [...ids]))
 }
 
 /** Whether there is a booking with this id. */
@@ -73,16 +81,18 @@ export async function staysWithGuests (db: Executor, day: Day, ids?: readonly nu
   return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
 }
 
-/** Stays with their saved guests, by id; what does not exist is left out. */
-export async function chosenStays (db: Executor, ids: readonly number[]): Promise<StayWithGuests[]> {
-  if (ids.length === 0) return []
-  return withGuests(db, await db.select(columns).from(t).where(inArray(t.id, [...ids])).orderBy(asc(t.id)))
+async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
+  const byStay = await savedGuests(db, stays.map(({ id }) => id))
+  return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
 }
 
-async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
-  if (stays.length === 0) return []
-  const ids = stays.map(({ id }) => id)
-  const guests = await db.select().from(ospiti).where(inArray(ospiti.prenotazione_id, ids)).orderBy(asc(ospiti.indice))
-  const byStay = Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
-  return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
+/** The saved guests of bookings, in their order; a booking without any is not in the map. */
+export async function savedGuests (
+  db: Executor,
+  ids: readonly number[]
+): Promise<ReadonlyMap<number, StayWithGuests['ospiti']>> {
+  if (ids.length === 0) return new Map()
+  const guests = await db.select().from(ospiti).where(inArray(ospiti.prenotazione_id, [...ids]))
+    .orderBy(asc(ospiti.indice))
+  return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
 }

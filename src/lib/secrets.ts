@@ -20,6 +20,8 @@ export interface Keys {
 export function createKeys (master: Buffer): Keys {
   const derive = (label: string) => Buffer.from(hkdfSync('sha256', master, '', `locanda/${label}`, KEY_BYTES))
   const sealing = derive('seal')
+  // To derive a key takes many times as long as to use it.
+  const printing = new Map<string, Buffer>()
   return {
     derive,
     seal (plain, context) {
@@ -39,8 +41,10 @@ export function createKeys (master: Buffer): Keys {
       return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
     },
     fingerprint (label, ...parts) {
+      const key = printing.get(label) ?? derive(`fingerprint/${label}`)
+      printing.set(label, key)
       // JSON keeps the parts apart: ("ab", "c") and ("a", "bc") differ.
-      return createHmac('sha256', derive(`fingerprint/${label}`)).update(JSON.stringify(parts)).digest()
+      return createHmac('sha256', key).update(JSON.stringify(parts)).digest()
     }
   }
 }

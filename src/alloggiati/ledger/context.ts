@@ -20,13 +20,14 @@ export interface WatchContext {
   alarm: RaiseAlarm
   /** Whose submissions these are: the sandbox's, or the real ones, of whichever account. */
   mode: PoliceService['mode']
+  /** Guests are known again by fingerprints that are made with them. */
+  keys: Keys
   /** Names this process in claims and transitions. */
   name: string
 }
 
 /** What the ledger works with. */
 export interface LedgerContext extends WatchContext {
-  keys: Keys
   service: PoliceService
   /** What this process carries out. */
   lane: Lane

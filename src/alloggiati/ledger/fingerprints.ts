@@ -1,4 +1,5 @@
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
 import { foldDocument, foldName } from '../codec/folding.ts'
 import { nameKey } from '../codec/name-key.ts'
@@ -6,18 +7,18 @@ import { nameKey } from '../codec/name-key.ts'
 /** What tells a guest from others. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
 
-/** A guest as a booking keeps them; what is not known is empty, or null. */
-type SavedGuest = Record<'cognome' | 'nome' | 'data_nascita' | 'numero_documento', string | null>
+/** What a booking holds of a guest; null or empty where it is not known. */
+interface SavedGuest { cognome: string, nome: string, data_nascita: string | null, numero_documento: string | null }
 
-/** A saved guest as a record of that arrival would name them. */
-export function savedGuest (
-  { cognome, nome, data_nascita, numero_documento }: SavedGuest,
-  data_arrivo: Guest['data_arrivo']
+/** A saved guest at an arrival, with names and number as they would be sent. */
+export function guestAt (
+  data_arrivo: Day,
+  { cognome, nome, data_nascita, numero_documento }: SavedGuest
 ): Guest {
   return {
     data_arrivo,
-    cognome: foldName(cognome ?? '').text,
-    nome: foldName(nome ?? '').text,
+    cognome: foldName(cognome).text,
+    nome: foldName(nome).text,
     data_nascita: data_nascita ?? '',
     num_doc: foldDocument(numero_documento ?? '').text
   }

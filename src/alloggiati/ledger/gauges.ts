@@ -19,7 +19,7 @@ const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS]
 /** Adds to `/metrics` what the ledger shows; each value is read from the database when a caller asks for it. */
 export function addLedgerGauges (
   app: FastifyInstance,
-  { db, mode, clock }: Pick<WatchContext, 'db' | 'mode' | 'clock'>
+  { db, keys, mode, clock }: Pick<WatchContext, 'db' | 'keys' | 'mode' | 'clock'>
 ): void {
   app.addGauge({
     name: 'submissions',
@@ -66,7 +66,8 @@ export function addLedgerGauges (
     label: 'deadline',
     async read () {
       const now = clock.now().getTime()
-      const left = (await unfiledBookings(db, mode, clock.today())).map(({ deadline }) => deadline.getTime() - now)
+      const bookings = await unfiledBookings({ db, keys, mode, today: clock.today() })
+      const left = bookings.map(({ deadline }) => deadline.getTime() - now)
       return countEach(
         ['passed', 'within_6h', 'later'],
         left.map((ms) => (ms <= 0 ? 'passed' : ms <= SIX_HOURS_MS ? 'within_6h' : 'later'))

@@ -3,7 +3,7 @@ import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
-import { chosenStays, keepBookings } from '#src/bookings/index.ts'
+import { keepBookings, savedGuests } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
@@ -13,7 +13,7 @@ import type { RecordSchedina } from '../codec/codec.ts'
 import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../errors.ts'
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
-import { fingerprint, savedGuest, type Guest } from './fingerprints.ts'
+import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './rows.ts'
 
@@ -165,8 +165,8 @@ function additionsOf (
 
 /** The bookings cannot change meanwhile. */
 async function savedGuestsOf (tx: Transaction, ids: readonly number[], arrival: Day): Promise<Map<number, Guest[]>> {
-  const stays = await chosenStays(tx, ids)
-  return new Map(stays.map(({ id, ospiti }) => [id, ospiti.map((guest) => savedGuest(guest, arrival))]))
+  const saved = await savedGuests(tx, ids)
+  return new Map([...saved].map(([id, guests]) => [id, guests.map((guest) => guestAt(arrival, guest))]))
 }
 
 /** Without the reason: it may name a guest. */

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { staysDuring } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
 import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import { closerLook } from './closer-look.ts'
 import { communicatedGuests } from './guest-counts.ts'
+import type { Comparison, SentRow } from './sent-rows.ts'
 
 /** A booking whose guests should have arrived, and of whom some are not with the police yet. */
 export interface UnfiledBooking {
@@ -20,43 +21,37 @@ export interface UnfiledBooking {
 
 interface Row extends Record<string, unknown> {
   id: number
-  arrivo: Day
+  check_in: Day
+  from: Day
   numero_notti: number
-  mancanti: number
-  aperti: number
+  numero_ospiti: number
 }
+
+const isFiled = ({ esito, isUnfinished }: SentRow) =>
+  !isUnfinished && (esito === 'acquisita' || esito === 'depositata')
 
 /**
  * The bookings with arrival today or yesterday of which fewer guests are with the police than the booking says. A stay
  * of more than 30 nights is due again on its 31st day, and so on: a schedina says 30 nights at most.
  */
-export async function unfiledBookings (
-  db: Executor,
-  mode: 'sandbox' | 'production',
-  today: Day
-): Promise<UnfiledBooking[]> {
+export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
+  const { db, mode, today } = comparison
   const yesterday = addDays(today, -1)
   const stays = staysDuring(db, { from: yesterday, to: today }).as('p')
-  const counts = communicatedGuests({
-    mode,
-    booking: sql`p.id`,
-    arrivals: sql`i.data_arrivo < d.arrivo + ${NIGHTS_OF_A_SCHEDINA}::int
-      and (d.arrivo = p.check_in or i.data_arrivo >= d.arrivo)`
-  })
   const rows = await db.execute<Row>(sql`
-    select p.id, d.arrivo::text as arrivo, p.numero_notti, p.numero_ospiti - c.comunicati as mancanti, c.aperti
+    select p.id, p.check_in::text as check_in, d.arrivo::text as "from", p.numero_notti, p.numero_ospiti
     from ${stays}
     join (values (${yesterday}::date), (${today}::date)) d (arrivo)
       on d.arrivo >= p.check_in and d.arrivo < p.check_in + p.numero_notti
         and (d.arrivo - p.check_in) % ${NIGHTS_OF_A_SCHEDINA}::int = 0
-    cross join lateral ${counts} c
-    where c.comunicati < p.numero_ospiti
+    where ${communicatedGuests({ mode, from: sql`d.arrivo` })} < p.numero_ospiti
     order by d.arrivo, p.id`)
-  return rows.map(({ id, arrivo, numero_notti, mancanti, aperti }) => ({
+  const looked = await closerLook(comparison)(rows, ({ id, from, numero_notti, numero_ospiti }, count) => ({
     bookingId: id,
-    arrival: arrivo,
-    deadline: filingDeadline(arrivo, numero_notti),
-    missing: mancanti,
-    isUnattended: aperti < mancanti
+    arrival: from,
+    deadline: filingDeadline(from, numero_notti),
+    missing: numero_ospiti - count(isFiled),
+    isUnattended: count((row) => row.isUnfinished || isFiled(row)) < numero_ospiti
   }))
+  return looked.filter(({ missing }) => missing > 0)
 }

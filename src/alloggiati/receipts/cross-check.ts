@@ -2,25 +2,24 @@ import { sql } from 'drizzle-orm'
 import type { BookingToVerify, CrossCheckQuery } from '#schemas/alloggiati.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
-import { filingDeadline, NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
+import { filingDeadline } from '../deadlines.ts'
+import { closerLook } from '../ledger/closer-look.ts'
 import { receiptedGuests, surelyCovered } from '../ledger/guest-counts.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
+import type { Comparison, SentRow } from '../ledger/sent-rows.ts'
 
 /** Bookings that are checked at a time: what an answer holds in memory. */
 const BATCH = 8000
 
-/** What is compared: the submissions of a mode, as of a day. */
-interface Scope { mode: 'sandbox' | 'production', today: Day }
-
-interface Uncovered {
+interface Stay {
   id: number
   nome_cognome: string
   check_in: Day
   numero_notti: number
-  ospiti_mancanti: number
-  /** Its guests are acquired, and the receipt of some is not due yet. */
-  in_attesa: boolean
+  numero_ospiti: number
+  /** Guests who are acquired and on a receipt, and those whose receipt is not due yet. */
+  in_ricevuta: number
+  in_attesa: number
 }
 
 /** Where a batch ends: its last booking in the order of arrival. */
@@ -28,77 +27,98 @@ interface Position { check_in: Day, id: number }
 
 interface Batch extends Record<string, unknown> {
   bookings: number
-  covered: number
-  uncovered: Uncovered[]
+  uncovered: Stay[]
   last: Position | null
 }
 
 /**
  * Compares bookings that have arrived with receipts; the answer as JSON, in pieces. A booking is covered when as many
  * of its guests as it says are acquired and the receipts of their days are kept; of a stay longer than 30 nights, those
- * of its first 30. One whose receipts are not due yet is in `in_attesa`, and still in `mancanti`, because the police
- * has given no receipt yet. `discordanze` are the days whose receipt does not count what the ledger knows to be
- * acquired. No connection is held while a slow client reads.
+ * of its first 30. What was sent before the last change of a booking counts only for guests whom it still has. One
+ * whose receipts are not due yet is in `in_attesa`, and still in `mancanti`, because the police has given no receipt
+ * yet. `discordanze` are the days whose receipt does not count what the ledger knows to be acquired. No connection is
+ * held while a slow client reads.
  */
-export async function * crossCheck (db: Executor, scope: Scope, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
-  const until = a !== undefined && a < scope.today ? a : scope.today
+export async function * crossCheck (comparison: Comparison, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
+  const { db, mode, today } = comparison
+  const until = a !== undefined && a < today ? a : today
   // Meanwhile, on another connection.
-  const days = differingDays(db, scope.mode, { from: da, to: until })
+  const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
+  const recount = recounting(comparison)
   const waiting: string[] = []
   const deadlines = new Map<string, string>()
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
   for (let after: Position | null | undefined; after !== null;) {
-    const batch: Batch = await checkBatch(db, scope, { from: da, to: until }, after)
-    for (const booking of batch.uncovered) {
-      const json = JSON.stringify(present(booking, deadlines))
-      if (booking.in_attesa) waiting.push(json)
+    const batch: Batch = await checkBatch(comparison, { from: da, to: until }, after)
+    const uncovered = (await recount(batch.uncovered)).filter((stay) => stay.in_ricevuta < stay.numero_ospiti)
+    for (const stay of uncovered) {
+      const json = JSON.stringify(present(stay, deadlines))
+      if (isWaiting(stay)) waiting.push(json)
       yield separator + json
       separator = ','
     }
     bookings += batch.bookings
-    covered += batch.covered
+    covered += batch.bookings - uncovered.length
     after = batch.last
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
+/** The receipts of all its guests are kept or will come. */
+function isWaiting ({ numero_ospiti, in_ricevuta, in_attesa }: Stay): boolean {
+  return in_ricevuta + in_attesa >= numero_ospiti
+}
+
+/** Counts the guests of stays again, person by person, where those who surely count are too few. */
+function recounting (comparison: Comparison) {
+  const look = closerLook(comparison)
+  const isKept = ({ esito, isReceipted }: SentRow) => esito === 'acquisita' && isReceipted
+  const isKnown = (row: SentRow) => isKept(row) || (row.esito === 'acquisita' && row.isAwaited)
+  return async (stays: readonly Stay[]): Promise<Stay[]> => {
+    const short = stays.flatMap((stay) => isWaiting(stay) ? [] : { ...stay, from: stay.check_in })
+    const counted = await look(short, ({ id }, count) => {
+      const in_ricevuta = count(isKept)
+      return [id, { in_ricevuta, in_attesa: count(isKnown) - in_ricevuta }] as const
+    })
+    const byId = new Map(counted)
+    return stays.map((stay) => ({ ...stay, ...byId.get(stay.id) }))
+  }
+}
+
 /** @param deadlines those that were computed for an answer: it takes longer than all the rest */
 function present (
-  { id, nome_cognome, check_in, numero_notti, ospiti_mancanti }: Uncovered,
+  { id, nome_cognome, check_in, numero_notti, numero_ospiti, in_ricevuta }: Stay,
   deadlines: Map<string, string>
 ): BookingToVerify {
   const stay = `${check_in} ${numero_notti}`
   const scadenza = deadlines.get(stay) ?? filingDeadline(check_in, numero_notti).toISOString()
   deadlines.set(stay, scadenza)
-  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
+  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - in_ricevuta }
 }
 
 /** The next bookings by arrival; `last` is null when no others follow. */
 async function checkBatch (
-  db: Executor,
-  { mode, today }: Scope,
+  { db, mode, today }: Comparison,
   arrivals: { from: Day | undefined, to: Day },
   after: Position | undefined
 ): Promise<Batch> {
   const stays = staysByArrival(db, arrivals).as('p')
-  const isOfTheStay = sql`i.data_arrivo < p.check_in + ${NIGHTS_OF_A_SCHEDINA}::int`
   const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
   const [batch] = await db.execute<Batch>(sql`
     with pagina as materialized (
       select * from ${stays} ${beyond} order by p.check_in, p.id limit ${BATCH}
-    ), ${surelyCovered({ mode, nights: NIGHTS_OF_A_SCHEDINA })}, aperte as materialized (
+    ), ${surelyCovered(mode)}, aperte as materialized (
       select * from pagina p where not exists (select from coperte c where c.id = p.id)
     ), scoperte as (
-      select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti - c.in_ricevuta as ospiti_mancanti,
-        c.in_ricevuta + c.in_attesa >= p.numero_ospiti as in_attesa
-      from aperte p cross join lateral ${receiptedGuests({ mode, today, booking: sql`p.id`, arrivals: isOfTheStay })} c
+      select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti, c.in_ricevuta, c.in_attesa
+      from aperte p cross join lateral ${receiptedGuests({ mode, today, from: sql`p.check_in` })} c
       where p.numero_ospiti > c.in_ricevuta
     )
-    select count(*)::int as bookings, count(*)::int - (select count(*)::int from scoperte) as covered,
+    select count(*)::int as bookings,
       (select coalesce(json_agg(u order by u.check_in, u.id), '[]') from scoperte u) as uncovered,
       case when count(*) = ${BATCH} then
         (select json_build_object('check_in', p.check_in, 'id', p.id) from pagina p order by p.check_in desc, p.id desc

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/archive.ts'
 import { crossCheck } from '../receipts/cross-check.ts'
@@ -12,13 +13,14 @@ const tags = ['Alloggiati Web']
 export interface ReceiptRoutesOptions {
   archive: ReceiptArchive
   mode: 'sandbox' | 'production'
+  keys: Keys
   clock: Clock
 }
 
 /** The receipts of the police, and how they compare with bookings and submissions. */
 export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
   app,
-  { archive, mode, clock }
+  { archive, mode, keys, clock }
 ) => {
   app.addSchema(BookingToVerify)
 
@@ -60,7 +62,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
       response: { 200: CrossCheckAnswer }
     },
     handler: async (request, reply) =>
-      sendPieces(reply, crossCheck(app.db, { mode, today: clock.today() }, request.query))
+      sendPieces(reply, crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
   })
 }
 

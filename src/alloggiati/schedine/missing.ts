@@ -5,7 +5,7 @@ import { UNDER_WAY_STATES } from '#schemas/submission.ts'
 import { NullaDaInviare, SchedineInCorso } from '../errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { savedGuest } from '../ledger/fingerprints.ts'
+import { guestAt } from '../ledger/fingerprints.ts'
 import { groupsOf } from '../rules/groups.ts'
 import type { BookingSchedine } from './from-booking.ts'
 
@@ -26,7 +26,7 @@ export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
   { schedine, documents, numero_ospiti, soggiorno: { check_in } }: BookingSchedine
 ): Promise<Missing> {
-  const guests = documents.map((guest) => savedGuest(guest, check_in))
+  const guests = documents.map((guest) => guestAt(check_in, guest))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
   // The same document alone does not make another name the same guest: that is for a person to confirm.
   const earlier = conflicts.flatMap(({ told: { ospite, ricevuta, motivo } }) =>

@@ -1,10 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { invii_schedine } from '#drizzle/tables/ledger.ts'
-import { prenotazioni } from '#drizzle/tables/bookings.ts'
+import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { alarmBell, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { mailEveningSummary } from '#src/alloggiati/ledger/alarms/evening.ts'
 import { raiseTimedAlarms } from '#src/alloggiati/ledger/alarms/timed.ts'
+import { fingerprint } from '#src/alloggiati/ledger/fingerprints.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { unfiledBookings } from '#src/alloggiati/ledger/unfiled-bookings.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from './ledger-with-history.ts'
@@ -47,10 +48,17 @@ t.test('a booking is alarmed once each six hours, two hours and half an hour bef
 
 /** Ties the rows of a submission to a booking. Past the triggers: neither changes its booking. */
 async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: number): Promise<void> {
+  await past({ db }, () => db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id)))
+}
+
+/** Changes rows past their triggers. */
+async function past ({ db }: Pick<LedgerWithHistory, 'db'>, change: () => Promise<unknown>): Promise<void> {
   await db.execute(sql`alter table invii_schedine disable trigger user`)
-  await db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id))
+  await change()
   await db.execute(sql`alter table invii_schedine enable trigger user`)
 }
+
+const unfiled = ({ context }: LedgerWithHistory, today: string) => unfiledBookings({ ...context, today })
 
 const near = ({ logs }: LedgerWithHistory) => logs.filter(({ msg }) => /deadline/.test(String(msg)))
 
@@ -72,19 +80,51 @@ t.test('one guest of four who is sent leaves the alarm of the booking on, and th
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
   // Of two more, one was refused.
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
-  t.match(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
+  t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, isUnattended: true }])
   await raiseTimedAlarms(w.context)
   t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
   t.match(w.mails[0], { text: /prenotazione \d+, 2 ospiti da comunicare/ })
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 2 }), id)
-  t.same(await unfiledBookings(w.db, 'sandbox', '2026-11-21'), [])
+  t.same(await unfiled(w, '2026-11-21'), [])
+})
+
+t.test('guests who were replaced after they were sent, or whose arrival was moved, are alarmed again', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
+  const { db, context: { keys }, account } = w
+  const sent = await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 })
+  const id = await booking(w, '2026-11-20', '2026-11-23')
+  await tie(w, sent, id)
+  const due = () => unfiled(w, '2026-11-21')
+  t.same(await due(), [], 'whoever was sent: no guest is saved')
+  await db.insert(ospiti).values({
+    prenotazione_id: id, indice: 0, nome: 'Ada', cognome: 'Prova', data_nascita: '1980-05-15'
+  })
+  t.match(await due(), [{ bookingId: id, missing: 1, isUnattended: true }])
+  await raiseTimedAlarms(w.context)
+  t.match(near(w), [{ msg: /not acquired yet/, prenotazione: id }])
+
+  const { persona } = fingerprint(keys, account, {
+    data_arrivo: '2026-11-20', cognome: 'ADA', nome: 'PROVA', data_nascita: '1980-05-15', num_doc: ''
+  })
+  await past(w, () => db.update(invii_schedine).set({ impronta_persona: persona }))
+  t.same(await due(), [], 'the same person, with the names the other way round')
+  await tie(w, sent, id + 1)
+  t.same(await due(), [], 'who was sent for a booking that is gone')
+  await past(w, () => db.update(invii_schedine).set({ esito: 'rifiutata' }))
+  t.match(await due(), [{ missing: 1 }], 'what was refused is nobody')
+  await past(w, () => db.update(invii_schedine).set({ esito: 'acquisita' }))
+
+  await db.update(prenotazioni).set({ check_in: '2026-11-21' })
+  t.match(await due(), [{ arrival: '2026-11-21', missing: 1, isUnattended: true }])
+  await tie(w, await w.sent({ at: '2026-11-21T08:00:00Z', seen: '?', rows: 1 }), id)
+  t.match(await due(), [{ missing: 1, isUnattended: false }], 'sent for the booking as it is')
 })
 
 t.test('a stay longer than 30 nights is due again on its 31st day, and on every 31st after it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
   const id = await booking(w, '2026-11-20', '2027-01-25', 2)
   await booking(w, '2026-11-20', '2026-12-20')
-  const due = async (today: string) => (await unfiledBookings(w.db, 'sandbox', today)).map(({ arrival, deadline }) =>
+  const due = async (today: string) => (await unfiled(w, today)).map(({ arrival, deadline }) =>
     ({ arrival, deadline: deadline.toISOString() }))
   t.same(await due('2026-12-19'), [])
   t.same(await due('2026-12-20'), [{ arrival: '2026-12-20', deadline: '2026-12-21T13:00:00.000Z' }])

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import { addDays, createClock } from '#src/lib/time.ts'
+import type { Schedina } from '#schemas/schedina.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { single, today } from '#test/alloggiati/rules/samples.ts'
+import { member, single, today } from '#test/alloggiati/rules/samples.ts'
 import { production, standIn } from '#test/alloggiati/stand-in.ts'
 
 const PATH = '/api/alloggiati/verifica-ricevute'
@@ -42,13 +43,54 @@ async function book (
   }
 }
 
-async function send ({ call }: TestApp, nome: string, { prenotazione_id, check_in }: Booked) {
+/** Each name is another guest, with a document of that name. */
+const guest = (nome: string, changes: Schedina = {}) => single({ nome, numero_documento: `CA00${nome}`, ...changes })
+
+async function send (server: TestApp, nome: string, booking: Pick<Booked, 'prenotazione_id' | 'check_in'>) {
+  await sendAll(server, [guest(nome)], booking)
+}
+
+async function sendAll (
+  { call }: TestApp,
+  ospiti: Schedina[],
+  { prenotazione_id, check_in }: Pick<Booked, 'check_in'> & Partial<Booked>
+) {
   const sent = await call('POST', '/api/alloggiati/invio', {
-    // Each name is another guest, with a document of that name.
-    ospiti: [single({ nome, numero_documento: `CA00${nome}` })],
+    ospiti,
     prenotazione: { id: prenotazione_id, check_in, numero_notti: 2 }
   })
   if (sent.statusCode !== 200) throw new Error(sent.body)
+}
+
+/** Makes these the saved guests of a booking. */
+async function save ({ call }: TestApp, { prenotazione_id }: Booked, ...dati: Schedina[]) {
+  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id, dati })
+  if (saved.statusCode !== 200) throw new Error(saved.body)
+}
+
+async function change ({ call }: TestApp, { prenotazione_id }: Booked, changes: object) {
+  const changed = await call('PUT', `/api/v1/prenotazioni/${prenotazione_id}`, changes)
+  if (changed.statusCode !== 200) throw new Error(changed.body)
+}
+
+async function remove ({ call }: TestApp, { prenotazione_id }: Booked) {
+  const removed = await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [prenotazione_id] })
+  if (removed.statusCode !== 200) throw new Error(removed.body)
+}
+
+/** Writes down that the questura was asked to correct a booking's submission, or one row of it. */
+async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, riga?: number) {
+  const [{ id } = {}] = await app.sql<{ id: number }[]>`
+    select max(invio_id) as id from invii_schedine where prenotazione_id = ${prenotazione_id}`
+  const asked = await call('POST', `/api/v1/invii/${id}/correzione`, { motivo: 'Chiesta via PEC', riga })
+  if (asked.statusCode !== 201) throw new Error(asked.body)
+}
+
+/** The ids of the bookings that are missing, and of those that only wait for a receipt. */
+async function missing (server: TestApp) {
+  const { mancanti, in_attesa } = await verified(server)
+  const ids = (bookings: Booked[]) => bookings.map(({ prenotazione_id }) => prenotazione_id)
+  return { mancanti: ids(mancanti), in_attesa: ids(in_attesa) }
 }
 
 const verified = async ({ call }: TestApp, query = '') => (await call('GET', PATH + query)).json()
@@ -224,4 +266,113 @@ t.test('without credentials, or with another account, what was sent and proven i
     DATABASE_URL: real.url, DATA_DIR: real.dataDir, ALLOGGIATI_UTENTE: 'RM999999'
   })
   t.match(await verified(other), { in_attesa: [{ prenotazione_id: one.prenotazione_id }] })
+})
+
+t.test('of guests who were sent before a booking changed, only those count whom it still has', async (t) => {
+  const { server, on } = await setUp(t)
+  const nobody = async () => {}
+  /** What becomes of a booking for one guest after they were sent. */
+  const cases: [string, (booking: Booked, nome: string) => Promise<void>, isCovered: boolean][] = [
+    ['ALFA', async (booking) => save(server, booking, guest('NUOVA')), false],
+    ['BETA', async (booking) => save(server, booking, { nome: 'NUOVO', cognome: 'VERDI' }), false],
+    ['GAMMA', async (booking, nome) => save(server, booking, guest(nome, { comune_nascita: '' })), true],
+    ['DELTA', async (booking) => change(server, booking, { telefono: '+39 055 000000' }), true],
+    // The same person in other letters, and the same document.
+    ['NICCOLO', async (booking) => save(server, booking, guest('Niccolò', { numero_documento: 'CA00ZZZ' })), true],
+    ['ETA', async (booking, nome) => save(server, booking, guest('ALTRA', { numero_documento: `CA00${nome}` })), true],
+    ['THETA', async (booking) => change(server, booking, { check_in: addDays(today, -1) }), false],
+    ['IOTA', nobody, true]
+  ]
+  const covered: number[] = []
+  const uncovered: number[] = []
+  for (const [nome, becomes, isCovered] of cases) {
+    const booking = await book(server, nome, today)
+    await save(server, booking, guest(nome))
+    await send(server, nome, booking)
+    await becomes(booking, nome)
+    ;(isCovered ? covered : uncovered).push(booking.prenotazione_id)
+  }
+  const [unsaved, later] = [await book(server, 'Senza ospiti', today), await book(server, 'Poi', addDays(today, -1))]
+  await send(server, 'KAPPA', unsaved)
+  await change(server, unsaved, { email: 'ospite@example.com' })
+  await send(server, 'LAMBDA', later)
+  await change(server, later, { check_in: today, numero_notti: 2 })
+  covered.push(unsaved.prenotazione_id)
+  uncovered.push(later.prenotazione_id)
+  const { mancanti, in_attesa } = await missing(server)
+  t.same(in_attesa, covered, 'what counts waits for its receipt')
+  t.same(new Set(mancanti), new Set([...covered, ...uncovered]))
+
+  const next = await on('2026-11-22')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.match(await verified(next), { totale_prenotazioni: 10, totale_ricevute: covered.length, in_attesa: [] })
+  t.same(new Set((await missing(next)).mancanti), new Set(uncovered))
+  // What the police has is put right by the questura alone.
+  const all = uncovered.map((prenotazione_id) => ({ ...unsaved, prenotazione_id }))
+  for (const booking of all) await correct(next, booking)
+  t.match(await verified(next), { totale_ricevute: 10, mancanti: [] })
+})
+
+t.test('a guest of several who was sent wrong counts once the questura is asked to correct that row', async (t) => {
+  const { server, on } = await setUp(t)
+  const family = await book(server, 'Famiglia', today, 3)
+  const leader = guest('CAPO', { tipo_alloggiato: '17' })
+  const child = (nome: string) => member('19', nome)
+  await save(server, family, leader, child('ANNA'), child('BRUNO'))
+  await sendAll(server, [leader, child('ANNA'), child('BRUNO')], family)
+  await save(server, family, leader, child('ANNA'), child('CARLO'))
+  const next = await on('2026-11-22')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.match(await verified(next), { mancanti: [{ ospiti_mancanti: 1 }] })
+  await correct(next, family, 1)
+  t.match(await verified(next), { mancanti: [{ ospiti_mancanti: 1 }] }, 'another row was asked to be corrected')
+  await correct(next, family, 2)
+  t.same((await verified(next)).mancanti, [])
+  await save(next, family, leader)
+  t.same((await verified(next)).mancanti, [], 'the others stand for guests who are not saved')
+})
+
+t.test('a booking that was entered again has the guests who were sent for the one before, once', async (t) => {
+  const { server, on } = await setUp(t)
+  const enter = async (nome: string, guests = 1) => {
+    const booking = await book(server, nome, today, guests)
+    await save(server, booking, guest(nome))
+    return booking
+  }
+  const twice = [await enter('DOPPIA'), await enter('DOPPIA')]
+  await send(server, 'DOPPIA', twice[0]!)
+  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'the other one is still there')
+  const first = await enter('RIFATTA')
+  await send(server, 'RIFATTA', first)
+  await remove(server, first)
+  const again = await enter('RIFATTA', 2)
+  t.match((await verified(server)).in_attesa, [twice[0]], 'one guest of two')
+  await change(server, again, { numero_ospiti: 1 })
+  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id, again.prenotazione_id])
+  const third = await enter('RIFATTA')
+  await remove(server, twice[0]!)
+  await sendAll(server, [guest('SENZA')], { check_in: today })
+  await enter('SENZA')
+  const next = await on('2026-11-22')
+  await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  t.match(await verified(next), { totale_prenotazioni: 4, totale_ricevute: 3, in_attesa: [] })
+  t.same((await missing(next)).mancanti, [third.prenotazione_id], 'one row is not two guests')
+})
+
+t.test('what is on a receipt counts guest by guest, and only in the 30 nights of its arrival', async (t) => {
+  const { server } = await setUp(t)
+  const day = addDays(today, -1)
+  const [four, covered] = [await book(server, 'Quattro', day, 4), await book(server, 'Coperta', today)]
+  const [long, early] = [await book(server, 'Lunga', '2026-10-22', 1, 45), await book(server, 'Prima', today)]
+  await send(server, 'UNO', four)
+  await send(server, 'DUE', covered)
+  await send(server, 'TRE', { ...long, check_in: today })
+  await send(server, 'QUATTRO', { ...early, check_in: day })
+  // As the receipts of the days would leave them.
+  await server.app.sql`alter table invii disable trigger user`
+  await server.app.sql`update invii set stato = 'ricevuto'`
+  t.match(await verified(server), {
+    totale_ricevute: 1,
+    mancanti: [{ nome_cognome: 'Lunga' }, { nome_cognome: 'Quattro', ospiti_mancanti: 3 }, { nome_cognome: 'Prima' }]
+  })
 })

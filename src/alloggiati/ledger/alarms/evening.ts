@@ -12,7 +12,7 @@ import { unfiledBookings } from '../unfiled-bookings.ts'
 import type { BellOptions } from './bell.ts'
 import { describe, letter } from './mails.ts'
 
-type Evening = Pick<WatchContext, 'db' | 'clock' | 'log' | 'mode'> & Pick<BellOptions, 'mail' | 'recipients'>
+type Evening = Pick<WatchContext, 'db' | 'keys' | 'clock' | 'log' | 'mode'> & Pick<BellOptions, 'mail' | 'recipients'>
 
 /** Mails what is still to be done this evening; nothing when nothing is, and once a day, by whichever process. */
 export async function mailEveningSummary (context: Evening): Promise<void> {
@@ -32,9 +32,9 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
   log.info('the summary of the evening is mailed')
 }
 
-async function summarize ({ db, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
+async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
-  const bookings = await unfiledBookings(db, mode, today)
+  const bookings = await unfiledBookings({ db, keys, mode, today })
   const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
   const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), addDays(today, -1))

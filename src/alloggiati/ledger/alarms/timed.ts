@@ -53,7 +53,7 @@ const hasRefusedGuests = sql`exists (
   )
 )`
 
-async function nearDeadlines ({ db, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {
+async function nearDeadlines ({ db, keys, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {
   const horizon = new Date(now.getTime() + DEADLINE_MINUTES[0] * MINUTE_MS)
   const today = clock.today()
   const submissions = await db
@@ -74,7 +74,7 @@ async function nearDeadlines ({ db, clock, mode }: WatchContext, now: Date): Pro
       )
     )
     .orderBy(asc(invii.id))
-  const bookings = await unfiledBookings(db, mode, today)
+  const bookings = await unfiledBookings({ db, keys, mode, today })
   return [
     ...submissions.flatMap(({ id, ricevuta, scadenza }) =>
       atThreshold(new Date(scadenza), now, { invio: id, ricevuta })

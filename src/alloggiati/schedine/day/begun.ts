@@ -1,7 +1,7 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { GiornataAnswer, GiornataBody } from '#schemas/giornata.ts'
-import { chosenStays } from '#src/bookings/index.ts'
+import { savedGuests, staysById } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { SchedineContext } from '../accept.ts'
@@ -51,9 +51,12 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
     .where(inArray(ricevuta, [...begun]))
     .orderBy(asc(invii.id), asc(indice))
   const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
-  const stays = await chosenStays(db, [...byBooking.keys()])
+  const ids = [...byBooking.keys()]
+  const stays = await staysById(db, ids)
+  const saved = await savedGuests(db, ids)
   const bookings = [...byBooking].map(([id, own]) => {
-    const booking = bookingOf(stays.find((stay) => stay.id === id) ?? gone(id, own[0]!.data_arrivo))
+    const stay = stays.find((one) => one.id === id)
+    const booking = bookingOf(stay ? { ...stay, ospiti: saved.get(id) ?? [] } : gone(id, own[0]!.data_arrivo))
     // The rows stand in the order of the booking's guests.
     const numbered = own.map((row, ospite) => ({ ...row, ospite }))
     for (const [reference, rows] of Map.groupBy(numbered, (row) => row.ricevuta)) {

@@ -1,7 +1,7 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { UNDER_WAY_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
-import { chosenStays, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
@@ -9,7 +9,7 @@ import {
   findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/context.ts'
-import { savedGuest, type Guest } from '../../ledger/fingerprints.ts'
+import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept.ts'
 import { schedineOf } from '../from-booking.ts'
@@ -45,13 +45,13 @@ export async function lookAtDay (
   const rows = await readBookingRows(db, account, day, stays.map(({ id }) => id))
   const rowsOf = Map.groupBy(rows, ({ prenotazione_id }) => prenotazione_id)
   const places = stays.flatMap((stay) => stay.ospiti.map((guest, ospite) =>
-    ({ stay, ospite, guest: savedGuest(guest, day) })))
+    ({ stay, ospite, guest: guestAt(day, guest) })))
   const guests = places.map(({ guest }) => guest)
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, account, guests)
   const conflictsOf = Map.groupBy(conflicts, ({ told }) => places[told.ospite]!.stay)
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
-  const kept = new Set((await chosenStays(db, [...others])).map(({ id }) => id))
+  const kept = new Set((await staysById(db, [...others])).map(({ id }) => id))
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const before: Before = {

@@ -1,0 +1,55 @@
+/** The fingerprints of a guest, as text; null where there is none. */
+export interface Prints { identita: string, persona: string | null, documento: string | null }
+
+/** A row that may be of a guest of a booking. */
+export interface Candidate extends Prints {
+  /** It was sent for this booking. Another counts only for a saved guest. */
+  isOwn: boolean
+  /** It counts for a guest whoever is saved: it was sent for the booking as it is, or is being corrected. */
+  isTrusted: boolean
+}
+
+/** A booking with its saved guests: the fingerprints of each with every account that may have sent them. */
+export interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
+
+/** The surest first: so a row goes to the guest whose name it has, before one whose letters or number it has. */
+const KINDS = ['identita', 'persona', 'documento'] as const
+
+/**
+ * How many places of a booking rows fill, each row one place and each place one row, and which rows of others it took
+ * for that. A saved guest is there with a row of theirs. A row of nobody who is saved stands for a place for which no
+ * guest is saved; when it is trusted, also for a saved guest who has no row.
+ */
+export function fillPlaces<Row extends Candidate> (
+  { numero_ospiti, guests }: Places,
+  rows: readonly Row[]
+): { filled: number, adopted: Row[] } {
+  const taken = matchGuests(guests, rows)
+  const strangers = rows.filter((row) =>
+    row.isOwn && !guests.some((guest) => KINDS.some((kind) => is(row, guest, kind))))
+  const trusted = strangers.filter(({ isTrusted }) => isTrusted).length
+  const withoutRow = guests.length - taken.size
+  const vacant = Math.max(0, numero_ospiti - guests.length - Math.max(0, trusted - withoutRow))
+  return {
+    filled: taken.size + trusted + Math.min(strangers.length - trusted, vacant),
+    adopted: [...taken].filter(({ isOwn }) => !isOwn)
+  }
+}
+
+/** The rows of saved guests, one for each who has any. */
+function matchGuests<Row extends Candidate> (guests: Places['guests'], rows: readonly Row[]): ReadonlySet<Row> {
+  const taken = new Set<Row>()
+  let left = guests
+  for (const kind of KINDS) {
+    left = left.filter((guest) => {
+      const row = rows.find((each) => !taken.has(each) && is(each, guest, kind))
+      if (row !== undefined) taken.add(row)
+      return row === undefined
+    })
+  }
+  return taken
+}
+
+function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]): boolean {
+  return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
+}
