@@ -35,7 +35,7 @@ export async function submitDay (
   const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
   refuseOthers(ids ?? [], looked)
   if (prova) return answerOf({ data, prova, bookings: looked })
-  if (await checkSuspension(ledger.db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
+  if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const bookings = await sendDay(ledger, looked, { author, requester, id_appartamento })
   if (bookings.some(({ stato }) => stato === 'in_corso')) requester.leaveOpen()
   return answerOf({ data, prova, bookings })
