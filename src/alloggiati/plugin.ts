@@ -13,7 +13,7 @@ import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
 import { createLane } from './ledger/sending/lane.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
-import { checkSuspension } from './ledger/suspension.ts'
+import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
 import { receiptArchive } from './receipts/archive.ts'
 import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
@@ -66,13 +66,15 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   }
 
   if (ledger !== null) {
-    if (await checkSuspension(db, chainHead)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
+    // One that begins now raises the alarm.
+    if (await currentSuspension(db)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
+    await checkSuspension(ledger)
     addServiceJobs(app, { ledger, archive, tables })
     // What was dispatched is followed to its end; nothing else is in the lane then.
     app.addHook('preClose', ledger.lane.empty)
     // When the connection was lost, another database may have taken the place of the one before.
     const { ready } = app.changes.subscribe({}, () => {
-      checkSuspension(db, chainHead).catch((err: unknown) =>
+      checkSuspension(ledger).catch((err: unknown) =>
         log.warn({ err }, 'the end of the chain could not be compared')
       )
     })

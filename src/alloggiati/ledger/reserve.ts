@@ -16,6 +16,7 @@ import type { LedgerContext } from './context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './rows.ts'
+import { ACCEPTED } from './transitions.ts'
 
 /** What is to be sent: one list, one call. */
 export interface Submission {
@@ -93,7 +94,7 @@ async function tryReserve (
   const saved = submission.areSaved ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
   const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(bookings, places, saved))
   const confirmed = confirmedOf(submission, conflicts, excess)
-  const id = await insertSubmission(tx, submission, ricevuta)
+  const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
   if (confirmed !== undefined) {
     const { operatore: chi, confirmation } = submission
     await tx.insert(confirmations)
@@ -190,12 +191,17 @@ function auditEntry (
   }
 }
 
-async function insertSubmission (tx: Transaction, submission: Submission, ricevuta: string): Promise<number> {
+async function insertSubmission (
+  tx: Transaction,
+  submission: Submission,
+  ricevuta: string,
+  perche: string
+): Promise<number> {
   const { account, operatore, metodo, records, id_appartamento, prenotazione_id } = submission
   const { data_arrivo } = records[0]!
   // The shortest stay has the first deadline.
   const permanenza = Math.min(...records.map(({ permanenza }) => permanenza))
-  await attribute(tx, operatore, 'accettato')
+  await attribute(tx, operatore, perche)
   const [created] = await tx
     .insert(invii)
     .values({

@@ -1,7 +1,9 @@
 import { isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
-import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import type { AlarmCase } from './alarms/bell.ts'
+import type { LedgerContext } from './context.ts'
 
 export interface Suspension { motivo: string, chi: string, dal: string }
 
@@ -33,9 +35,14 @@ export async function currentSuspension (db: Executor): Promise<Suspension | und
   return suspension
 }
 
-/** Suspends all sending; a suspension that is in force already stays as it is. */
-export async function suspendSending (db: Executor, chi: string, motivo: string): Promise<void> {
-  await db.insert(suspensions).values({ chi, motivo }).onConflictDoNothing()
+/**
+ * Suspends all sending; a suspension that is in force already stays as it is.
+ * @returns the suspension, if it is new
+ */
+export async function suspendSending (db: Executor, chi: string, motivo: string): Promise<Suspension | undefined> {
+  const [suspension] = await db.insert(suspensions).values({ chi, motivo }).onConflictDoNothing()
+    .returning({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
+  return suspension
 }
 
 /** Ends the suspension in force. */
@@ -45,11 +52,19 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 
 /**
  * The suspension in force. When the database is older than its history, or cannot be compared with it, the ledger first
- * suspends sending by itself.
+ * suspends sending by itself, and raises the alarm.
  * Not inside a transaction: the suspension must stay when the caller rolls back.
  */
-export async function checkSuspension (db: Database, chainHead: ChainHead): Promise<Suspension | undefined> {
+export async function checkSuspension (
+  { db, chainHead, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'alarm'>
+): Promise<Suspension | undefined> {
   const fault = await faultOfHead(db, chainHead)
-  if (fault !== undefined) await suspendSending(db, 'sistema', fault)
-  return currentSuspension(db)
+  const begun = fault === undefined ? undefined : await suspendSending(db, 'sistema', fault)
+  if (begun) await alarm('suspended', suspensionCase(begun))
+  return begun ?? currentSuspension(db)
+}
+
+/** The alarm of a suspension: whoever raises it again names the same matter. */
+export function suspensionCase ({ dal }: Suspension): AlarmCase {
+  return { dal: new Date(dal).toISOString() }
 }

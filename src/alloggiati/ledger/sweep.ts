@@ -1,10 +1,11 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { within } from '#src/lib/within.ts'
+import { alarmFolder } from './alarms/folder.ts'
 import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'
 import { LEASE } from './moves.ts'
-import { checkSuspension, currentSuspension, faultOfHead } from './suspension.ts'
+import { checkSuspension, faultOfHead } from './suspension.ts'
 import { carryOut } from './sending/worker.ts'
 
 /** Less than the pause between two sweeps: the next one must not be kept waiting by what this one has begun. */
@@ -30,14 +31,14 @@ export async function sweep (context: LedgerContext): Promise<void> {
 }
 
 /** A head that cannot be read or noted keeps nothing else of the sweep back. */
-async function compareHead ({ db, log, alarm, chainHead }: LedgerContext): Promise<void> {
-  const isSuspended = await currentSuspension(db) !== undefined
-  const suspension = await checkSuspension(db, chainHead)
-  if (suspension && !isSuspended) await alarm('suspended', { dal: new Date(suspension.dal).toISOString() })
+async function compareHead (context: LedgerContext): Promise<void> {
+  const { db, log, chainHead } = context
+  await checkSuspension(context)
   try {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
     log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
+    await alarmFolder(context, err)
   }
 }
 

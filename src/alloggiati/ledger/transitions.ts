@@ -15,6 +15,9 @@ export type Evidence =
   /** The receipt of a day on which an acquired attempt may count. */
   'ricevuta'
 
+/** Why a submission is in the ledger, as the first link of its history says: with a person's word, or without. */
+export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
+
 export interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
 /**

@@ -36,7 +36,7 @@ export async function unprovenDays (
   // An attempt around midnight may count in the day after its dispatch, too. What was acquired in part stays so: of it
   // only the receipt of its day is waited for.
   const rows = await db.execute<Row>(sql`
-    ${attemptsOfDays(addDays(from, -1), to)}
+    ${await attemptsOfDays(db, addDays(from, -1), to)}
     select a.utente, d.giorno::date::text as giorno, bool_or(r.giorno is not null) as has_receipt,
       bool_or(a.incerto) as has_uncertain
     from (

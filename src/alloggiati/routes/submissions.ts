@@ -120,7 +120,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   /** A decision to send again is refused while nothing can be sent. */
   async function readyToSend (): Promise<LedgerContext> {
     if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-    if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
+    if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
     return ledger
   }
 

@@ -69,7 +69,7 @@ async function send (
   const { db, service } = ledger
   const { records } = accepted
   // Before anything is written: while it lasts, nothing becomes of what would be.
-  if (await checkSuspension(db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
+  if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay.id, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserveInTime(ledger, {

@@ -23,16 +23,12 @@ declare module 'fastify' {
  */
 export default fp<{ config: Config, keys: Keys }>(async function audit (app, { config, keys }) {
   const { db, log } = app
-  const file = join(config.DATA_DIR, 'audit.head')
+  const head = chainHead(join(config.DATA_DIR, 'audit.head'), audit_log)
   let alarmed = false
-
-  // Read anew every time: another process may have noted a later link.
-  const readHead = () => chainHead(file, audit_log)
 
   app.decorate('audit', {
     ...auditLog(keys, log),
     async verify () {
-      const head = readHead()
       const found = await verifyChain(db, keys, await head.last())
       if (found.integro) await head.update(db)
       return found
@@ -54,7 +50,6 @@ export default fp<{ config: Config, keys: Keys }>(async function audit (app, { c
   )
 
   async function noteEnd (): Promise<void> {
-    const head = readHead()
     const isWhole = await head.isIn(db)
     if (isWhole) await head.update(db)
     else if (!alarmed) log.error('the audit log has lost its end: see GET /api/v1/audit/verifica')

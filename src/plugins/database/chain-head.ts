@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
 import type { Executor } from './connect.ts'
@@ -13,6 +13,13 @@ export type Chain = AnyPgTable & {
 
 /** A row of a chain; the hash in hexadecimal. */
 export interface Link { id: number, hash: string }
+
+/** The ids are of PostgreSQL's type `integer`: no row has a higher one, and to ask for it is an error. */
+const MAX_ID = 2 ** 31 - 1
+
+/** A temporary file of that age is nobody's any more: a note takes milliseconds. */
+const LEFT_MS = 10 * 60_000
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
 /** The file of a chain's end cannot be read, or not be written: the cause says why. */
 export class HeadFileError extends Error {}
@@ -42,7 +49,7 @@ export interface ChainHead {
    */
   note (db: Executor, end: Link | undefined): Promise<void>
   /**
-   * Notes the present last link.
+   * Notes the present last link, and takes away what a killed process has left of its notes.
    * @throws HeadFileError
    */
   update (db: Executor): Promise<void>
@@ -51,9 +58,14 @@ export interface ChainHead {
 /**
  * The file is read every time: another process with the same folder may have noted a later link. The statements are
  * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
+ *
+ * The notes of one head come one after the other, so that an earlier link never takes the place of a later one. Between
+ * processes with one folder nothing orders them: of two that note at the same instant, the earlier link may stay, until
+ * either of them notes again.
  */
 export function chainHead (file: string, chain: Chain): ChainHead {
   const last = () => read(file)
+  let notes: Promise<unknown> = Promise.resolve()
 
   async function has (db: Executor, noted: Link | undefined): Promise<boolean> {
     if (noted === undefined) return true
@@ -68,7 +80,13 @@ export function chainHead (file: string, chain: Chain): ChainHead {
     return row && { id: row.id, hash: row.hash.toString('hex') }
   }
 
-  async function note (db: Executor, link: Link | undefined): Promise<void> {
+  function note (db: Executor, link: Link | undefined): Promise<void> {
+    const noted = notes.then(() => noteNext(db, link))
+    notes = noted.catch(() => {})
+    return noted
+  }
+
+  async function noteNext (db: Executor, link: Link | undefined): Promise<void> {
     if (!link) {
       // An empty chain has no last link: the process that writes the next row takes this chain for the true one.
       await written(file, rm(file, { force: true }))
@@ -85,7 +103,10 @@ export function chainHead (file: string, chain: Chain): ChainHead {
     end,
     note,
     isIn: async (db) => has(db, await last()),
-    update: async (db) => note(db, await end(db))
+    async update (db) {
+      await removeLeftovers(file)
+      await note(db, await end(db))
+    }
   }
 }
 
@@ -115,7 +136,8 @@ function parse (text: string): Link | undefined {
   }
   if (typeof link !== 'object' || link === null || !('id' in link) || !('hash' in link)) return undefined
   const { id, hash } = link
-  return typeof id === 'number' && Number.isSafeInteger(id) && typeof hash === 'string' ? { id, hash } : undefined
+  const isId = typeof id === 'number' && Number.isInteger(id) && id >= 1 && id <= MAX_ID
+  return isId && typeof hash === 'string' ? { id, hash } : undefined
 }
 
 async function written (file: string, work: Promise<void>): Promise<void> {
@@ -132,10 +154,26 @@ async function write (file: string, text: string): Promise<void> {
     return open(temporary, 'w', 0o600)
   })
   try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, file)
+  } catch (err) {
+    await rm(temporary, { force: true }).catch(() => {})
+    throw err
   }
-  await rename(temporary, file)
+}
+
+/** Removes temporary files that nobody will rename any more. What cannot be removed keeps no note back. */
+async function removeLeftovers (file: string): Promise<void> {
+  const prefix = `${basename(file)}.`
+  const names = await readdir(dirname(file)).catch(() => [])
+  const temporary = names.filter((name) => name.startsWith(prefix) && UUID.test(name.slice(prefix.length)))
+  for (const path of temporary.map((name) => join(dirname(file), name))) {
+    const found = await stat(path).catch(() => undefined)
+    if (found && Date.now() - found.mtimeMs > LEFT_MS) await rm(path, { force: true }).catch(() => {})
+  }
 }

@@ -1,13 +1,15 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql as query } from 'drizzle-orm'
 import type postgres from 'postgres'
 import t from 'tap'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
-import { lockChain } from '#src/alloggiati/ledger/moves.ts'
+import { attribute, lockChain } from '#src/alloggiati/ledger/moves.ts'
+import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { waitingCaller } from '#src/alloggiati/schedine/requester.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import { connect, type Executor, type Transaction } from '#src/plugins/database/connect.ts'
 import { addDays, createClock, dayInRome, instantInRome } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { answer, respond } from '#test/alloggiati/service/soap/server.ts'
@@ -153,6 +155,55 @@ t.test('a worker whose claim was lost during the rehearsal does not send', async
   t.equal((await done).stato, 'pronto')
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['pronto/in_corso'])
+})
+
+t.test('a worker whose dispatch fails writes nothing of another worker\'s attempt, whose Send is out', async (t) => {
+  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { id } = await reserve([single()])
+  const [reached, gate, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), held()]
+  const head = ledgerChainHead(t.testdir())
+  // The dispatch alone asks for it.
+  const last = async () => {
+    reached.resolve()
+    await gate.promise
+    return head.last()
+  }
+  const late = carryOut(await worker({ chainHead: { ...head, last } }), id, true)
+  await reached.promise
+  await sql`update invii set stato = 'pronto', proprietario = null`
+  police.on.Send = reply.behaviour
+  const other = carryOut(await worker(), id, true)
+  await reply.arrived
+  gate.resolve()
+  await late
+  t.same(await states(), ['in_invio/in_corso'])
+  t.same(await sql`select from invii_esiti`, [])
+  reply.release(answer(rowsReply('Send', [true])))
+  t.equal((await other).stato, 'acquisito')
+})
+
+t.test('what the ledger says is on the disk at its commit, whatever the database does by default', async (t) => {
+  const { url } = await ledgerBench(t)
+  const { db, close } = connect(url, 1, { synchronous_commit: 'off' })
+  t.teardown(close)
+  const setting = async (executor: Executor) =>
+    (await executor.execute(query`select current_setting('synchronous_commit') as it`))[0]
+  t.match(await setting(db), { it: 'off' })
+  await db.transaction(async (tx) => {
+    await attribute(tx, 'prova', 'prova')
+    t.match(await setting(tx), { it: 'on' })
+  })
+})
+
+t.test('a caller whose request has used up the time is not waited for any more', async (t) => {
+  const DAY_MS = 86_400_000
+  const caller = waitingCaller({ isAsync: false, hasHungUp: () => false, waitedMs: () => DAY_MS })
+  const work = Promise.withResolvers<void>()
+  // Of two timers the one that is due first fires first, however busy the machine is.
+  const answered = caller.waitFor(work.promise, DAY_MS).then(() => true)
+  t.ok(await Promise.race([answered, sleep(1000, false)]))
+  t.notOk(caller.hold(), 'they are answered')
+  work.resolve()
 })
 
 t.test('a reply is written down although the database is away when it comes', async (t) => {

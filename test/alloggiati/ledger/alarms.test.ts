@@ -156,6 +156,11 @@ t.test('an alarm is mailed to each recipient, once a matter and day, over proces
   await forgetOldAlarms(w.db)
   await raise()
   t.equal(w.mails.length, 6, 'what was forgotten is raised again')
+  for (const macchina of ['uno', 'due', 'uno']) {
+    await w.context.alarm('unwritable-folder', { macchina, errore: 'codice ENOSPC' })
+  }
+  t.equal(w.mails.length, 10, 'the folder of each server is a matter of its own')
+  t.match(w.mails[6]!.text, /Liberare spazio sul disco.*- server uno, codice ENOSPC/s)
 })
 
 t.test('an alarm that cannot be written down is in the log all the same', async (t) => {

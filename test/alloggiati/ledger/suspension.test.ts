@@ -6,7 +6,8 @@ import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
-import { guestNo, invio, production, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
 import { ledgerBench } from './bench.ts'
@@ -15,6 +16,8 @@ import { administrator, ledgerServer, detail, INVII, sent, unknown } from './adm
 
 const HOLD = `${INVII}/sospensione`
 const ACCOUNT = '/api/v1/alloggiati/account'
+const told = ({ logs }: Pick<TestApp, 'logs'>) =>
+  logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
 t.test('sending is not suspended until an administrator suspends it', async (t) => {
@@ -119,10 +122,7 @@ t.test('a database older than its history sends nothing until an administrator r
   t.equal(police.callsOf('Send').length, 2)
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.ok(
-    restored.logs.some(({ level, msg }) => level === 50 && /sending is suspended/.test(String(msg))),
-    'the log says so'
-  )
+  t.equal(told(restored).length, 1, 'the log says so, once')
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
   const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it does not know that this guest was sent')
@@ -145,12 +145,14 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
       await unknown(police, server)
       const head = join(server.dataDir, 'ledger.head')
       rmSync(head)
-      if (kind === 'damaged') writeFileSync(head, '{')
+      // No row has that number.
+      if (kind === 'damaged') writeFileSync(head, '{"id":3000000000,"hash":"x"}')
       else mkdirSync(head)
       const sends = police.callsOf('Send').length
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
         t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
+        t.equal(told(server).length, 1, 'the first Send raises the alarm, and no other does')
       }
       t.equal(police.callsOf('Send').length, sends)
       t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
@@ -168,8 +170,7 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
       await server.app.sql`alter table invii enable trigger user`
       await sweep(await ledgerOf(server, police))
       t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep goes on')
-      const told = server.logs.filter(({ msg }) => /^sending is suspended/.test(String(msg)))
-      t.equal(told.length, 1, 'one line in the log')
+      t.equal(told(server).length, 2, 'one line for each suspension')
       const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
       t.equal(resumed.statusCode, kind === 'damaged' ? 200 : 503)
     })
@@ -177,16 +178,38 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
 })
 
 t.test('a folder of data that takes no file: nothing is sent, and the caller is told the cause', async (t) => {
-  const { police, reserve, states, worker } = await ledgerBench(t)
+  const { police, reserve, states, worker, logs, sql } = await ledgerBench(t)
   const folder = join(temporaryFolder(t), 'away')
   symlinkSync(join(temporaryFolder(t), 'nowhere', 'at-all'), folder)
   const { id } = await reserve([guestNo(1)])
-  t.match(await carryOut(await worker({ chainHead: ledgerChainHead(folder) }), id, true), {
-    stato: 'non_inviato',
-    causa: 'CARTELLA_NON_SCRIVIBILE'
-  })
+  const mine = await worker({ chainHead: ledgerChainHead(folder) })
+  t.match(await carryOut(mine, id, true), { stato: 'non_inviato', causa: 'CARTELLA_NON_SCRIVIBILE' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
+  const alarms = () => logs.filter(({ msg }) => msg === 'the folder of data takes no writes: nothing is sent')
+  t.match(alarms(), [{ level: 50, macchina: 'prova', errore: 'codice ENOENT' }], 'the Send raises the alarm')
+  await sweep(mine)
+  t.equal(alarms().length, 1, 'once a day')
+  await sql`delete from allarmi`
+  await sweep(mine)
+  t.equal(alarms().length, 2, 'the sweep raises it, too')
+})
+
+t.test('a chain that is found short only at the dispatch is not sent on, and is alarmed at once', async (t) => {
+  const { police, reserve, states, worker, logs } = await ledgerBench(t)
+  const folder = temporaryFolder(t)
+  const { id } = await reserve([guestNo(1)])
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
+  const sending = carryOut(await worker({ chainHead: ledgerChainHead(folder) }), id, true)
+  await rehearsal.arrived
+  // As if another process had noted the end of a chain that this database does not know.
+  writeFileSync(join(folder, 'ledger.head'), JSON.stringify({ id: 4711, hash: '00' }))
+  rehearsal.release(answer(rowsReply('Test', [true])))
+  t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
+  t.notOk(police.begun.includes('Send'))
+  t.same(await states(), ['non_inviato/non_inviata'])
+  t.equal(told({ logs }).length, 1)
 })
 
 t.test('while servers run, the database is replaced by an older copy: no guest is sent twice', async (t) => {
@@ -214,6 +237,7 @@ t.test('while servers run, the database is replaced by an older copy: no guest i
     await sent(first, [guestNo(2)])
     await replace()
     await until(async () => (await hold(second)).sospeso === true)
+    await until(() => told(first).length + told(second).length > 0)
   })
 })
 

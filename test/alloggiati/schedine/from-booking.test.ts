@@ -2,6 +2,7 @@ import t from 'tap'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { createClock } from '#src/lib/time.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, member, today } from '#test/alloggiati/rules/samples.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
@@ -220,6 +221,15 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
   const { data } = (await server.call('GET', '/api/v1/invii/2')).json()
   t.match(data, { ricevuta: confirmed.ricevuta, conferma: { chi: 'server', motivo: WORD.motivo } })
   t.same(data.conferma.precedenti, [ricevuta])
+
+  const verify = async () => (await administrator(server).admin('GET', '/api/v1/invii/verifica')).json<object>()
+  t.match(await verify(), { integra: true })
+  await server.app.sql.unsafe(
+    'alter table invii_conferme disable trigger user; delete from invii_conferme; ' +
+      'alter table invii_conferme enable trigger user'
+  )
+  t.match(await verify(), { integra: false, prima_riga_errata: { invio: 2, motivo: 'manca la conferma' } },
+    'that the word is taken away is seen, although no row was confirmed')
 })
 
 t.test('a booking that was moved after its Send is sent again when a person confirms, and then once', async (t) => {

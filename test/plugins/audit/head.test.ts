@@ -1,6 +1,11 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { audit_log } from '#drizzle/tables/audit.ts'
+import { chainHead } from '#src/plugins/database/chain-head.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { AUDIT, admin, entry } from './samples.ts'
@@ -109,7 +114,11 @@ t.test('a note that cannot be read is no proof: nothing is called intact', async
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
-  for (const text of ['', '{', 'null', '{"id":2}', '{"id":"2","hash":""}']) {
+  // No row of PostgreSQL has the number of the last but one.
+  const texts = [
+    '', '{', 'null', '{"id":2}', '{"id":"2","hash":""}', '{"id":3000000000,"hash":"x"}', '{"id":0,"hash":""}'
+  ]
+  for (const text of texts) {
     writeFileSync(headOf(server), text)
     await t.rejects(server.app.audit.verify(), { message: 'audit.head is not readable' }, text)
   }
@@ -120,4 +129,43 @@ t.test('a server closes although its log is gone', async (t) => {
   await server.app.sql`drop table audit_log`
   await server.app.close()
   t.ok(server.logs.some(({ level, msg }) => level === 50 && msg === 'the end of the audit log could not be noted'))
+})
+
+t.test('of two notes at once the later link stays, whichever is asked for first', async (t) => {
+  const server = await build(t)
+  await fill(server, 2)
+  const { db } = server.app
+  const file = join(temporaryFolder(t), 'prova.head')
+  const head = chainHead(file, audit_log)
+  const links = (await db.select({ id: audit_log.id, hash: audit_log.hash }).from(audit_log).orderBy(audit_log.id))
+    .map(({ id, hash }) => ({ id, hash: hash.toString('hex') }))
+  for (let round = 0; round < 40; round++) {
+    rmSync(file, { force: true })
+    await Promise.all((round % 2 ? links : links.toReversed()).map((link) => head.note(db, link)))
+    if ((await head.last())?.id !== 2) t.fail(`the earlier link stays in round ${round}`)
+  }
+  t.strictSame(await head.last(), links[1])
+})
+
+t.test('a note that fails leaves no file behind, and the next one takes away what a kill has left', async (t) => {
+  const { app: { db } } = await build(t)
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'prova.head')
+  const head = chainHead(file, audit_log)
+  const link = { id: 1, hash: 'ab' }
+  mkdirSync(file)
+  await t.rejects(head.note(db, link), { message: 'prova.head cannot be written' })
+  t.same(readdirSync(folder), ['prova.head'])
+  rmSync(file, { recursive: true })
+  await head.note(db, link)
+  t.same(readdirSync(folder), ['prova.head'], 'the next note is written')
+
+  const [left, begun] = [`prova.head.${randomUUID()}`, `prova.head.${randomUUID()}`]
+  const others = ['prova.head.copia', `altro.head.${randomUUID()}`]
+  for (const name of [left, begun, ...others]) writeFileSync(join(folder, name), '')
+  const hourAgo = new Date(Date.now() - 3_600_000)
+  for (const name of [left, ...others]) utimesSync(join(folder, name), hourAgo, hourAgo)
+  // The log is empty: nothing is noted.
+  await head.update(db)
+  t.same(readdirSync(folder).sort(), [begun, ...others].sort(), 'what another process writes stays')
 })

@@ -19,6 +19,8 @@ export interface AlarmFacts {
   minuti?: number
   /** Since when, ISO 8601. */
   dal?: string
+  /** The host name of a server. */
+  macchina?: string
   /** The rule of the reconciliation, an error's text. */
   regola?: string
   errore?: string
@@ -143,6 +145,14 @@ export const ALARM_KINDS = {
     subject: 'Gli invii sono sospesi',
     text: 'Finché dura la sospensione nessun ospite viene comunicato. Il motivo è in GET /api/v1/invii/sospensione; ' +
       'un amministratore la toglie con POST /api/v1/invii/sospensione.'
+  },
+  'unwritable-folder': {
+    message: 'the folder of data takes no writes: nothing is sent',
+    tells: ['macchina'],
+    subject: 'La cartella dati non è scrivibile',
+    text: 'Il server non può annotare nella cartella dati (DATA_DIR) ciò che invia, perciò non invia nulla. Liberare ' +
+      'spazio sul disco (codice ENOSPC o EDQUOT), o ridare al server i permessi di scrittura (EACCES, EPERM, EROFS). ' +
+      'Poi inviare di nuovo gli ospiti che sono rimasti da comunicare.'
   },
   'broken-chain': {
     message: 'the chain of the ledger does not hold: rows were altered',

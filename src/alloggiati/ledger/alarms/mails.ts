@@ -40,8 +40,8 @@ function shorten (lines: readonly string[]): readonly string[] {
 
 /** A case in words. */
 export function describe (facts: AlarmFacts): string {
-  const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza, dal } = facts
-  const { ospiti_mancanti: missing } = facts
+  const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza } = facts
+  const { ospiti_mancanti: missing, dal, macchina } = facts
   const parts = [
     prenotazione === undefined ? undefined : `prenotazione ${prenotazione}`,
     bookings === undefined
@@ -55,6 +55,7 @@ export function describe (facts: AlarmFacts): string {
     utente === undefined ? undefined : `account ${utente}`,
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
     dal === undefined ? undefined : `dal ${inRome(new Date(dal))}`,
+    macchina === undefined ? undefined : `server ${macchina}`,
     facts.errore
   ]
   return parts.filter((part) => part !== undefined).join(', ') || 'il registro'

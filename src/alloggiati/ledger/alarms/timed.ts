@@ -6,7 +6,7 @@ import { RECEIPT_WINDOW_DAYS } from '../../receipts/archive.ts'
 import { daysWithoutReceipt } from '../../receipts/days.ts'
 import type { WatchContext } from '../context.ts'
 import { scopeOf } from '../read.ts'
-import { currentSuspension } from '../suspension.ts'
+import { suspensionCase, currentSuspension } from '../suspension.ts'
 import { unfiledBookings } from '../unfiled-bookings.ts'
 import type { AlarmCase } from './bell.ts'
 
@@ -30,7 +30,7 @@ export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
   await alarm('for-a-person', ...await inState(context, 'da_verificare'))
   const suspension = await currentSuspension(context.db)
-  if (suspension) await alarm('suspended', { dal: new Date(suspension.dal).toISOString() })
+  if (suspension) await alarm('suspended', suspensionCase(suspension))
 }
 
 async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): Promise<AlarmCase[]> {

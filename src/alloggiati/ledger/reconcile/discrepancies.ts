@@ -81,7 +81,7 @@ async function readReceiptDays (
   { from, to }: { from: Day, to: Day }
 ): Promise<ReceiptDay[]> {
   return db.execute<ReceiptDay>(sql`
-    ${attemptsOfDays(from, to)}
+    ${await attemptsOfDays(db, from, to)}
     select r.utente, r.giorno::text as giorno, r.schedine, r.notti,
       coalesce(a.schedine, 0)::int as schedine_inviate, coalesce(a.notti, 0)::int as notti_inviate,
       coalesce(a.incerto, false) as incerto

@@ -83,7 +83,7 @@ async function readOverview (tx: Transaction, account: string, days: readonly Da
   const isSettled = sql`stato = 'ricevuto' and tentativo = 1 and esito = 'K' and fonte <> 'decisione'
     and giorno_da = giorno_a`
   const found = await tx.execute<OverviewRow>(sql`
-    ${attemptsOfDays(addDays(days[0]!, -1), days.at(-1)!)}
+    ${await attemptsOfDays(tx, addDays(days[0]!, -1), days.at(-1)!)}
     select giorno_da::text as giorno, count(*) filter (where ${isSettled})::int as ferme,
       coalesce(sum(acquisite) filter (where ${isSettled}), 0)::int as schedine,
       coalesce(sum(notti_acquisite) filter (where ${isSettled}), 0)::int as notti,

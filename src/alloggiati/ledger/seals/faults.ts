@@ -1,5 +1,5 @@
 import type { RowOutcome, State } from '#schemas/submission.ts'
-import { TRANSITIONS, type Evidence } from '../transitions.ts'
+import { ACCEPTED, TRANSITIONS, type Evidence } from '../transitions.ts'
 import type { Sealed, StoredHistory, StoredLink } from './history.ts'
 
 /** How long processes of the version before, which have no key, may go on writing beside the new ones. */
@@ -107,9 +107,13 @@ function faultOfEvidence ({ submission, links, rows, attempts, observations, dec
   return rows.some(({ esito }) => ended.includes(esito)) ? 'una schedina è stata riportata indietro' : undefined
 }
 
-/** A row that passes for another guest's has a confirmation, and one without its record an erasure. */
-function faultOfRows ({ rows, confirmations, erasures }: StoredHistory): string | undefined {
-  if (confirmations.length === 0 && rows.some(({ confermata }) => confermata)) return 'manca la conferma'
+/**
+ * A row that passes for another guest's has a confirmation, and one without its record an erasure. Of a confirmation
+ * that let more guests pass than the booking says, the chain alone tells.
+ */
+function faultOfRows ({ links, rows, confirmations, erasures }: StoredHistory): string | undefined {
+  const isConfirmed = links[0]!.perche === ACCEPTED.confirmed || rows.some(({ confermata }) => confermata)
+  if (isConfirmed && confirmations.length === 0) return 'manca la conferma'
   const isErased = rows.some(({ cancellata, sigillo }) => cancellata && sigillo !== null)
   if (erasures.length === 0 && isErased) return 'manca la cancellazione delle schedine'
   const isBack = erasures.length > 0 && rows.some(({ cancellata }) => !cancellata)

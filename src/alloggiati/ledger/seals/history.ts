@@ -19,6 +19,7 @@ export interface StoredLink {
   invio_id: number
   da: State | null
   a: State
+  perche: string
   /** When it was made, in milliseconds. */
   quando: number
   hash: Buffer
@@ -116,7 +117,8 @@ export async function readHistories (db: Executor, condition: SQL, limit: number
 /** Links of the chain in order, at most `limit`. */
 export async function readLinks (db: Executor, condition: SQL, limit?: number): Promise<readonly StoredLink[]> {
   return db.execute<Loose<StoredLink>>(sql`
-    select t.id, t.invio_id, t.da, t.a, t.hash, ${millis('t')} as quando, p.id as prima, ${millis('p')} as quando_prima,
+    select t.id, t.invio_id, t.da, t.a, t.perche, t.hash, ${millis('t')} as quando,
+      p.id as prima, ${millis('p')} as quando_prima,
       testo_dell_anello(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando, case when t.da is not null
         then (select count(*)::int from invii_schedine s where s.invio_id = t.invio_id) end) as testo,
       invii_hash(p.hash, t.id, t.invio_id, t.da, t.a, t.chi, t.perche, t.quando) as senza_chiave

@@ -35,8 +35,8 @@ export interface NotSent { causa?: Cause, errore?: string }
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
-  const { db, chainHead } = context
-  if (await checkSuspension(db, chainHead)) return withdraw(context, claim, 'INVII_SOSPESI')
+  const { db } = context
+  if (await checkSuspension(context)) return withdraw(context, claim, 'INVII_SOSPESI')
   return await db.transaction((tx) => tryClaim(tx, context, claim)) ? undefined : {}
 }
 

@@ -45,7 +45,7 @@ export async function dispatch (context: LedgerContext, claim: Claim, attempt: A
     // A database that is older than its history is said to be so outside of the transaction that has found it out.
     const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
     if (!isSuspended) throw err
-    await checkSuspension(db, chainHead)
+    await checkSuspension(context)
     throw new NotDispatched('suspended')
   })
   await chainHead.note(db, end).catch((err: unknown) => {

@@ -6,6 +6,7 @@ import type { Executor } from '#src/plugins/database/connect.ts'
 import {
   claimSubmission, leaveReady, putBack, releaseUnsent, type Caller, type Claim, type NotSent
 } from './claim.ts'
+import { alarmFolder } from '../alarms/folder.ts'
 import { announce, type LedgerContext } from '../context.ts'
 import { folderVerdict } from './classify.ts'
 import { dispatch, NotDispatched, type Attempt } from './dispatch.ts'
@@ -145,14 +146,14 @@ async function sendRehearsed (
   const { id } = claim
   const { numero, rows } = attempt
   let dispatched = false
-  let reason: NotDispatched['reason'] | undefined
+  let notDispatched: NotDispatched | undefined
   const beforeWrite = async () => {
     announce('connected', id)
     try {
       await dispatch(context, claim, attempt)
     } catch (err) {
-      if (err instanceof NotDispatched) reason = err.reason
-      if (reason === undefined || reason === 'not-noted') {
+      if (err instanceof NotDispatched) notDispatched = err
+      if (notDispatched === undefined || notDispatched.reason === 'not-noted') {
         log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
       }
       throw err
@@ -161,6 +162,7 @@ async function sendRehearsed (
     announce('dispatched', id)
   }
   const seen = await send(service, token, handoverOf(rows, id_appartamento), { beforeWrite })
+  const reason = notDispatched?.reason
   const verdict = reason === 'not-noted' ? folderVerdict(rows.length) : seen
   announce('replied', id)
   if (reason === 'flight-taken') return reason
@@ -177,6 +179,7 @@ async function sendRehearsed (
   caller.hold()
   await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
   announce('recorded', id)
+  await alarmFolder(context, notDispatched?.cause)
   return { causa: verdict.causa, errore: verdict.errore }
 }
 

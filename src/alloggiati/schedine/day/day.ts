@@ -33,7 +33,7 @@ export async function submitDay (
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
   refuseOthers(ids ?? [], looked)
-  if (!prova && await checkSuspension(ledger.db, ledger.chainHead)) throw new InvioFallito('INVII_SOSPESI')
+  if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const bookings = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
   const answer = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)

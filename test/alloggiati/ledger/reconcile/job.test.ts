@@ -6,6 +6,7 @@ import { invii, invii_esiti, invii_transizioni } from '#drizzle/tables/ledger.ts
 import { reconcileDays } from '#src/alloggiati/ledger/reconcile/job.ts'
 import { unprovenDays } from '#src/alloggiati/receipts/days.ts'
 import { differingDays } from '#src/alloggiati/ledger/reconcile/discrepancies.ts'
+import { readDays } from '#src/alloggiati/ledger/reconcile/read-day.ts'
 import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
 import { SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
 import { attribute, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
@@ -251,19 +252,44 @@ t.test('a receipt that denies a person\'s decision refers the submission to a pe
   await w.sent({ at: SENT, seen: 'K' })
   const decided = await w.sent({ at: SENT, seen: '?', taken: 0 })
   const unknown = await w.sent({ at: SENT, seen: '?', taken: 0 })
-  await w.db.transaction(async (tx) => {
-    await attribute(tx, 'admin', 'visto')
-    await tx
-      .insert(invii_esiti)
-      .values({ invio_id: decided, numero: 1, esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 })
-    await move(tx, decided, { da: 'sconosciuto', a: 'acquisito', chi: 'admin', perche: 'visto' })
-    await moveRows(tx, decided, 'acquisita', 'sconosciuta')
-  })
+  await decideAcquired(w, decided)
   await jobAt(w, '06:00', '08:00')
   t.match(await w.stands(decided), { stato: 'da_verificare', nota: /smentisce/, rows: 'acquisita acquisita' })
   t.equal((await w.stands(unknown)).stato, 'pronto')
   t.match(w.errors(), [{ msg: /denies/, invio: decided }])
 })
+
+t.test('what a person decided, and what may count on two days, is not summed up with what is settled', async (t) => {
+  for (const kind of ['decided', 'around midnight'] as const) {
+    const w = await ledgerWithHistory(t, SENT)
+    await w.sent({ at: SENT, seen: 'K' })
+    const isDecided = kind === 'decided'
+    const id = isDecided
+      ? await w.sent({ at: SENT, seen: '?', taken: 2 })
+      : await w.sent({ at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' })
+    if (isDecided) await decideAcquired(w, id)
+    await jobAt(w, '06:00')
+    t.equal((await w.stands(id)).stato, 'ricevuto', kind)
+    const days = await w.db.transaction((tx) => readDays(tx, { account: w.account, day: DAY }, w.clock.now(), false))
+    const { attempts } = days.find(({ day }) => day === DAY)!
+    t.match(attempts.toSorted((one, other) => one.invio_id - other.invio_id), [
+      { invio_id: 0, schedine: 2, giorno_a: DAY, isDecided: false },
+      { invio_id: id, schedine: 2, giorno_a: isDecided ? DAY : NEXT, isDecided }
+    ], kind)
+  }
+})
+
+/** A person says that a submission of two guests was acquired. */
+async function decideAcquired ({ db }: LedgerWithHistory, id: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    await attribute(tx, 'admin', 'visto')
+    await tx
+      .insert(invii_esiti)
+      .values({ invio_id: id, numero: 1, esito: 'K', fonte: 'decisione', schedine: 2, notti: 6 })
+    await move(tx, id, { da: 'sconosciuto', a: 'acquisito', chi: 'admin', perche: 'visto' })
+    await moveRows(tx, id, 'acquisita', 'sconosciuta')
+  })
+}
 
 t.test('a submission that waits to be sent again is stopped when the receipt counts its first call', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
