@@ -153,14 +153,16 @@ function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, co
   if (hit.size === 0 && !tooMany && strangers.length === 0) return booking
   const held = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
   // A document alone does not make a row of no booking one of this booking's.
-  const areOwn = conflicts.every(({ told: { motivo }, earlier }) =>
-    earlier?.prenotazione_id === prenotazione_id || (earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
+  const foreign = conflicts.filter(({ told: { motivo }, earlier }) =>
+    earlier?.prenotazione_id !== prenotazione_id &&
+      !(earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
+  const areOwn = foreign.length === 0
   if (areOwn && left.length === 0 && strangers.length === 0) return { ...held, stato: stateOfSent(rows) }
   if (areOwn && !tooMany && strangers.length === 0) {
     return { ...held, stato: 'parziale', errors: left.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
   }
   const errors = [
-    ...conflicts.map(({ told, certain }) => conflictRemark(told, !certain)),
+    ...foreign.map(({ told, certain }) => conflictRemark(told, !certain)),
     ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
     ...strangers.length > 0 ? [remark(0, 'ospiti', changedText(strangers))] : [],
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
