@@ -15,7 +15,7 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
-/** When the stay or its guests were last changed, too: saving guests counts as a change, whoever they are. */
+/** When the stay or its guests were last changed, too: saving guests counts as a change, also of the same guests. */
 const datedColumns = { ...columns, updated_at: t.updated_at }
 
 /**

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { writeWhole } from '#src/lib/whole-file.ts'
 import { CliError, EXIT } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -50,21 +50,12 @@ export async function readKey (place: Place): Promise<{ stored: StoredKey, expos
 /** Writes the file whole or not at all, readable by the user alone. */
 export async function writeKey (place: Place, stored: StoredKey): Promise<void> {
   const file = keyFile(place)
-  const temporary = `${file}.${randomBytes(6).toString('hex')}`
   try {
     await mkdir(folder(place), { recursive: true, mode: 0o700 })
     // A folder that was there before keeps its mode otherwise.
     await chmod(folder(place), 0o700)
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(`${JSON.stringify(stored, null, 2)}\n`)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, file)
+    await writeWhole(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
-    await rm(temporary, { force: true }).catch(() => {})
     throw failure(`Impossibile scrivere ${file} (${codeOf(err) ?? 'errore'})`)
   }
 }

@@ -5,7 +5,7 @@ export interface Prints { identita: string, persona: string | null, documento: s
 export interface Candidate extends Prints {
   /** It was sent for this booking. Another counts only for a saved guest. */
   isOwn: boolean
-  /** It counts for a guest whoever is saved: it was sent for the booking as it is, or is being corrected. */
+  /** It counts even when its guest is not saved: it was sent for the booking as it is, or is being corrected. */
   isTrusted: boolean
 }
 
@@ -17,8 +17,8 @@ const KINDS = ['identita', 'persona', 'documento'] as const
 
 /**
  * How many places of a booking rows fill, each row one place and each place one row, and which rows of others it took
- * for that. A saved guest is there with a row of theirs. A row of nobody who is saved stands for a place for which no
- * guest is saved; when it is trusted, also for a saved guest who has no row.
+ * for that. A saved guest fills a place with a row of theirs. A row of a guest who is not saved fills a place for which
+ * no guest is saved; when it is trusted, also that of a saved guest who has no row.
  */
 export function fillPlaces<Row extends Candidate> (
   { numero_ospiti, guests }: Places,

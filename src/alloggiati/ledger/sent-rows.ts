@@ -30,7 +30,7 @@ export interface SentRow extends Candidate {
   isCorrected: boolean
 }
 
-/** The rows that were sent for bookings, whatever the arrival. */
+/** The rows that were sent for bookings, of every arrival. */
 export function readOwnRows (comparison: Comparison, ids: readonly number[]): Promise<SentRow[]> {
   if (ids.length === 0) return Promise.resolve([])
   const { db } = comparison
@@ -51,8 +51,10 @@ export async function readRowsOfNoStay (
   prints: readonly Prints[]
 ): Promise<SentRow[]> {
   const printed = or(...(['identita', 'persona', 'documento'] as const).flatMap((kind) => {
-    const found = prints.flatMap((each) => each[kind] === null ? [] : Buffer.from(each[kind], 'hex'))
-    return found.length === 0 ? [] : inArray(sql`s.${sql.raw(`impronta_${kind}`)}`, found)
+    const found = prints.flatMap((each) => each[kind] ?? [])
+    // One parameter: a statement has 65,535 at most, and the guests of large groups have more fingerprints than that.
+    const hashes = `{${found.map((hash) => `"\\\\x${hash}"`).join()}}`
+    return found.length === 0 ? [] : sql`s.${sql.raw(`impronta_${kind}`)} = any(${hashes}::bytea[])`
   }))
   if (printed === undefined) return []
   const { db } = comparison
@@ -76,7 +78,7 @@ export async function readAccounts (
   const days = `{${[...new Set(arrivals)].join()}}`
   const found = await db.execute<{ giorno: Day, utenti: string[] }>(sql`
     select d.giorno::text as giorno, array_agg(a.utente) as utenti
-    from unnest(${days}::date[]) d (giorno) 
+    from unnest(${days}::date[]) d (giorno)
     cross join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
     -- One row of the index for each day: without the limit all submissions would be read.
     cross join lateral (select from invii i where i.data_arrivo = d.giorno and i.utente = a.utente limit 1) i

@@ -64,7 +64,7 @@ export async function checkSuspension (
   return begun ?? currentSuspension(db)
 }
 
-/** The alarm of a suspension: whoever raises it again names the same matter. */
+/** The alarm of a suspension: every process raises it with the same words, so it rings once. */
 export function suspensionCase ({ dal }: Suspension): AlarmCase {
   return { dal: new Date(dal).toISOString() }
 }

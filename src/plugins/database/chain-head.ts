@@ -1,8 +1,8 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { randomUUID } from 'node:crypto'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
+import { writeWhole } from '#src/lib/whole-file.ts'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are counted from 1 without a gap, each chained by its hash to the one before. */
@@ -17,7 +17,7 @@ export interface Link { id: number, hash: string }
 /** The ids are of PostgreSQL's type `integer`: no row has a higher one, and to ask for it is an error. */
 const MAX_ID = 2 ** 31 - 1
 
-/** A temporary file of that age is nobody's any more: a note takes milliseconds. */
+/** A temporary file of that age was left by a process that was killed: a note takes milliseconds. */
 const LEFT_MS = 10 * 60_000
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
@@ -94,7 +94,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
     }
     const noted = await last().catch(() => undefined)
     if (noted && noted.id >= link.id && await has(db, noted)) return
-    await written(file, write(file, JSON.stringify(link)))
+    await written(file, writeWhole(file, JSON.stringify(link)))
   }
 
   return {
@@ -144,30 +144,7 @@ async function written (file: string, work: Promise<void>): Promise<void> {
   await work.catch((cause: unknown) => { throw new HeadFileError(`${basename(file)} cannot be written`, { cause }) })
 }
 
-/** Whole or not at all, and on the disk before it returns. */
-async function write (file: string, text: string): Promise<void> {
-  const temporary = `${file}.${randomUUID()}`
-  const handle = await open(temporary, 'w', 0o600).catch(async (err: unknown) => {
-    if (!isAbsent(err)) throw err
-    // The folder may not be there yet: with a database elsewhere nothing else is kept in it.
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    return open(temporary, 'w', 0o600)
-  })
-  try {
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, file)
-  } catch (err) {
-    await rm(temporary, { force: true }).catch(() => {})
-    throw err
-  }
-}
-
-/** Removes temporary files that nobody will rename any more. What cannot be removed keeps no note back. */
+/** Removes temporary files of processes that were killed. A note is made also when one cannot be removed. */
 async function removeLeftovers (file: string): Promise<void> {
   const prefix = `${basename(file)}.`
   const names = await readdir(dirname(file)).catch(() => [])

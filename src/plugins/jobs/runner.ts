@@ -85,7 +85,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
 
   /**
    * Puts right the next times that lie further ahead than they can by the clock of the database: a process whose clock
-   * was ahead has set them, and until then nobody would run the job.
+   * was ahead has set them, and until then no process would run the job.
    */
   async function putTimesRight (): Promise<void> {
     if (stopped) return

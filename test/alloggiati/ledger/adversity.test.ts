@@ -19,6 +19,11 @@ import { ledgerBench } from './bench.ts'
 
 /* What the ledger does when the database fails, around midnight, or when another process is faster. */
 
+/** The sessions that wait for a lock. */
+function waiting (sql: postgres.Sql) {
+  return sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+}
+
 /** The database refuses every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
@@ -299,6 +304,29 @@ t.test('around midnight nothing is dispatched: what waits is ready, and leaves t
   }
 })
 
+t.test('what has waited for the lock of the chain until it is quiet is not dispatched', async (t) => {
+  const { police, db, sql, worker, reserve, states } = await ledgerBench(t)
+  const today = createClock().today()
+  const eve = instantInRome(today, 23, 58)
+  let now = new Date(eve.getTime() - 1000)
+  const rehearsal = held()
+  police.on.Test = rehearsal.behaviour
+  const { id } = await reserve([single()])
+  const done = carryOut(await worker({ clock: { now: () => now, today: () => dayInRome(now) } }), id, true)
+  await rehearsal.arrived
+  await db.transaction(async (tx) => {
+    await lockChain(tx)
+    delete police.on.Test
+    rehearsal.release(answer(rowsReply('Test', [true])))
+    await until(async () => (await waiting(sql)).length > 0)
+    now = eve
+  })
+  await until(async () => (await states())[0] === 'pronto/in_corso')
+  t.notOk(police.begun.includes('Send'))
+  now = instantInRome(addDays(today, 1), 0, 2)
+  t.equal((await done).stato, 'acquisito')
+})
+
 t.test('an arrival that the service takes until midnight alone is sent until midnight', async (t) => {
   const { worker, reserve } = await ledgerBench(t)
   const tomorrow = addDays(createClock().today(), 1)
@@ -317,12 +345,10 @@ t.test('of two sweeps at once one records an attempt whose process died, with on
   await reply.arrived
   await expire()
   const workers = [await worker(), await worker()]
-  const waiting = () =>
-    sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const sweeps = await db.transaction(async (tx) => {
     await tx.execute('select from invii for update')
     const both = Promise.all(workers.map(sweep))
-    await until(async () => (await waiting()).length === 2)
+    await until(async () => (await waiting(sql)).length === 2)
     return { both }
   })
   await sweeps.both

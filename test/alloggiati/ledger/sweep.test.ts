@@ -15,6 +15,15 @@ import { ledgerBench } from './bench.ts'
 
 /* What becomes of submissions whose process has died, or that nobody waits for. */
 
+/** A process has died that had the one in flight, and had claimed the other. */
+async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
+  await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
+  await sql`
+    insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
+    from invii where id = ${flying.id}`
+  await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+}
+
 t.test('the sweep does not touch a submission that a worker has claimed, nor one whose outcome is known', async (t) => {
   const { police, worker, reserve, expire, states, logs } = await ledgerBench(t)
   const [settled, sent, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
@@ -167,16 +176,10 @@ t.test(
   'the sweep ends what another account left in flight, and does not send what that account had ready',
   async (t) => {
     const { police, sql, worker, reserve, expire, states } = await ledgerBench(t)
-    const [flying, taken, ready] = [
-      await reserve([guestNo(1)], { account: 'RM000009' }),
-      await reserve([guestNo(2)], { account: 'RM000008' }),
-      await reserve([guestNo(3)], { account: 'RM000007' })
-    ]
-    await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
-    await sql`
-      insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
-      from invii where id = ${flying.id}`
-    await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+    const flying = await reserve([guestNo(1)], { account: 'RM000009' })
+    const taken = await reserve([guestNo(2)], { account: 'RM000008' })
+    const ready = await reserve([guestNo(3)], { account: 'RM000007' })
+    await leftByTheDead(sql, flying, taken)
     await expire()
     await sweep(await worker())
     t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'pronto/in_corso'])
@@ -205,11 +208,7 @@ t.test('what is ready of an account that is not used any more ends; a person dec
 t.test('without credentials, too, what a dead process left is ended', async (t) => {
   const { police, sql, url, reserve, expire, states } = await ledgerBench(t)
   const [flying, taken, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
-  await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
-  await sql`
-    insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
-    from invii where id = ${flying.id}`
-  await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
+  await leftByTheDead(sql, flying, taken)
   await expire()
   await sql`update invii set lease_fino_al = now() - interval '16 minutes' where id = ${ready.id}`
   const { logs } = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: url })

@@ -376,3 +376,17 @@ t.test('what is on a receipt counts guest by guest, and only in the 30 nights of
     mancanti: [{ nome_cognome: 'Lunga' }, { nome_cognome: 'Quattro', ospiti_mancanti: 3 }, { nome_cognome: 'Prima' }]
   })
 })
+
+t.test('a day of many large groups can be verified', async (t) => {
+  const { server } = await setUp(t)
+  await send(server, 'ANNA', await book(server, 'Anna', today))
+  // More fingerprints than a statement can have parameters.
+  await server.app.sql`
+    with gruppi as (insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+      select 'Gruppo', 'IT', 380, ${today}, ${today}::date + 2, 50 from generate_series(1, 450) returning id)
+    insert into ospiti (prenotazione_id, indice, nome, cognome, sesso, data_nascita, stato_nascita, tipo_documento,
+      numero_documento)
+    select id, n, 'N' || n, 'C' || id, '1', '1980-01-01', '100000100', 'IDENT', 'X' || id || 'Y' || n
+    from gruppi, generate_series(0, 49) n`
+  t.match(await verified(server), { totale_prenotazioni: 451, in_attesa: [{ nome_cognome: 'Anna' }] })
+})

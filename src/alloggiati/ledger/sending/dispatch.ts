@@ -58,10 +58,11 @@ export async function dispatch (context: LedgerContext, claim: Claim, attempt: A
 /** @returns the link of the chain that the attempt has made */
 async function begin ({ db, chainHead, clock, name }: LedgerContext, claim: Claim, attempt: Attempt): Promise<Link> {
   const noted = await chainHead.last()
-  const now = clock.now()
-  if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
   return db.transaction(async (tx) => {
     await attribute(tx, name, WHY)
+    // After the wait for the lock: by this moment the days are told on which the service may count it.
+    const now = clock.now()
+    if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
     const [isWhole, suspension] = await Promise.all([
       chainHead.has(tx, noted), currentSuspension(tx), insertAttempt(tx, claim.id, attempt, now)
     ])
