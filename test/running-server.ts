@@ -9,6 +9,7 @@ const SERVER = new URL('../src/server.ts', import.meta.url)
 /** A server as a process of its own. */
 export interface ServerProcess {
   address: string
+  pid: number
   /** Every line that it has written, parsed. */
   lines: Record<string, unknown>[]
   /** Resolves when it has ended, with the signal that ended it. */
@@ -24,9 +25,14 @@ export interface ServerProcess {
  * Starts a server and waits until it is ready.
  * @param env all of its environment
  * @param entry what to run in place of the server itself; what it says of its end is not shown then
+ * @param files how many files and sockets it may have open
  */
-export async function startServer (env: Record<string, string>, entry: URL = SERVER): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(entry)], {
+export async function startServer (
+  env: Record<string, string>, entry: URL = SERVER, files?: number
+): Promise<ServerProcess> {
+  const command = [process.execPath, fileURLToPath(entry)]
+  const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
+  const child = spawn(limited[0]!, limited.slice(1), {
     env: { API_KEY, PORT: '0', ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
@@ -46,6 +52,7 @@ export async function startServer (env: Record<string, string>, entry: URL = SER
   })
   return {
     address,
+    pid: child.pid!,
     lines,
     ended,
     post: (path, body, headers = {}) =>

@@ -37,7 +37,7 @@ type Decide = (mail: Received) => void | Promise<void>
  * @param options the server's own, and `port`, `decide`
  */
 export async function startSmtp (
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   options: SMTPServerOptions & { port?: number; decide?: Decide } = {}
 ): Promise<Smtp> {
   const { port = 0, decide, ...rest } = options

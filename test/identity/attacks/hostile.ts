@@ -59,7 +59,8 @@ const hostileKey = fc.oneof(
   fc.constantFrom('toJSON', 'valueOf', 'hasOwnProperty', 'length', 'then', 'role', 'roles', 'is_admin')
 )
 
-const hostileValue: Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
+/** Values of any kind, nested. */
+export const hostileValue: Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof({ maxDepth: 3 },
     hostileText, fc.constantFrom<unknown>(null, true, false, 0, -0, 1e308, -1, 1.5, 2 ** 53), fc.integer(),
     fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(hostileKey, tie('value'), { maxKeys: 4 })

@@ -1,0 +1,138 @@
+/*
+ * Bytes that no HTTP client sends: what proxies and servers have read in two ways (RFC 9112, sections 2 to 9; the
+ * request-smuggling families CL.TE, TE.CL and TE.TE), and what parsers have stumbled over.
+ */
+
+export interface RawCase {
+  name: string
+  bytes: string
+  /** The statuses of all answers that come back. Empty: the connection is closed without one. */
+  answers: readonly number[][]
+}
+
+const HOST = 'Host: localhost\r\n'
+const CLOSE = 'Connection: close\r\n'
+const HEAD = `${HOST}${CLOSE}`
+const get = (path: string, headers = HEAD) => `GET ${path} HTTP/1.1\r\n${headers}\r\n`
+const post = (headers: string, body: string) =>
+  `POST /auth/v1/token?grant_type=password HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n${headers}\r\n${body}`
+
+const REFUSED = [[400]]
+const LIVE = '/health/live'
+const NEXT = get(LIVE)
+
+/** Each is sent on a connection of its own. A request that is smuggled in would show as one answer more. */
+export const RAW_CASES: readonly RawCase[] = [
+  { name: 'two lengths', bytes: post('Content-Length: 2\r\nContent-Length: 60\r\n', `{}${NEXT}`), answers: REFUSED },
+  { name: 'a list of lengths', bytes: post('Content-Length: 2, 2\r\n', '{}'), answers: REFUSED },
+  { name: 'a length with a sign', bytes: post('Content-Length: +2\r\n', '{}'), answers: REFUSED },
+  { name: 'a negative length', bytes: post('Content-Length: -1\r\n', ''), answers: REFUSED },
+  { name: 'a length in hexadecimal', bytes: post('Content-Length: 0x2\r\n', '{}'), answers: REFUSED },
+  { name: 'a length beyond all numbers', bytes: post(`Content-Length: ${'9'.repeat(30)}\r\n`, ''), answers: REFUSED },
+  {
+    name: 'a length and chunks',
+    bytes: post('Content-Length: 6\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${NEXT}`),
+    answers: REFUSED
+  },
+  {
+    name: 'chunks and a length',
+    bytes: post('Transfer-Encoding: chunked\r\nContent-Length: 6\r\n', `0\r\n\r\n${NEXT}`),
+    answers: REFUSED
+  },
+  {
+    name: 'a coding behind the chunks',
+    bytes: post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${NEXT}`),
+    answers: REFUSED
+  },
+  { name: 'a coding misspelt', bytes: post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${NEXT}`), answers: REFUSED },
+  {
+    name: 'a coding twice',
+    bytes: post('Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', `0\r\n\r\n${NEXT}`),
+    answers: REFUSED
+  },
+  { name: 'a blank before the colon', bytes: post('Transfer-Encoding : chunked\r\n', '0\r\n\r\n'), answers: REFUSED },
+  { name: 'a folded header', bytes: get(LIVE, `${HOST}X-A: a\r\n b\r\n${CLOSE}`), answers: REFUSED },
+  { name: 'a chunk size without end', bytes: post('Transfer-Encoding: chunked\r\n', 'f'.repeat(40)), answers: REFUSED },
+  { name: 'a chunk size that is none', bytes: post('Transfer-Encoding: chunked\r\n', 'zz\r\n'), answers: REFUSED },
+  {
+    name: 'a chunk that is too long',
+    bytes: post('Transfer-Encoding: chunked\r\n', '2\r\n{}}\r\n0\r\n\r\n'),
+    answers: REFUSED
+  },
+  {
+    name: 'extensions of chunks without end',
+    bytes: post('Transfer-Encoding: chunked\r\n', `1;${'a'.repeat(40_000)}\r\n{\r\n`),
+    answers: [[400, 413]]
+  },
+  { name: 'headers that end with LF alone', bytes: `GET ${LIVE} HTTP/1.1\nHost: localhost\n\n`, answers: REFUSED },
+  { name: 'a NUL in a header', bytes: get(LIVE, `${HEAD}X-A: a\0b\r\n`), answers: REFUSED },
+  { name: 'a CR in a header', bytes: get(LIVE, `${HEAD}X-A: a\rb\r\n`), answers: REFUSED },
+  { name: 'a header without a name', bytes: get(LIVE, `${HEAD}: x\r\n`), answers: REFUSED },
+  { name: 'a header without a colon', bytes: get(LIVE, `${HEAD}X-A\r\n`), answers: REFUSED },
+  { name: 'no host', bytes: get(LIVE, CLOSE), answers: REFUSED },
+  { name: 'two hosts', bytes: get(LIVE, `Host: a\r\nHost: b\r\n${CLOSE}`), answers: REFUSED },
+  { name: 'no version', bytes: `GET ${LIVE}\r\n\r\n`, answers: [[200, 400]] },
+  { name: 'another version', bytes: `GET ${LIVE} HTTP/3.0\r\n${HEAD}\r\n`, answers: REFUSED },
+  { name: 'a version without meaning', bytes: `GET ${LIVE} HTTP/1.x\r\n${HEAD}\r\n`, answers: REFUSED },
+  { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', answers: REFUSED },
+  { name: 'TLS', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', answers: REFUSED },
+  { name: 'no HTTP at all', bytes: 'EHLO localhost\r\n', answers: REFUSED },
+  { name: 'a method that is none', bytes: `G\u00c8T ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, answers: REFUSED },
+  { name: 'a long method', bytes: `${'A'.repeat(10_000)} ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, answers: REFUSED },
+  { name: 'TRACE', bytes: `TRACE ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, answers: [[400, 404, 405, 501]] },
+  { name: 'CONNECT', bytes: `CONNECT localhost:22 HTTP/1.1\r\n${HEAD}\r\n`, answers: [] },
+  { name: 'a target with a blank', bytes: get('/health live'), answers: REFUSED },
+  { name: 'a target with a NUL', bytes: get('/health\0/live'), answers: REFUSED },
+  { name: 'a target in Latin-1', bytes: get('/\u00e8'), answers: [[400, 401, 404]] },
+  { name: 'a target that is an address', bytes: get('http://other.example/api/v1/audit'), answers: [[400, 401, 404]] },
+  { name: 'a target that is a star', bytes: `OPTIONS * HTTP/1.1\r\n${HEAD}\r\n`, answers: [[200, 204, 400, 401, 404]] },
+  { name: 'a target of many dots', bytes: get(`/${'../'.repeat(2000)}etc/passwd`), answers: [[400, 401, 404, 414]] },
+  { name: 'a long target', bytes: get(`/${'a'.repeat(15_000)}`), answers: [[401, 404, 414, 431]] },
+  { name: 'a longer target', bytes: get(`/${'a'.repeat(100_000)}`), answers: [[414, 431]] },
+  { name: 'a large header', bytes: get(LIVE, `${HEAD}X-A: ${'a'.repeat(100_000)}\r\n`), answers: [[431]] },
+  { name: 'many headers', bytes: get(LIVE, HEAD + 'X-A: a\r\n'.repeat(3000)), answers: [[200, 431]] },
+  {
+    name: 'an upgrade',
+    bytes: get(LIVE, `${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n`),
+    answers: [[200]]
+  },
+  {
+    name: 'an upgrade to HTTP/2',
+    bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`),
+    answers: [[200]]
+  },
+  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: [[417]] },
+  {
+    name: 'a body of a GET',
+    bytes: get(LIVE, `${HOST}Content-Length: ${NEXT.length}\r\n${CLOSE}`) + NEXT,
+    answers: [[200, 400]]
+  },
+  { name: 'two requests at once', bytes: get(LIVE, HOST) + NEXT, answers: [[200], [200]] },
+  {
+    name: 'a hundred requests at once',
+    bytes: get(LIVE, HOST).repeat(99) + NEXT,
+    answers: Array.from({ length: 100 }, () => [200])
+  },
+  { name: 'a request and what is none', bytes: get(LIVE, HOST) + 'x'.repeat(100) + '\r\n\r\n', answers: REFUSED },
+  {
+    name: 'a body that is announced and ends early',
+    bytes: post('Content-Length: 100\r\n', '{"email":'),
+    answers: REFUSED
+  },
+  { name: 'empty lines', bytes: '\r\n'.repeat(50) + NEXT, answers: [[200, 400]] },
+  {
+    name: 'credentials beyond all bounds',
+    bytes: get('/api/sessions', `${HEAD}Authorization: Bearer ${'a.'.repeat(6000)}\r\n`),
+    answers: [[401, 431]]
+  },
+  {
+    name: 'two credentials',
+    bytes: get('/api/sessions', `${HEAD}X-API-Key: a\r\nX-API-Key: b\r\n`),
+    answers: [[400, 401]]
+  },
+  {
+    name: 'a cookie of nothing but semicolons',
+    bytes: get(LIVE, `${HEAD}Cookie: ${';'.repeat(8000)}\r\n`),
+    answers: [[200]]
+  }
+]

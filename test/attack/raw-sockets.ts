@@ -1,0 +1,47 @@
+import { connect } from 'node:net'
+import { RAW_CASES, type RawCase } from './raw-corpus.ts'
+
+/** How long an answer may take, milliseconds: what is incomplete waits until the sender ends. */
+const PATIENCE_MS = 10_000
+
+/**
+ * Sends each case on a connection of its own.
+ * @returns what is wrong with the answers
+ */
+export async function runRawCorpus (port: number): Promise<{ cases: number, faults: string[] }> {
+  const faults: string[] = []
+  for (const each of RAW_CASES) {
+    const text = await exchange(port, each.bytes)
+    const fault = text === undefined ? 'no end' : faultOf(each, text)
+    if (fault !== undefined) faults.push(`${each.name}: ${fault}`)
+  }
+  return { cases: RAW_CASES.length, faults }
+}
+
+function faultOf ({ answers }: RawCase, text: string): string | undefined {
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+  const isRight = statuses.length === answers.length && statuses.every((status, at) => answers[at]!.includes(status))
+  if (!isRight) return `answered with ${statuses.join() || 'nothing'}`
+  return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'tells of the inside' : undefined
+}
+
+/** Everything that comes back, or undefined when the connection does not end. The sender ends after its bytes. */
+function exchange (port: number, bytes: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1')
+    const timer = setTimeout(() => {
+      socket.destroy()
+      resolve(undefined)
+    }, PATIENCE_MS)
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk: string) => { text += chunk })
+    // A server that refuses does not read to the end.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(text)
+    })
+    socket.end(bytes, 'latin1')
+  })
+}

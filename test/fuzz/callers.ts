@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import type { CALLERS } from './requests.ts'
+
+type Caller = typeof CALLERS[number]
+
+/** Who sends requests. */
+export interface Callers {
+  /** The credentials of a caller. A person whose session has ended signs in anew, as somebody else. */
+  headers (caller: Caller): Promise<Record<string, string>>
+  /** The person's session has ended. */
+  forget (): void
+}
+
+const PASSWORD = 'una-frase-lunga-per-tutti'
+
+/** Callers of a server: whoever has the service key makes administrators with it. */
+export function callers (
+  address: string, { apiKey, serviceKey }: { apiKey: string, serviceKey: string }
+): Callers {
+  let token: Promise<string> | undefined
+
+  async function signIn (): Promise<string> {
+    const email = `${randomUUID()}@example.org`
+    const post = async (path: string, headers: Record<string, string>, body: object) => {
+      const answer = await fetch(address + path, {
+        method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body)
+      })
+      if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
+      return await answer.json() as { access_token: string }
+    }
+    await post('/auth/v1/admin/users', { authorization: `Bearer ${serviceKey}` }, {
+      email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'admin' }
+    })
+    return (await post('/auth/v1/token?grant_type=password', {}, { email, password: PASSWORD })).access_token
+  }
+
+  return {
+    forget () { token = undefined },
+    async headers (caller): Promise<Record<string, string>> {
+      if (caller === 'nobody') return {}
+      if (caller === 'key') return { 'x-api-key': apiKey }
+      return { authorization: `Bearer ${caller === 'service' ? serviceKey : await (token ??= signIn())}` }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+
+/* The service's own description, as a stranger reads it. */
+
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
+
+/** A schema, as far as values are made from one. */
+export interface SchemaOf {
+  $ref?: string
+  type?: string | string[]
+  format?: string
+  pattern?: string
+  const?: Json
+  enum?: Json[]
+  examples?: Json[]
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  required?: string[]
+  properties?: Record<string, SchemaOf>
+  items?: SchemaOf
+  anyOf?: SchemaOf[]
+  oneOf?: SchemaOf[]
+}
+
+export type Resolve = (reference: string) => SchemaOf
+
+interface Media { schema?: SchemaOf, example?: Json, examples?: Record<string, { value: Json }> }
+
+export interface Operation {
+  operationId: string
+  security?: object[]
+  parameters?: { name: string, in: string, required?: boolean, schema: SchemaOf, example?: Json }[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { content?: Record<string, Media> }>
+}
+
+export interface Described {
+  method: string
+  path: string
+  operation: Operation
+}
+
+export interface Document {
+  paths: Record<string, Record<string, Operation>>
+}
+
+export function operationsOf (document: Document): Described[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
+}
+
+export function resolver (document: Document): Resolve {
+  return (reference) => reference.replace(/^#\//, '').split('/').reduce<unknown>(
+    (inner, key) => (inner as Record<string, unknown>)[key.replaceAll('~1', '/')], document
+  ) as SchemaOf
+}
+
+/** Compiles what stands at a place of the document. */
+export function validators (document: Document): (...place: string[]) => ValidateFunction {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(document, 'openapi')
+  const compiled = new Map<string, ValidateFunction>()
+  return (...place) => {
+    const pointer = place.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+    const known = compiled.get(pointer) ?? ajv.compile({ $ref: `openapi#/${pointer}` })
+    compiled.set(pointer, known)
+    return known
+  }
+}

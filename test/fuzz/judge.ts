@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ValidateFunction } from 'ajv'
+import { validators, type Document } from './document.ts'
+import type { FuzzedRequest } from './requests.ts'
+
+export interface Answer {
+  /** 0: there was none. */
+  status: number
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** @returns what is wrong with an answer; undefined: nothing */
+export type Judge = (request: FuzzedRequest, answer: Answer) => string | undefined
+
+/** What only this side of the wire knows. */
+const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
+
+/** Another request has begun a maintenance, and ends it. */
+const MAINTENANCE = /"(?:error|msg)":"Servizio in manutenzione/
+
+/**
+ * An answer is no 5xx, but one that the description names for the operation by its number; its status, its type and its
+ * body are those that the description promises.
+ */
+export function judge (document: Document): Judge {
+  const compiled = validators(document)
+
+  return ({ operation: { method, path, operation } }, answer) => {
+    const { status, body } = answer
+    if (status === 0) return `no answer (${body})`
+    const declared = [String(status), `${Math.floor(status / 100)}XX`].find((each) => each in operation.responses)
+    if (declared === undefined) return `status ${status} is not declared`
+    if (status >= 500 && declared.endsWith('XX') && !MAINTENANCE.test(body)) return `status ${status}: ${body}`
+    if (status >= 400 && INSIDE.test(body)) return `an answer tells of the inside: ${body}`
+    const fault = faultOfBody(answer, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
+      compiled('paths', path, method.toLowerCase(), 'responses', declared, 'content', type, 'schema'))
+    return fault && `status ${status} ${fault}`
+  }
+}
+
+/** @param types the media types that are declared */
+function faultOfBody (
+  { status, headers, body }: Answer, types: readonly string[], validator: (type: string) => ValidateFunction
+): string | undefined {
+  if (status === 304 || types.length === 0) return body === '' ? undefined : `has a body: ${body.slice(0, 200)}`
+  const type = String(headers['content-type']).split(';')[0]!.trim()
+  if (!types.includes(type)) return `has the type ${type}`
+  if (type !== 'application/json') return undefined
+  const validate = validator(type)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    return `is no JSON: ${body.slice(0, 200)}`
+  }
+  if (validate(parsed)) return undefined
+  const [first] = validate.errors ?? []
+  return `has another body: ${first?.instancePath} ${first?.message} ${body.slice(0, 300)}`
+}

@@ -1,0 +1,91 @@
+import fc, { type Arbitrary } from 'fast-check'
+import type { Described, Json, Resolve, SchemaOf } from './document.ts'
+import { fitting, hostileBody, hostileParameter, nearly } from './values.ts'
+
+export const KINDS = ['valid', 'nearly', 'hostile'] as const
+export type Kind = typeof KINDS[number]
+
+export const CALLERS = ['service', 'person', 'key', 'nobody'] as const
+
+/** A request for an operation, before its caller's credentials are added. */
+export interface FuzzedRequest {
+  operation: Described
+  kind: Kind
+  caller: typeof CALLERS[number]
+  path: string
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+
+/** Requests of one kind for an operation. */
+export function requests (operation: Described, kind: Kind, resolve: Resolve): Arbitrary<FuzzedRequest> {
+  const { parameters = [], requestBody } = operation.operation
+  const type = BODY_TYPES.find((each) => requestBody?.content[each] !== undefined)
+  const media = type === undefined ? undefined : requestBody!.content[type]
+  return fc.record({
+    caller: fc.oneof({ weight: 4, arbitrary: fc.constant('service' as const) }, fc.constantFrom(...CALLERS)),
+    path: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve)))
+      .map((values) => pathOf(operation, values)),
+    body: media?.schema === undefined ? noBody(kind) : body(media.schema, kind, resolve, type!),
+    headers: headers(kind, type)
+  }).map((made) => ({ ...made, operation, kind }))
+}
+
+type Parameter = NonNullable<Described['operation']['parameters']>[number]
+interface Given { name: string, in: string, text: string | undefined }
+
+function parameter ({ name, in: place, required, schema, example }: Parameter, kind: Kind, resolve: Resolve) {
+  const given = example === undefined ? [] : [fc.constant(example)]
+  const right = fc.oneof(...given, fitting(schema, resolve))
+    .map((value) => encodeURIComponent(String(value).toWellFormed()))
+  const weight = kind === 'nearly' ? 5 : 1
+  const text = kind === 'valid' ? right : fc.oneof({ weight, arbitrary: right }, hostileParameter)
+  const isFixed = required === true || place === 'path'
+  return (isFixed ? text : fc.option(text, { nil: undefined, freq: kind === 'hostile' ? 1 : 3 }))
+    .map((text): Given => ({ name, in: place, text }))
+}
+
+function pathOf ({ path }: Described, given: Given[]): string {
+  const filled = given.filter((each) => each.in === 'path')
+    .reduce((url, { name, text = '' }) => url.replace(`{${name}}`, () => text === '' ? '1' : text), path)
+  const pairs = given.filter((each) => each.in === 'query' && each.text !== undefined)
+    .map(({ name, text }) => `${name}=${text}`)
+  return pairs.length === 0 ? filled : `${filled}?${pairs.join('&')}`
+}
+
+function noBody (kind: Kind): Arbitrary<string | undefined> {
+  return kind === 'hostile' ? fc.option(hostileBody, { nil: undefined }) : fc.constant(undefined)
+}
+
+function body (schema: SchemaOf, kind: Kind, resolve: Resolve, type: string): Arbitrary<string | undefined> {
+  const write = (value: Json) => type === 'application/json' ? JSON.stringify(value) : form(value)
+  const examples = (schema.examples ?? []).map((value) => fc.constant(value))
+  const right = fc.oneof(...examples, fitting(schema, resolve))
+  if (kind === 'valid') return right.map(write)
+  return kind === 'nearly' ? nearly(right).map(write) : fc.oneof(hostileBody, nearly(nearly(right)).map(write))
+}
+
+function form (value: Json): string {
+  return Object.entries(value ?? {})
+    .map((pair) => pair.map((each) => encodeURIComponent(String(each).toWellFormed())).join('=')).join('&')
+}
+
+/** Headers that stay whole over HTTP, and are strange to read. */
+function headers (kind: Kind, type: string | undefined): Arbitrary<Record<string, string>> {
+  const usual: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+  if (kind !== 'hostile') return fc.constant(usual)
+  const strange = fc.constantFrom<Record<string, string>>(
+    {}, {}, { 'content-type': 'text/plain' }, { 'content-type': 'application/json; charset=utf-7' },
+    { 'content-type': 'application/xml' }, { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': `application/json${';a=b'.repeat(500)}` }, { 'content-encoding': 'gzip' },
+    { 'if-match': 'W/"' }, { 'if-match': '*' }, { 'if-none-match': `${'"a",'.repeat(1000)}"b"` },
+    { 'idempotency-key': '"' }, { 'idempotency-key': 'x'.repeat(255) }, { 'idempotency-key': 'a' },
+    { 'x-forwarded-for': '::ffff:1.2.3.4, not an address' }, { 'x-request-id': '<script>' },
+    { 'x-http-method-override': 'DELETE' }, { accept: 'text/html;q=0.1' }, { 'accept-encoding': 'br;q=9, gzip' },
+    { origin: 'null' }, { cookie: 'service_admin_access=granted; a=1; a=2' }, { prefer: 'respond-async, wait=-1' },
+    { range: 'bytes=9-1' }, { 'accept-language': 'x'.repeat(3000) }, { apikey: '..' }
+  )
+  return strange.map((more) => ({ ...usual, ...more }))
+}

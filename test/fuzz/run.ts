@@ -1,0 +1,121 @@
+import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
+import fc from 'fast-check'
+import { callers, type Callers } from './callers.ts'
+import { operationsOf, resolver, type Document } from './document.ts'
+import { judge, type Answer, type Judge } from './judge.ts'
+import { KINDS, requests, type FuzzedRequest, type Kind } from './requests.ts'
+
+export interface FuzzResult {
+  requests: number
+  /** How many of each kind were answered with 2xx or 3xx. */
+  accepted: Record<Kind, number>
+  /** How many answers had a status. */
+  statuses: Record<string, number>
+  /** What no answer may be, with the request that caused it. */
+  faults: string[]
+  slowest: { ms: number, request: string }
+}
+
+interface FuzzOptions {
+  /** Where the server listens. */
+  address: string
+  apiKey: string
+  serviceKey: string
+  /** So many requests in all, a third of each kind, spread over all operations. */
+  cases: number
+  seed: number
+}
+
+/** Requests that are under way at a time. */
+const PARALLEL = 4
+
+/** What an operation may have done to everybody, and how it is undone. */
+const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
+  'POST /api/settings/maintenance': { path: '/api/settings/maintenance', body: { enabled: false } },
+  'POST /api/v1/invii/sospensione': { path: '/api/v1/invii/sospensione', body: { sospeso: false } }
+}
+
+/** Sends requests made from the server's own description, and judges each answer by it. */
+export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
+  const agent = new Agent({ keepAlive: true })
+  const document = await (await fetch(`${address}/openapi.json`)).json() as Document
+  const who = callers(address, keys)
+  const judged = judge(document)
+  const result: FuzzResult = {
+    requests: 0,
+    accepted: { valid: 0, nearly: 0, hostile: 0 },
+    statuses: {},
+    faults: [],
+    slowest: { ms: 0, request: '' }
+  }
+  const waiting = shuffled(document, cases, seed)
+  const work = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      await one(next, { address, agent, who, judged, result })
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, work))
+  agent.destroy()
+  return result
+}
+
+function shuffled (document: Document, cases: number, seed: number): FuzzedRequest[] {
+  const operations = operationsOf(document)
+  const resolve = resolver(document)
+  const each = Math.max(1, Math.ceil(cases / operations.length / KINDS.length))
+  const all = operations.flatMap((operation) => KINDS.flatMap((kind) =>
+    fc.sample(requests(operation, kind, resolve), { numRuns: each, seed })))
+  return fc.sample(fc.shuffledSubarray(all, { minLength: all.length }), { numRuns: 1, seed })[0]!
+}
+
+interface Surroundings { address: string, agent: Agent, who: Callers, judged: Judge, result: FuzzResult }
+
+async function one (fuzzed: FuzzedRequest, { address, agent, who, judged, result }: Surroundings): Promise<void> {
+  const { kind, caller, path, operation } = fuzzed
+  const begun = performance.now()
+  const answer = await exchange(agent, address, fuzzed, await who.headers(caller))
+    .catch((err: unknown): Answer => ({ status: 0, headers: {}, body: String(err) }))
+  const ms = Math.round(performance.now() - begun)
+  if (ms > result.slowest.ms) result.slowest = { ms, request: `${operation.method} ${path}` }
+  result.requests++
+  result.statuses[answer.status] = (result.statuses[answer.status] ?? 0) + 1
+  if (answer.status >= 200 && answer.status < 400) result.accepted[kind]++
+  if (answer.status === 401 && caller === 'person') who.forget()
+  const fault = judged(fuzzed, answer)
+  if (fault !== undefined) {
+    const { headers, body } = fuzzed
+    const sent = `${JSON.stringify(headers)} ${body?.slice(0, 300) ?? ''}`
+    result.faults.push(`${fault}: ${operation.method} ${path} as ${caller} ${sent}`)
+  }
+  const undo = UNDO[`${operation.method} ${operation.path}`]
+  if (undo) {
+    await fetch(address + undo.path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...await who.headers('service') },
+      body: JSON.stringify(undo.body)
+    })
+  }
+}
+
+function exchange (
+  agent: Agent, address: string, { operation: { method }, path, headers, body }: FuzzedRequest,
+  credentials: Record<string, string>
+): Promise<Answer> {
+  const { hostname, port } = new URL(address)
+  const length: Record<string, string> = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  return new Promise((resolve, reject) => {
+    // The path as it is: a URL object would put it right.
+    const request = send({ agent, hostname, port, method, path, headers: { ...headers, ...credentials, ...length } })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const { statusCode: status = 0, headers }: { statusCode?: number, headers: IncomingHttpHeaders } = response
+        resolve({ status, headers, body: Buffer.concat(chunks).toString() })
+      })
+    })
+    request.end(body)
+  })
+}
