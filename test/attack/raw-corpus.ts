@@ -98,7 +98,7 @@ export const RAW_CASES: readonly RawCase[] = [
   },
   {
     name: 'an upgrade to HTTP/2',
-    bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`),
+    bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n`),
     answers: [[200]]
   },
   { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: [[417]] },

@@ -1,0 +1,30 @@
+import { API_KEY } from '#test/helper.ts'
+import { bounded, timed, type Scenario } from '../scenario.ts'
+import { fillBookings, startTarget } from '../target.ts'
+
+/** HEAD of full lists: no rows are read for what nobody gets. */
+export const head: Scenario = {
+  name: 'HEAD of full lists',
+  async run () {
+    const target = await startTarget()
+    try {
+      await fillBookings(target.sql, 200_000)
+      const scans = async () => Number((await target.sql`
+        select seq_tup_read + coalesce(idx_tup_fetch, 0) as n from pg_stat_user_tables
+        where relname = 'prenotazioni'`)[0]!.n)
+      const before = await scans()
+      const ms = await timed(() => Promise.all(Array.from({ length: 50 }, () =>
+        fetch(`${target.address}/api/prenotazioni`, { method: 'HEAD', headers: { 'x-api-key': API_KEY } }))))
+      const settled = await timed(async () => { await (await target.get('/api/v1/prenotazioni?limit=1')).text() })
+      // Statistics are written by sessions that have been idle for a second.
+      await new Promise((resolve) => setTimeout(resolve, 2500))
+      const rows = await scans() - before
+      return {
+        figures: { requests: 50, ms: Math.round(ms), 'ms of the next list': Math.round(settled), 'rows read': rows },
+        faults: [...bounded('rows read', rows, 400_000), ...bounded('ms', ms + settled, 5000)]
+      }
+    } finally {
+      await target.stop()
+    }
+  }
+}
