@@ -40,19 +40,22 @@ export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
  * The next entries after a position. Stays that have begun before the span, which are few, come by their nights, all
  * others by their arrival: so no batch reads what an earlier one has read.
  */
-async function readBatch (sql: postgres.Sql, { start, end }: Span, { day, id }: Position): Promise<Batch> {
+async function readBatch (sql: postgres.Sql, { start, end }: Span, after: Position): Promise<Batch> {
   const from = start ?? '-infinity'
   const to = end ?? 'infinity'
+  // An index that is read from one bound alone begins there: with two it may begin at the lower one.
+  const { day, id } = after.day < from ? { day: from, id: 0 } : after
   const [batch] = await sql<[Batch]>`
-    with begun as (
+    with present as materialized (
       select id, nome_cognome, check_in, check_out from prenotazioni
       where daterange(check_in, check_out, '[)') && daterange(${from}::date, ${from}::date, '[]')
-        and check_in < ${from}::date and ${from}::date < ${to}::date
-        and (check_in, id) > (${day}::date, ${id}::int)
-      order by check_in, id limit ${BATCH + 1}
+    ), begun as (
+      select * from present
+      where check_in < ${from}::date and ${from}::date < ${to}::date
+        and (check_in, id) > (${after.day}::date, ${after.id}::int)
     ), arriving as (
       select id, nome_cognome, check_in, check_out from prenotazioni
-      where check_in >= ${from}::date and check_in < ${to}::date and (check_in, id) > (${day}::date, ${id}::int)
+      where check_in < ${to}::date and (check_in, id) > (${day}::date, ${id}::int)
       order by check_in, id limit ${BATCH + 1}
     ), entries as (
       select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url,
