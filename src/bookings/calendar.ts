@@ -49,10 +49,10 @@ async function readBatch (sql: postgres.Sql, { start, end }: Span, after: Positi
     with present as materialized (
       select id, nome_cognome, check_in, check_out from prenotazioni
       where daterange(check_in, check_out, '[)') && daterange(${from}::date, ${from}::date, '[]')
+        and ${after.day}::date < ${from}::date and ${from}::date < ${to}::date
     ), begun as (
       select * from present
-      where check_in < ${from}::date and ${from}::date < ${to}::date
-        and (check_in, id) > (${after.day}::date, ${after.id}::int)
+      where check_in < ${from}::date and (check_in, id) > (${after.day}::date, ${after.id}::int)
     ), arriving as (
       select id, nome_cognome, check_in, check_out from prenotazioni
       where check_in < ${to}::date and (check_in, id) > (${day}::date, ${id}::int)
