@@ -13,6 +13,7 @@ export const AZIONI = [
   'utente_creato',
   'utente_modificato',
   'utente_eliminato',
+  'registrazioni_eliminate',
   'password_cambiata',
   'identita_collegata',
   'identita_scollegata',

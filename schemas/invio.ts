@@ -51,9 +51,6 @@ export const InvioQuery = Closed({
   da: Type.Optional(Day),
   a: Type.Optional(Day),
   ricevuta: Type.Optional(Text(40, { minLength: 1, examples: ['AW-20261121-1'] })),
-  conteggio: Type.Optional(Type.Boolean({
-    description: 'X-Total-Count anche sulle pagine dopo la prima, o nemmeno sulla prima'
-  })),
   ...paging
 })
 export type InvioQuery = Static<typeof InvioQuery>

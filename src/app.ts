@@ -26,6 +26,7 @@ import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import publicPages from './plugins/public-pages.ts'
 import security from './plugins/security.ts'
+import streams from './plugins/streams.ts'
 import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
@@ -42,11 +43,14 @@ export interface BuildOptions {
   policeAnswerMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
+  /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
+  stalledReaderMs?: number
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, residentMemory, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
+  const { stalledReaderMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -82,6 +86,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(metrics, { residentMemory })
     await app.register(mail, { config, keys })
     await app.register(ops)
+    await app.register(streams, { stalledReaderMs })
     await app.register(openapiPages)
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.

@@ -22,12 +22,12 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: AuditList }
     },
     handler: async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor, ...filters } = request.query
+      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
       const [{ data, next }, total] = await Promise.all([
         auditPage(db, filters, limit, cursor),
-        countEntries(db, filters)
+        conteggio ? countEntries(db, filters) : undefined
       ])
-      reply.header('x-total-count', total)
+      if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/audit', request.query, next))
       return { data }
     }

@@ -1,49 +1,85 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, type SQL } from 'drizzle-orm'
-import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
+import { prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson, containing } from '#src/plugins/database/columns.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import type { JsonPieces } from '#src/plugins/streams.ts'
 import { bookingColumns } from './columns.ts'
+import { isTooLong } from './search.ts'
 
 /** Rows fetched at a time: what a full list holds in memory. */
 const BATCH = 1000
 
-type Filters = Omit<BookingQuery, 'limit' | 'cursor'>
+type Filters = Omit<BookingQuery, 'limit' | 'cursor' | 'conteggio'>
 type Sort = NonNullable<BookingQuery['sort']>
 
-/** A run of bookings as PostgreSQL writes it, JSON objects with commas between them, and where the next run begins. */
-export interface Page { json: string, next: Position | undefined }
+/**
+ * A run of bookings as PostgreSQL writes it, JSON objects with commas between them, how many they are, and where the
+ * next run begins.
+ */
+export interface Page { json: string, rows: number, next: Position | undefined }
 
 const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t.updated_at>> = {
   id: t.id, check_in: t.check_in, updated_at: t.updated_at
 }
 
-/** One page of the list; `limit` rows after the query's cursor. */
-export function bookingPage (
+/** `limit` rows after the query's cursor. */
+function bookingPage (
   db: Executor,
-  { cursor, ...filters }: Omit<BookingQuery, 'limit'>,
-  limit: number
+  filters: Filters,
+  limit: number,
+  cursor: string | undefined
 ): Promise<Page> {
   return page(db, filters, limit, cursor === undefined ? undefined : decodeCursor(cursor, filters.sort ?? 'id'))
 }
 
-/** How many bookings the filters let through. */
-export function countBookings (db: Executor, filters: Filters): Promise<number> {
-  return db.$count(t, and(...conditions(filters)))
+/** How many bookings the filters let through: all, or those of a country, from the counts that the database keeps. */
+async function countBookings (db: Executor, { sort: _, ...filters }: Filters): Promise<number> {
+  const { paese_id, ...rest } = filters
+  if (Object.values(rest).some((value) => value !== undefined)) return db.$count(t, and(...conditions(filters)))
+  const [counted] = await db.select({ total: sum(countries.totale).mapWith(Number) }).from(countries)
+    .where(paese_id === undefined ? undefined : eq(countries.paese_id, paese_id))
+  return counted!.total ?? 0
+}
+
+/** A page and, where the count is wanted, how many bookings there are. */
+export interface CountedPage extends Page { total: number | undefined }
+
+/** One page of the list. The count of a search that takes too long is left out: the page is what was searched for. */
+export async function countedPage (
+  db: Executor,
+  filters: Filters,
+  { limit, cursor, conteggio }: { limit: number, cursor: string | undefined, conteggio: boolean }
+): Promise<CountedPage> {
+  const page = await bookingPage(db, filters, limit, cursor)
+  if (!conteggio) return { ...page, total: undefined }
+  if (cursor === undefined && page.next === undefined) return { ...page, total: page.rows }
+  const total = await countBookings(db, filters).catch((err: unknown) => {
+    if (filters.q !== undefined && isTooLong(err)) return undefined
+    throw err
+  })
+  return { ...page, total }
 }
 
 /**
  * All bookings that the filters let through, in batches by keyset: memory stays flat, and no connection is held while a
  * slow client reads.
  */
-export async function * bookingBatches (db: Executor, filters: Filters): AsyncGenerator<string> {
-  let position: Position | undefined
-  do {
-    const { json, next }: Page = await page(db, filters, BATCH, position)
-    yield json
-    position = next
-  } while (position !== undefined)
+export function wholeList (db: Executor, filters: Filters): JsonPieces {
+  return async function * list (takeTurn) {
+    let separator = '{"data":['
+    let position: Position | undefined
+    do {
+      const { json, next }: Page = await page(db, filters, BATCH, position)
+      if (next !== undefined) takeTurn()
+      // Those that followed may have been deleted since.
+      if (json !== '') yield separator + json
+      if (json !== '') separator = ','
+      position = next
+    } while (position !== undefined)
+    yield separator === ',' ? ']}' : `${separator}]}`
+  }
 }
 
 /** One row for the whole run: a thousand rows of their own take the driver and Drizzle three times as long. */
@@ -60,20 +96,20 @@ async function page (db: Executor, filters: Filters, limit: number, after: Posit
     // One row more than asked for tells whether anything follows.
     .limit(limit + 1).as('rows')
   const last = sql`filter (where ${rows.place} = ${limit})`
-  const [found] = await db
+  const [run] = await db
     .select({
       json: sql<
         string | null
       >`string_agg(${rows.json}, ',' order by ${rows.place}) filter (where ${rows.place} <= ${limit})`,
       id: sql<number>`max(${rows.id}) ${last}`,
       value: sql<string>`max(${rows.value}) ${last}`,
-      more: sql<boolean>`count(*) > ${limit}`
+      found: sql<number>`count(*)::int`
     })
     .from(rows)
     .prepare('booking_page')
     .execute()
-  const { json, id, value, more } = found!
-  return { json: json ?? '', next: more ? { sort, value, id } : undefined }
+  const { json, id, value, found } = run!
+  return { json: json ?? '', rows: Math.min(found, limit), next: found > limit ? { sort, value, id } : undefined }
 }
 
 function order (sort: Sort = 'id') {

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
@@ -19,20 +18,23 @@ import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
-import { bookingBatches, bookingPage, countBookings } from './list.ts'
+import { countedPage, wholeList } from './list.ts'
 import { bookingRepository } from './repository.ts'
+import { createSearch, ensureSearchIndex } from './search.ts'
 
 const tags = ['Prenotazioni']
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
   const repository = bookingRepository(app.db, app.audit, app.bookingHooks.beforeDelete)
-  const entries = calendar(app.db)
+  const search = createSearch(app)
+  await ensureSearchIndex(app)
   const countries = { data: listCountries() }
 
   app.route({
@@ -46,7 +48,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       querystring: CalendarQuery,
       response: { 200: Calendar }
     },
-    handler: async (request) => entries(calendarSpan(request.query))
+    handler: async (request, reply) => reply.sendPieces(calendar(app.sql, calendarSpan(request.query)))
   })
 
   app.route({
@@ -61,15 +63,14 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: BookingList }
     },
     handler: async (request, reply) => {
-      const { limit, cursor, ...filters } = request.query
-      if (limit === undefined && cursor === undefined) {
-        return sendJson(reply, Readable.from(wholeList(filters), { objectMode: false }))
+      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+      const isSearch = filters.q !== undefined
+      if (request.query.limit === undefined && cursor === undefined) {
+        return reply.sendPieces(isSearch ? search.pieces(wholeList(search.db, filters)) : wholeList(app.db, filters))
       }
-      const [{ json, next }, total] = await Promise.all([
-        bookingPage(app.db, { ...filters, cursor }, limit ?? DEFAULT_LIMIT),
-        countBookings(app.db, filters)
-      ])
-      reply.header('x-total-count', total)
+      const read = (db: Database) => countedPage(db, filters, { limit, cursor, conteggio })
+      const { json, next, total } = isSearch ? await search.run(request.principal!.id, read) : await read(app.db)
+      if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
       return sendJson(reply, `{"data":[${json}]}`)
     }
@@ -186,22 +187,10 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async () => countries
   })
-
-  async function * wholeList (filters: Parameters<typeof bookingBatches>[1]) {
-    let separator = '{"data":['
-    for await (const json of bookingBatches(app.db, filters)) {
-      yield separator + json
-      separator = ','
-    }
-    yield ']}'
-  }
 }
 export default bookings
 
-/**
- * Sends what is JSON already, as text or as a stream of text: rows that PostgreSQL has written are not parsed to be
- * written again. The serializer does not see them.
- */
-function sendJson (reply: FastifyReply, json: string | Readable): FastifyReply {
+/** Rows that PostgreSQL has written are not parsed to be written again. The serializer does not see them. */
+function sendJson (reply: FastifyReply, json: string): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }

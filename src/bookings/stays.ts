@@ -1,5 +1,6 @@
-import { and, asc, eq, gte, inArray, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, lte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { isOneOf } from '#src/plugins/database/columns.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { PrenotazioneNonTrovata } from './errors.ts'
@@ -37,7 +38,7 @@ export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day })
 
 /** The stays with these ids: a query as above. Those that do not exist are no error. */
 export function staysById (db: Executor, ids: readonly number[]) {
-  return db.select(datedColumns).from(t).where(inArray(t.id, [...ids]))
+  return db.select(datedColumns).from(t).where(isOneOf(t.id, ids))
 }
 
 /** Whether there is a booking with this id. */
@@ -53,7 +54,7 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
 export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map()
   const kept = await tx.select({ id: t.id, numero_ospiti: t.numero_ospiti }).from(t)
-    .where(inArray(t.id, [...ids])).orderBy(asc(t.id)).for('share')
+    .where(isOneOf(t.id, ids)).orderBy(asc(t.id)).for('share')
   return new Map(kept.map(({ id, numero_ospiti }) => [id, numero_ospiti]))
 }
 
@@ -76,7 +77,7 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
 
 /** The stays that arrive on a day, by id; `ids` chooses among them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
-  const chosen = ids === undefined ? undefined : inArray(t.id, [...ids])
+  const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
   const arriving = and(eq(t.check_in, day), chosen)
   return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
 }
@@ -92,7 +93,7 @@ export async function savedGuests (
   ids: readonly number[]
 ): Promise<ReadonlyMap<number, StayWithGuests['ospiti']>> {
   if (ids.length === 0) return new Map()
-  const guests = await db.select().from(ospiti).where(inArray(ospiti.prenotazione_id, [...ids]))
+  const guests = await db.select().from(ospiti).where(isOneOf(ospiti.prenotazione_id, ids))
     .orderBy(asc(ospiti.indice))
   return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
 }

@@ -11,8 +11,8 @@ export interface Directory {
   readonly clientConfig: ClientConfig
   /** @throws EmailGiaRegistrata, CampiNonValidi */
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
-  /** All users, newest first. */
-  users (): Promise<AuthUser[]>
+  /** All users, newest first, in batches: an embedded provider has them read one after the other. */
+  users (): AsyncIterable<AuthUser[]>
   /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's sessions that have not ended. */

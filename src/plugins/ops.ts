@@ -8,6 +8,14 @@ const READY_WITHIN_MS = 2000
 
 /** For the host that keeps the server up: does the process answer, and can it serve? */
 export default fp(async function ops (app) {
+  // A connection of its own: busy ones would answer when their work is done.
+  const { sql } = app.openPool(1)
+  const ask = async () => {
+    await sql`select 1`.catch(() => { throw new ServizioOccupato() })
+  }
+  /** One for all who ask meanwhile: anybody may. */
+  let look: Promise<void> | undefined
+
   app.route({
     method: 'GET',
     url: '/health/live',
@@ -35,12 +43,8 @@ export default fp(async function ops (app) {
       const timeout = new Promise<never>((_resolve, reject) =>
         setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref()
       )
-      await Promise.race([
-        app.sql`select 1`.catch(() => {
-          throw new ServizioOccupato()
-        }),
-        timeout
-      ])
+      look ??= ask().finally(() => { look = undefined })
+      await Promise.race([look, timeout])
       return { stato: 'ok' as const }
     }
   })

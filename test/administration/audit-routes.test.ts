@@ -61,7 +61,7 @@ t.test('the newest come first, and the pages joined are the whole list', async (
     let next: string | undefined = `${AUDIT}?limit=${limit}&action=utente_modificato`
     while (next !== undefined) {
       const answer = await call('GET', next)
-      t.equal(answer.headers['x-total-count'], '7')
+      t.equal(answer.headers['x-total-count'], next.includes('cursor') ? undefined : '7')
       t.ok(ids(answer).length <= limit)
       found.push(...ids(answer))
       next = /^<(.+)>; rel="next"$/.exec(String(answer.headers.link))?.[1]

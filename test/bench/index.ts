@@ -7,7 +7,7 @@ import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
-import { dashboard, endurance, growth, memory, throughput } from './requests.ts'
+import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { starts } from './start.ts'
 
@@ -81,7 +81,7 @@ async function onServers (): Promise<BenchResult[]> {
     const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))
     return [
       ...compared,
-      ...report([...await growth(large, small), ...await dashboard(large, medium)]),
+      ...report([...await growth(large, small), ...await searching(large), ...await dashboard(large, medium)]),
       ...report(await memory(large, MANY))
     ]
   } finally {

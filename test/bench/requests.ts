@@ -105,6 +105,23 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
   ]
 }
 
+/** Searches among many bookings, and the first page of the list with its count. */
+export async function searching (many: Running): Promise<BenchResult[]> {
+  const results: BenchResult[] = []
+  for (const [name, query, limit] of [
+    ['search of a code', 'q=BK-777777&limit=20', 30],
+    ['search of what is nowhere', 'q=zanzibar&limit=20', 30],
+    // The index knows three letters at a time: words that every booking has help it least.
+    ['search of a name whose words all others share', 'q=Prova%20777777&limit=20', 60],
+    ['first page of the list with its count', 'limit=20', 30]
+  ] as const) {
+    const amounts = []
+    for (let round = 0; round < 5; round++) amounts.push(await latency(many, `${LIST}?${query}`, 20))
+    results.push(under(limit, 'ms', { name: `${name}: latency with 1,000,000`, amounts }))
+  }
+  return results
+}
+
 /** The dashboard with many bookings against that with some, and how long it takes at all. */
 export async function dashboard (many: Running, some: Running): Promise<BenchResult[]> {
   const results: BenchResult[] = []

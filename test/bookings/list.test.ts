@@ -81,6 +81,21 @@ t.test('filters narrow together, and the count of a page counts what they let th
   t.equal(response.json<{ data: unknown[] }>().data.length, 1)
 })
 
+t.test('the first page counts, later ones when they are asked to', async (t) => {
+  const counted = async (query: string) => (await call('GET', `${BOOKINGS}?${query}`)).headers['x-total-count']
+  for (const [filter, total] of [['', '4'], ['&paese_id=276', '2'], ['&paese_id=4', '0'], ['&q=bk', '3']] as const) {
+    t.equal(await counted(`limit=1${filter}`), total, filter)
+    t.equal(await counted(`limit=1${filter}&conteggio=false`), undefined)
+  }
+  for (const filter of ['', '&q=bk']) {
+    const { headers: { link } } = await call('GET', `${BOOKINGS}?limit=1${filter}`)
+    const next = /\?(.+)>/.exec(String(link))?.[1] ?? ''
+    t.match(next, 'cursor=')
+    t.equal(await counted(next), undefined)
+    t.equal(await counted(`${next}&conteggio=true`), filter === '' ? '4' : '3')
+  }
+})
+
 t.test('limit is from 1 to 1000', async (t) => {
   for (const limit of ['0', '-1', '1001', '1e400', '1.5', 'x', '']) t.same(await fault({ limit }), ['limit'], limit)
   t.equal((await list(call, '?limit=1')).length, 1)

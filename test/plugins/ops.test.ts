@@ -87,6 +87,18 @@ t.test(
   }
 )
 
+t.test('readiness does not wait behind other work, however many statements wait', async (t) => {
+  const { sql, url } = await testDatabase(t)
+  const { app, call } = await build(t, { DATABASE_URL: url })
+  const holder = await sql.reserve()
+  await holder`select pg_advisory_lock(1)`
+  const waiting = Array.from({ length: 50 }, () => app.sql`select pg_advisory_lock_shared(1)`.execute())
+  t.equal((await call('GET', '/health/ready')).statusCode, 200)
+  await holder`select pg_advisory_unlock(1)`
+  holder.release()
+  await Promise.all(waiting)
+})
+
 t.test('health needs no credentials', async (t) => {
   const { app } = await build(t)
   for (const url of ['/health/live', '/health/ready']) t.same((await app.inject(url)).json(), { stato: 'ok' })

@@ -1,6 +1,7 @@
-import { and, eq, inArray } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { within } from '#src/lib/within.ts'
+import { isOneOf } from '#src/plugins/database/columns.ts'
 import { alarmFolder } from './alarms/folder.ts'
 import type { LedgerContext } from './context.ts'
 import { endExpired, findExpired } from './expired.ts'
@@ -46,5 +47,5 @@ async function compareHead (context: LedgerContext): Promise<void> {
 async function renewLane ({ db, lane }: LedgerContext): Promise<void> {
   const ids = lane.ids()
   if (ids.length === 0) return
-  await db.update(invii).set({ lease_fino_al: LEASE }).where(and(inArray(invii.id, ids), eq(invii.stato, 'pronto')))
+  await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }

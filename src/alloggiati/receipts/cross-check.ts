@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { BookingToVerify, CrossCheckQuery } from '#schemas/alloggiati.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
+import type { JsonPieces } from '#src/plugins/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { closerLook } from '../ledger/closer-look.ts'
 import { receiptedGuests, surelyCovered } from '../ledger/guest-counts.ts'
@@ -39,7 +40,14 @@ interface Batch extends Record<string, unknown> {
  * yet. `discordanze` are the days whose receipt does not count what the ledger knows to be acquired. No connection is
  * held while a slow client reads.
  */
-export async function * crossCheck (comparison: Comparison, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
+export function crossCheck (comparison: Comparison, query: CrossCheckQuery): JsonPieces {
+  return async function * check (takeTurn) {
+    takeTurn()
+    yield * compare(comparison, query)
+  }
+}
+
+async function * compare (comparison: Comparison, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
   const { db, mode, today } = comparison
   const until = a !== undefined && a < today ? a : today
   // Meanwhile, on another connection.
@@ -47,22 +55,28 @@ export async function * crossCheck (comparison: Comparison, { da, a }: CrossChec
   days.catch(() => {})
   const recount = recounting(comparison)
   const waiting: string[] = []
-  const deadlines = new Map<string, string>()
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
-  for (let after: Position | null | undefined; after !== null;) {
-    const batch: Batch = await checkBatch(comparison, { from: da, to: until }, after)
+  // While the client reads only text is held, not the rows that it was made from.
+  const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
+    const batch = await checkBatch(comparison, { from: da, to: until }, after)
     const uncovered = (await recount(batch.uncovered)).filter((stay) => stay.in_ricevuta < stay.numero_ospiti)
-    for (const stay of uncovered) {
-      const json = JSON.stringify(present(stay, deadlines))
-      if (isWaiting(stay)) waiting.push(json)
-      yield separator + json
-      separator = ','
-    }
     bookings += batch.bookings
     covered += batch.bookings - uncovered.length
-    after = batch.last
+    const deadlines = new Map<string, string>()
+    const lines = uncovered.map((stay) => {
+      const json = JSON.stringify(present(stay, deadlines))
+      if (isWaiting(stay)) waiting.push(json)
+      return json
+    })
+    return { json: lines.join(','), last: batch.last }
+  }
+  for (let after: Position | null | undefined; after !== null;) {
+    const { json, last }: { json: string, last: Position | null } = await next(after)
+    if (json !== '') yield separator + json
+    if (json !== '') separator = ','
+    after = last
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
@@ -89,7 +103,7 @@ function recounting (comparison: Comparison) {
   }
 }
 
-/** @param deadlines those that were computed for an answer: it takes longer than all the rest */
+/** @param deadlines those that were computed for a batch: it takes longer than all the rest */
 function present (
   { id, nome_cognome, check_in, numero_notti, numero_ospiti, in_ricevuta }: Stay,
   deadlines: Map<string, string>

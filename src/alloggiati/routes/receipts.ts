@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -62,11 +60,6 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
       response: { 200: CrossCheckAnswer }
     },
     handler: async (request, reply) =>
-      sendPieces(reply, crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
+      reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
   })
-}
-
-/** JSON in pieces: three years of bookings are not held in memory, nor read on when the client has gone. */
-function sendPieces (reply: FastifyReply, json: AsyncGenerator<string>): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(Readable.from(json, { objectMode: false }))
 }

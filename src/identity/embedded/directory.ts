@@ -10,7 +10,7 @@ import { anonKey } from '../tokens/machine-tokens.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, listSessions } from '../sign-in/sessions.ts'
-import { listUsers } from '../people/find-users.ts'
+import { allUsers } from '../people/find-users.ts'
 import { createUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 
@@ -53,8 +53,8 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       }
     },
 
-    async users () {
-      return (await listUsers(db)).users.map(presentUser)
+    async * users () {
+      for await (const users of allUsers(db)) yield users.map(presentUser)
     },
 
     async unlink (request, { id: actor, userId }, provider) {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ChangeListener } from '#src/plugins/changes.ts'
 import { apiKeyFormat } from '../keys/api-keys.ts'
+import { deleteUnconfirmed } from '../people/unconfirmed.ts'
 import type { IdentityProvider, ProviderOptions } from '../provider.ts'
 import type { TokenSigner } from '../sign-in/session-answer.ts'
 import { deleteEndedSessions } from '../sign-in/sessions.ts'
@@ -60,6 +61,15 @@ export function embeddedProvider (
     description: 'Elimina le sessioni finite',
     cron: '23 3 * * *',
     run: () => deleteEndedSessions(db)
+  })
+  app.addJob({
+    name: 'unconfirmed-sign-ups',
+    description: 'Elimina le registrazioni il cui indirizzo non è stato confermato in 7 giorni',
+    cron: '33 3 * * *',
+    run: async () => {
+      const deleted = await deleteUnconfirmed(db, app.audit)
+      if (deleted > 0) log.info({ utenti: deleted }, 'sign-ups that nobody confirmed were deleted')
+    }
   })
   return { authenticator, directory, apiKeys, passwords, signer, waitForListeners: changes.waitForListeners }
 }

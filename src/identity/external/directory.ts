@@ -79,7 +79,7 @@ export function externalDirectory ({
       )
     },
 
-    async users () {
+    async * users () {
       const serviceKey = requireServiceKey()
       const found = new Map<string, AuthUser>()
       for (let page = 1; page <= MAX_PAGES; page++) {
@@ -93,11 +93,12 @@ export function externalDirectory ({
         // By id: a new user at the head of the list moves others on to the next page.
         for (const user of users) found.set(user.id, user)
         if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
-          return [...found.values()]
+          yield [...found.values()]
+          return
         }
       }
       app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
-      return [...found.values()]
+      yield [...found.values()]
     },
 
     async unlink (request, caller, provider) {

@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
-import { ClientConfig, OperatorBody, OperatorList, UserList } from '#schemas/operator.ts'
+import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import type { JsonPieces } from '#src/plugins/streams.ts'
+import { USERS_AT_A_TIME } from '../people/find-users.ts'
 import { isAdmin } from '../people/roles.ts'
 
 const tags = ['Utenti']
@@ -48,8 +50,13 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
       summary: 'Gli amministratori e gli operatori',
       response: { 200: OperatorList }
     },
-    handler: async () =>
-      (await directory.users()).filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator')
+    handler: async () => {
+      const found: AuthUser[] = []
+      for await (const users of directory.users()) {
+        found.push(...users.filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator'))
+      }
+      return found
+    }
   })
 
   app.route({
@@ -57,13 +64,22 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/users',
     config: { access: 'admin' },
     schema: { operationId: 'listUtenti', tags, summary: 'Tutti gli utenti', response: { 200: UserList } },
-    handler: async () =>
-      (await directory.users()).map(({ id, email, user_metadata, created_at }) => ({
-        id,
-        email,
-        user_metadata,
-        created_at
-      }))
+    handler: async (_request, reply) => reply.sendPieces(itemsOf(directory.users()))
   })
 }
 export default people
+
+function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
+  return async function * list (takeTurn) {
+    let separator = '['
+    for await (const users of batches) {
+      if (users.length >= USERS_AT_A_TIME) takeTurn()
+      const items = users.map(({ id, email, user_metadata, created_at }): UserItem => (
+        { id, email, user_metadata, created_at }
+      ))
+      if (items.length > 0) yield separator + items.map((item) => JSON.stringify(item)).join(',')
+      if (items.length > 0) separator = ','
+    }
+    yield separator === '[' ? '[]' : ']'
+  }
+}

@@ -9,6 +9,7 @@ export const ACTIONS = {
   utente_creato: 'Utente creato',
   utente_modificato: 'Utente modificato',
   utente_eliminato: 'Utente eliminato',
+  registrazioni_eliminate: 'Registrazioni mai confermate eliminate',
   password_cambiata: 'Password cambiata',
   identita_collegata: 'Identità esterna collegata',
   identita_scollegata: 'Identità esterna scollegata',

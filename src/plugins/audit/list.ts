@@ -19,7 +19,7 @@ const columns = {
   details: t.details
 }
 
-type Filters = Omit<AuditQuery, 'limit' | 'cursor'>
+type Filters = Omit<AuditQuery, 'limit' | 'cursor' | 'conteggio'>
 
 export interface AuditPage { data: AuditEvent[], next: Position | undefined }
 

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
@@ -11,6 +11,11 @@ declare module 'fastify' {
     db: Database
     /** The driver's own client, for streaming. */
     sql: Connection['sql']
+    /**
+     * Opens a pool of its own to the same database, closed with the server: for work that must not wait behind other
+     * work, or that other work must not wait behind. The driver puts statements on connections that are busy, too.
+     */
+    openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
   }
 }
 
@@ -36,10 +41,15 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
       : err
   })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
-  const { db, sql, close } = connect(url, Math.max(4, availableParallelism() * 2), settings)
+  const openPool: FastifyInstance['openPool'] = (max, own = {}) => {
+    const { db, sql, close } = connect(url, max, { ...settings, ...own })
+    app.addHook('onClose', close)
+    return { db, sql }
+  }
+  const { db, sql } = openPool(Math.max(4, availableParallelism() * 2))
   app.decorate('db', db)
   app.decorate('sql', sql)
-  app.addHook('onClose', close)
+  app.decorate('openPool', openPool)
 }, { name: 'database' })
 
 async function startEmbedded (dataDir: string, log: FastifyBaseLogger) {

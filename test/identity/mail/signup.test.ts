@@ -1,4 +1,6 @@
 import t from 'tap'
+import { createUser } from '#src/identity/people/users.ts'
+import { deleteUnconfirmed } from '#src/identity/people/unconfirmed.ts'
 import { HOME, PASSWORD, site } from './mailbox.ts'
 
 t.test('sign-up', async (t) => {
@@ -260,3 +262,35 @@ function shape (user: unknown): unknown {
     return key.endsWith('_at') ? 'an instant' : value
   }))
 }
+
+t.test('a sign-up that nobody has confirmed for seven days is deleted and put on record', async (t) => {
+  const { app, client } = await site(t)
+  const people = async () => (await app.sql<{ name: string }[]>`
+    select split_part(email, '@', 1) as name from users order by 1`).map(({ name }) => name)
+  const names = ['dimenticata', 'recente', 'ritentata', 'confermata', 'invitata', 'operatrice', 'bandita', 'esterna']
+  const made = await Promise.all(names.map((name) => app.db.transaction((tx) => createUser(tx, {
+    email: `${name}@ospiti.example`,
+    confirmed: name === 'confermata',
+    invited: name === 'invitata',
+    app_metadata: { role: name === 'operatrice' ? 'operator' : 'pending' }
+  }))))
+  const idOf = (name: string) => made[names.indexOf(name)]!.id
+  await app.sql`update users set created_at = now() - interval '8 days' where email not like 'recente@%'`
+  await app.sql`update users set confirmation_sent_at = now() - interval '6 days' where id = ${idOf('ritentata')}`
+  await app.sql`update users set banned_until = now() + interval '1 day' where id = ${idOf('bandita')}`
+  await app.sql`insert into identities (user_id, provider, provider_id, identity_data)
+    values (${idOf('esterna')}, 'google', '1', '{}')`
+
+  t.equal(await deleteUnconfirmed(app.db, app.audit), 1)
+  t.same(await people(), names.filter((name) => name !== 'dimenticata').sort())
+  const entries = await app.sql`select actor, object, details from audit_log where action = 'registrazioni_eliminate'`
+  t.same([...entries], [{ actor: 'sistema', object: null, details: { ids: [idOf('dimenticata')] } }])
+  t.equal(await deleteUnconfirmed(app.db, app.audit), 0)
+
+  t.equal((await client().auth.signUp({ email: 'dimenticata@ospiti.example', password: PASSWORD })).error, null)
+  t.ok((await people()).includes('dimenticata'), 'the address can sign up again')
+
+  await app.sql`insert into users (email, app_metadata, created_at) select 'u' || n || '@ospiti.example',
+    '{"role": "pending"}', '2020-01-01' from generate_series(1, 1100) n`
+  t.equal(await deleteUnconfirmed(app.db, app.audit), 1100)
+})

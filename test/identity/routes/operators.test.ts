@@ -215,3 +215,22 @@ t.test('the client’s configuration is public, and its key gives access to noth
     "clients send it beside the person's token"
   )
 })
+
+t.test('with 70,000 users the lists hold all of them', async (t) => {
+  const { app, token } = await build(t)
+  const admin = await token({ name: 'anna', role: 'admin' })
+  await app.sql.begin(async (tx) => {
+    await tx`insert into users (email, created_at) select 'u' || n || '@example.org', '2020-01-01'::timestamptz +
+      n / 3 * interval '1 second' from generate_series(1, 70000) n`
+    await tx`insert into identities (user_id, provider, provider_id, identity_data)
+      select id, 'email', id, '{}' from users where email like 'u%'`
+  })
+  const all = (await as(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
+  t.equal(new Set(all.map(({ id }) => id)).size, 70_001)
+  t.same(all, all.toSorted((a, b) => b.created_at.localeCompare(a.created_at) || (a.id < b.id ? -1 : 1)))
+  t.match((await as(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
+  const page = await as(app, admin, 'GET', '/auth/v1/admin/users?page=70&per_page=1000')
+  t.equal(page.headers['x-total-count'], '70001')
+  t.equal(page.json().users.length, 1000)
+  t.equal(page.json().users[0].identities.length, 1)
+})

@@ -1,5 +1,4 @@
-import { and, asc, eq, inArray, ne, or, sql, type SQL } from 'drizzle-orm'
-import type { AnyPgColumn } from 'drizzle-orm/pg-core'
+import { and, asc, eq, inArray, ne, or, sql } from 'drizzle-orm'
 import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import {
   invii,
@@ -8,6 +7,7 @@ import {
   invii_transizioni as transitions
 } from '#drizzle/tables/ledger.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
+import { isOneOf } from '#src/plugins/database/columns.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/days.ts'
 import { readExclusiveChannel } from '../account.ts'
@@ -160,11 +160,6 @@ async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ 
     .select({ invio_id: transitions.invio_id, reason: transitions.perche })
     .from(transitions)
     .where(and(isOneOf(transitions.invio_id, ids), eq(transitions.a, 'da_verificare')))
-}
-
-/** One parameter for all ids: a statement with hundreds of them costs more than what it reads. */
-function isOneOf (column: AnyPgColumn, ids: readonly number[]): SQL {
-  return sql`${column} = any(${`{${ids.join()}}`}::int[])`
 }
 
 /**

@@ -1,0 +1,49 @@
+import { and, eq, inArray, isNull, ne, notExists, sql } from 'drizzle-orm'
+import { api_keys, identities, sessions, users } from '#drizzle/tables/identity.ts'
+import type { Audit } from '#src/plugins/audit/log.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import { notDeleted } from './find-users.ts'
+
+/** Accounts that go in one transaction, with one entry in the audit log. */
+const BATCH = 500
+
+/**
+ * Deletes accounts whose owner has signed up and has not proven the address within seven days of the last mail. An
+ * account that somebody else wanted stays: one that was invited, has a role, or was banned; so does one that was ever
+ * signed in to, has a key, or belongs to another provider's identity. Bookings belong to no account.
+ * @returns how many were deleted
+ * @throws RegistroNonDisponibile
+ */
+export async function deleteUnconfirmed (db: Database, audit: Audit): Promise<number> {
+  for (let total = 0; ;) {
+    const deleted = await db.transaction(async (tx) => {
+      // An account that is being confirmed right now is left alone.
+      const forgotten = tx.select({ id: users.id }).from(users).where(isForgotten(db))
+        .limit(BATCH).for('update', { skipLocked: true })
+      const gone = await tx.delete(users).where(inArray(users.id, forgotten)).returning({ id: users.id })
+      const ids = gone.map(({ id }) => id)
+      const entry = { actor: 'sistema', action: 'registrazioni_eliminate', details: { ids } } as const
+      if (ids.length > 0) await audit.append(tx, entry)
+      return ids.length
+    })
+    total += deleted
+    if (deleted < BATCH) return total
+  }
+}
+
+function isForgotten (db: Database) {
+  return and(
+    notDeleted,
+    isNull(users.email_confirmed_at),
+    isNull(users.invited_at),
+    isNull(users.last_sign_in_at),
+    isNull(users.banned_until),
+    sql`${users.app_metadata} ->> 'role' = 'pending' and not ${users.app_metadata} ? 'roles'`,
+    sql`greatest(${users.created_at}, ${users.confirmation_sent_at}, ${users.recovery_sent_at})
+      < now() - interval '7 days'`,
+    notExists(db.select().from(identities)
+      .where(and(eq(identities.user_id, users.id), ne(identities.provider, 'email')))),
+    notExists(db.select().from(sessions).where(eq(sessions.user_id, users.id))),
+    notExists(db.select().from(api_keys).where(eq(api_keys.user_id, users.id)))
+  )
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { API_KEY, build, type TestApp } from '#test/helper.ts'
+
+const CALENDAR = '/api/prenotazioni'
+const CHECK = '/api/alloggiati/verifica-ricevute'
+const PATHS = [CALENDAR, '/api/v1/prenotazioni', CHECK]
+/** Enough bookings for an answer of 17 MB and more: beyond what a connection holds under way. */
+const MANY = 60_000
+
+const { app, url } = await build(t, { TODAY: '2026-11-21' })
+await app.sql`
+  insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+  select 'Ospite ' || repeat('x', 190), 'IT', 380, date '2026-01-01' + n % 300, date '2026-01-02' + n % 300, 2
+  from generate_series(1, ${MANY}) n`
+const address = await listen(app)
+
+async function listen (app: TestApp['app']): Promise<string> {
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+/** An answer that has begun, of which nothing more is read. */
+async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
+  const request = get(url, { headers: key === API_KEY ? { 'x-api-key': key } : { authorization: key } })
+  const [answer] = await once(request, 'response') as [IncomingMessage]
+  return answer
+}
+
+t.test('so many long answers are given to a caller at a time, and others have theirs meanwhile', async (t) => {
+  const answers = []
+  for (let n = 0; n < 8; n++) answers.push(await begin(address + PATHS[n % PATHS.length]!))
+  t.same(answers.map(({ statusCode }) => statusCode), Array(8).fill(200))
+  for (const path of PATHS) {
+    const refused = await begin(address + path)
+    t.equal(refused.headers['retry-after'], '5')
+    t.match(JSON.parse(await text(refused)), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  }
+  const short = await begin(`${address}${CALENDAR}?start=2026-01-01&end=2026-01-03`)
+  t.equal(JSON.parse(await text(short)).length, 400, 'what is short needs no turn')
+  const head = await fetch(address + CALENDAR, { method: 'HEAD', headers: { 'x-api-key': API_KEY } })
+  t.equal(head.status, 200, 'a HEAD reads nothing')
+  for (const answer of answers) answer.destroy()
+  let again = await begin(address + CALENDAR)
+  while (again.statusCode !== 200) {
+    await sleep(20)
+    again = await begin(address + CALENDAR)
+  }
+  again.destroy()
+})
+
+t.test('a caller who does not read a long answer is cut, and its turn is free', async (t) => {
+  const { app } = await build(t, { DATABASE_URL: url, TODAY: '2026-11-21' }, undefined, { stalledReaderMs: 200 })
+  const own = await listen(app)
+  for (const path of PATHS) {
+    const connected = once(app.server, 'connection') as Promise<[Socket]>
+    const answer = await begin(own + path)
+    answer.on('error', () => {})
+    const [socket] = await connected
+    if (!socket.destroyed) await once(socket, 'close')
+    t.ok(socket.destroyed, path)
+    answer.destroy()
+  }
+  t.equal(JSON.parse(await text(await begin(own + CALENDAR))).length, MANY, 'one who reads gets all')
+})
+
+t.test('a long answer is made while it is read, not before', async (t) => {
+  const answers = await Promise.all(PATHS.map((path) => begin(address + path)))
+  // What has not been read by now is not there any more.
+  await app.sql`truncate prenotazioni cascade`
+  const [entries, { data }, { mancanti }] = await Promise.all(
+    answers.map(async (answer) => JSON.parse(await text(answer)))
+  )
+  for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
+})
