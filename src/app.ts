@@ -18,6 +18,7 @@ import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs/plugin.ts'
+import jsonBodies from './plugins/json-bodies.ts'
 import limits from './plugins/limits.ts'
 import type { LogStream } from './plugins/logging.ts'
 import mail from './plugins/mail/plugin.ts'
@@ -58,7 +59,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Shared schemas, and JSON as the only format of a body: others are a 415.
     app.addSchema(ErrorBody)
-    app.removeContentTypeParser('text/plain')
+    await app.register(jsonBodies)
 
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
     await app.register(closing)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
-import { ShapedError } from '#src/lib/errors.ts'
+import { describeFields, ShapedError } from '#src/lib/errors.ts'
 import { databaseProblem } from './database/problems.ts'
 import { fieldErrors } from './validation-messages.ts'
 
@@ -102,7 +102,8 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   reply.header('cache-control', 'no-store')
   const { status, codice, error, dettagli, body } = problem
-  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...(dettagli ? { dettagli } : {}), ...body }
+  const fields = dettagli ?? wholeBody(problem)
+  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
   // A stream that failed may have set its own type already.
   return reply.code(status).type('application/json; charset=utf-8').send(answer)
 }
@@ -111,11 +112,12 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
 export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
+  const problem = { status, codice: 'RICHIESTA_NON_VALIDA', error }
+  const dettagli = wholeBody(problem)
   const body = JSON.stringify({
-    error,
-    status,
-    codice: 'RICHIESTA_NON_VALIDA',
-    requestId: randomUUID()
+    ...problem,
+    requestId: randomUUID(),
+    ...dettagli && { dettagli }
   } satisfies ErrorBody)
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -131,13 +133,18 @@ export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   )
 }
 
+/** A 400 says what is wrong in `dettagli`, always; where it is no field, the name is empty. */
+function wholeBody ({ status, error }: Problem): FieldError[] | undefined {
+  return status === 400 ? [{ campo: '', messaggio: error }] : undefined
+}
+
 function problemOf (err: FastifyError): Problem {
   if (err.validation) {
     const dettagli = fieldErrors(err.validation, err.validationContext)
     return {
       status: 400,
       codice: 'RICHIESTA_NON_VALIDA',
-      error: `Richiesta non valida: ${dettagli.map((item) => `${item.campo} ${item.messaggio}`).join('; ')}`,
+      error: `Richiesta non valida: ${describeFields(dettagli)}`,
       dettagli
     }
   }
