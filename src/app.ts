@@ -25,6 +25,7 @@ import mail from './plugins/mail/plugin.ts'
 import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
+import payloads from './plugins/payloads.ts'
 import publicPages from './plugins/public-pages.ts'
 import security from './plugins/security.ts'
 import { settings, system } from './system/index.ts'
@@ -80,6 +81,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })
+    await app.register(payloads)
     await app.register(metrics, { residentMemory })
     await app.register(mail, { config, keys })
     await app.register(ops)

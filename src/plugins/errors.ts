@@ -100,12 +100,20 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   if (problem.status >= 500) logFailure(request.log, err, problem)
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
-  reply.header('cache-control', 'no-store')
+  if (problem.status === 401) challenge(request, reply)
+  // Of the answer that failed.
+  reply.removeHeader('content-encoding').header('cache-control', 'no-store')
   const { status, codice, error, dettagli, body } = problem
   const fields = dettagli ?? wholeBody(problem)
   const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
   // A stream that failed may have set its own type already.
   return reply.code(status).type('application/json; charset=utf-8').send(answer)
+}
+
+/** Says on a 401 how to sign in, and whether a token was refused (RFC 6750, section 3). */
+export function challenge ({ refusal }: FastifyRequest, reply: FastifyReply): void {
+  const error = refusal === 'no_authorization' ? '' : ', error="invalid_token"'
+  reply.header('www-authenticate', `Bearer realm="Locanda"${error}`)
 }
 
 /** What the HTTP parser refuses never becomes a request: the same body, written on the bare socket. */

@@ -6,6 +6,9 @@ import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:
 import { Socket } from 'node:net'
 import type { Config } from '#src/config/config.ts'
 
+/** Browsers keep what they were told of a route for two hours at most. */
+const PREFLIGHT_KEPT_S = 7200
+
 /**
  * Helmet's headers for a service without pages, worked out once: they are the same for every answer, and its plugin
  * would work them out anew for each, a twentieth of a small GET. Those that only concern pages are left out.
@@ -43,10 +46,19 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     credentials: true,
     // The strict refusal is plain text.
     strictPreflight: false,
+    maxAge: PREFLIGHT_KEPT_S,
     exposedHeaders: [
       'ETag',
       'Link',
+      'Location',
+      'Idempotency-Replayed',
+      'RateLimit',
+      'RateLimit-Policy',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
       'Retry-After',
+      'WWW-Authenticate',
       'X-Total-Count',
       'X-Request-Id',
       'X-Alloggiati-Mode',
