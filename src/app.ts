@@ -14,6 +14,7 @@ import auth, { guards } from './plugins/auth.ts'
 import changes from './plugins/changes.ts'
 import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
+import connections from './plugins/connections.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
@@ -34,6 +35,8 @@ export interface BuildOptions {
   config: Config
   /** Resident memory of the process, bytes, for the metrics. */
   residentMemory?: () => number
+  /** How many files and connections the process may have open. */
+  descriptors?: number | undefined
   /** For tests: where log lines go. */
   logStream?: LogStream
   /** For tests: called on the bare instance, before anything is registered. */
@@ -48,7 +51,8 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
+  const { config, logStream, prepare, residentMemory, descriptors } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -63,6 +67,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(jsonBodies)
 
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
+    await app.register(connections, { config, descriptors })
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })

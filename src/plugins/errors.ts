@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } fr
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
 import { describeFields, ShapedError } from '#src/lib/errors.ts'
+import { settleAddress } from './connections.ts'
 import { databaseProblem } from './database/problems.ts'
 import { fieldErrors } from './validation-messages.ts'
 
@@ -56,12 +57,7 @@ const FRAMEWORK: Readonly<Record<string, Problem>> = {
     error: 'Content-Length non corrisponde al corpo'
   },
   FST_ERR_BAD_URL: { status: 400, codice: 'URL_NON_VALIDO', error: 'Indirizzo non valido' },
-  FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' },
-  FST_UNDER_PRESSURE: {
-    status: 503,
-    codice: 'SERVIZIO_OCCUPATO',
-    error: 'Servizio momentaneamente occupato: riprovare fra poco'
-  }
+  FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' }
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>> = {
@@ -85,8 +81,9 @@ export default fp(async function errors (app) {
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
-/** What the router refuses meets no hook: its log line and the headers of every answer are added here. */
+/** What the router refuses meets no hook: its address, its log line and the headers of every answer are set here. */
 export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  settleAddress(request)
   request.log.info(
     { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
     'request'
