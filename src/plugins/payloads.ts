@@ -5,6 +5,8 @@ import fp from 'fastify-plugin'
 
 /** Bytes from which an answer is compressed: below, it costs more than it spares. */
 const LARGE = 8192
+/** Paths of the sign-in, and of single things. */
+const NEVER = /^\/auth\/|:/
 const COMPRESSIBLE = /json|text|xml|javascript/
 /** Named, and not refused by `q=0` (RFC 9110, 12.5.3). */
 const TAKES_GZIP = /(?:^|[,\s])gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i
@@ -17,14 +19,15 @@ type Done = (err: Error | null, payload?: unknown) => void
  * What happens to an answer on its way out: large ones are compressed, and HEAD reads no stream.
  *
  * The size of a compressed answer tells of its content. Where a browser sends its credentials by itself, a strange page
- * could try words and compare sizes (BREACH): answers to cookies are not compressed, nor those that carry tokens.
+ * could try words and compare sizes (BREACH): answers to cookies are not compressed, nor those that carry tokens. Nor is
+ * a single thing, whose path names it: it is small, and `If-Match` wants the tag of the bytes that they are.
  */
 export default fp(async function payloads (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
     // First, before Fastify's own hook, which would read the whole stream and throw it away.
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
-    else if (route.config?.access !== 'cookie' && !route.url.startsWith('/auth/')) route.onSend = [...onSend, compress]
+    else if (route.config?.access !== 'cookie' && !NEVER.test(route.url)) route.onSend = [...onSend, compress]
   })
 }, { name: 'payloads' })
 
@@ -40,7 +43,10 @@ function compress (request: FastifyRequest, reply: FastifyReply, payload: unknow
   if (!isLarge || request.method === 'HEAD' || !isCompressible(reply)) return done(null, payload)
   reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '))
   if (!TAKES_GZIP.test(String(request.headers['accept-encoding'] ?? ''))) return done(null, payload)
-  reply.header('content-encoding', 'gzip')
+  reply.removeHeader('content-length').header('content-encoding', 'gzip')
+  // The same content in other bytes (RFC 9110, 8.8.3.3).
+  const tag = reply.getHeader('etag')
+  if (tag !== undefined) reply.header('etag', String(tag).replace(/^(?!W\/)/, 'W/'))
   if (!isStream) return gzip(payload, OPTIONS, done)
   const zip = createGzip(OPTIONS)
   // Fastify, which reads the end of it, hears of a failure.
@@ -48,12 +54,10 @@ function compress (request: FastifyRequest, reply: FastifyReply, payload: unknow
   done(null, zip)
 }
 
-/** Bytes that are named by a strong tag stay the bytes that they are: `If-Match` compares it. */
 function isCompressible (reply: FastifyReply): boolean {
-  const tag = reply.getHeader('etag')
   return (
+    reply.statusCode === 200 &&
     !reply.hasHeader('content-encoding') &&
-    (tag === undefined || String(tag).startsWith('W/')) &&
     COMPRESSIBLE.test(String(reply.getHeader('content-type')))
   )
 }

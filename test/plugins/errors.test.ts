@@ -316,7 +316,7 @@ t.test('what never becomes a request is answered in the same shape and the conne
   app.server.emit('clientError', Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), server)
   const [head = '', body = ''] = (await late).split('\r\n\r\n')
   check({ status: Number(head.split(' ')[1]), head: head.toLowerCase(), body }, 408)
-  t.equal(app.server.headersTimeout, 15_000)
+  t.equal(app.server.headersTimeout, 10_000)
   t.equal(app.server.requestTimeout, 60_000)
 
   function check ({ status, head, body }: { status: number, head: string, body: string }, expected: number) {

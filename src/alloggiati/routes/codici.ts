@@ -24,8 +24,7 @@ export const codiciRoutes: FastifyPluginAsyncTypebox<{ tables (): Promise<Tables
     handler: async (request, reply) => {
       const current = await tables()
       const tag = `"${current.version}"`
-      // Weak: it stands for the tables in any encoding.
-      reply.headers({ etag: `W/${tag}`, 'cache-control': 'private, no-cache' })
+      reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
       if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
       return codici(current, request.query)
     }
