@@ -25,9 +25,10 @@ type Done = (err: Error | null, payload?: unknown) => void
 export default fp(async function payloads (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
+    const isCompressed = route.config?.access !== 'cookie' && !NEVER.test(route.url)
     // First, before Fastify's own hook, which would read the whole stream and throw it away.
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
-    else if (route.config?.access !== 'cookie' && !NEVER.test(route.url)) route.onSend = [...onSend, compress]
+    else if (isCompressed) route.onSend = [...onSend, compress]
   })
 }, { name: 'payloads' })
 
