@@ -19,8 +19,8 @@ type Done = (err: Error | null, payload?: unknown) => void
  * What happens to an answer on its way out: large ones are compressed, and HEAD reads no stream.
  *
  * The size of a compressed answer tells of its content. Where a browser sends its credentials by itself, a strange page
- * could try words and compare sizes (BREACH): answers to cookies are not compressed, nor those that carry tokens. Nor is
- * a single thing, whose path names it: it is small, and `If-Match` wants the tag of the bytes that they are.
+ * could try words and compare sizes (BREACH): answers to cookies are not compressed, nor those that carry tokens. Nor
+ * is a single thing, whose path names it: it is small, and `If-Match` wants the tag of the bytes that they are.
  */
 export default fp(async function payloads (app) {
   app.addHook('onRoute', (route) => {
