@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, errorWith, Nullable, Open } from './common.ts'
+import { Closed, errorWith, FieldError, Nullable, Open } from './common.ts'
 
 /* The SQL console. */
 
@@ -43,7 +43,8 @@ export const SqlAnswer = Closed({
 export const SqlFailure = errorWith({
   sqlstate: Type.String({ minLength: 5, maxLength: 5 }),
   posizione: Nullable(Type.Integer({ minimum: 1, description: 'Il carattere dell’istruzione, da 1' })),
-  messaggio: Type.String({ description: 'Il messaggio di PostgreSQL' })
+  messaggio: Type.String({ description: 'Il messaggio di PostgreSQL' }),
+  dettagli: Type.Array(FieldError)
 }, {
   $id: 'SqlNonValido',
   examples: [{
@@ -53,6 +54,7 @@ export const SqlFailure = errorWith({
     requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
     sqlstate: '42703',
     posizione: 8,
-    messaggio: 'column "nome" does not exist'
+    messaggio: 'column "nome" does not exist',
+    dettagli: [{ campo: 'sql', messaggio: 'L’istruzione non è corretta o nomina qualcosa che non c’è' }]
   }]
 })

@@ -14,16 +14,19 @@ import auth, { guards } from './plugins/auth.ts'
 import changes from './plugins/changes.ts'
 import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
+import connections from './plugins/connections.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs/plugin.ts'
+import jsonBodies from './plugins/json-bodies.ts'
 import limits from './plugins/limits.ts'
 import type { LogStream } from './plugins/logging.ts'
 import mail from './plugins/mail/plugin.ts'
 import metrics from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
+import payloads from './plugins/payloads.ts'
 import publicPages from './plugins/public-pages.ts'
 import security from './plugins/security.ts'
 import streams from './plugins/streams.ts'
@@ -33,6 +36,8 @@ export interface BuildOptions {
   config: Config
   /** Resident memory of the process, bytes, for the metrics. */
   residentMemory?: () => number
+  /** How many files and connections the process may have open. */
+  descriptors?: number | undefined
   /** For tests: where log lines go. */
   logStream?: LogStream
   /** For tests: called on the bare instance, before anything is registered. */
@@ -49,8 +54,8 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
-  const { stalledReaderMs } = options
+  const { config, logStream, prepare, residentMemory, descriptors } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -62,9 +67,10 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Shared schemas, and JSON as the only format of a body: others are a 415.
     app.addSchema(ErrorBody)
-    app.removeContentTypeParser('text/plain')
+    await app.register(jsonBodies)
 
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
+    await app.register(connections, { config, descriptors })
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
@@ -83,6 +89,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })
+    await app.register(payloads)
     await app.register(metrics, { residentMemory })
     await app.register(mail, { config, keys })
     await app.register(ops)

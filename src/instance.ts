@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
 import type { Config } from './config/config.ts'
+import { addressMatcher } from './lib/addresses.ts'
 import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
 import { loggerOptions, requestLog, type LogStream } from './plugins/logging.ts'
 import { schemaController } from './plugins/validation.ts'
@@ -12,7 +13,7 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     logController: requestLog,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
-    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
     // A first start makes a database, which takes longer than the usual 10 seconds where disk or processor are busy.
     pluginTimeout: 120_000,
@@ -20,7 +21,8 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     // Longer than any request waits for its answer: the connection must not be cut first.
     connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
-    http: { headersTimeout: 15_000 },
+    // What says nothing holds a descriptor no longer than these together.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
     routerOptions: { maxParamLength: 300 },
     schemaController,
     // `plugins/closing.ts` refuses in the words of this API.

@@ -15,7 +15,11 @@ async function start (): Promise<void> {
       import('close-with-grace')
     ])
   const config = readConfig(process.env)
-  const app = await build({ config, residentMemory: () => process.memoryUsage.rss() })
+  const app = await build({
+    config,
+    residentMemory: () => process.memoryUsage.rss(),
+    descriptors: descriptorLimit()
+  })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
   const { close } = closeWithGrace({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
@@ -44,6 +48,13 @@ async function start (): Promise<void> {
     throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
   })
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
+}
+
+/** How many files and connections the system lets this process have open (`ulimit -n`); Windows knows no such limit. */
+function descriptorLimit (): number | undefined {
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files: { soft: number | 'unlimited' } } }
+  const limit = Number(userLimits?.open_files.soft)
+  return Number.isInteger(limit) ? limit : undefined
 }
 
 function welcome ({ email, password }: Account): string {

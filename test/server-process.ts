@@ -11,6 +11,7 @@ const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 export interface ServerProcess {
   /** Log lines on standard output so far. */
   logs: Record<string, unknown>[]
+  pid: number
   /** What was written on standard error so far. */
   errors (): string
   /** The base URL, once it listens; rejects if the process ends first. */
@@ -22,14 +23,19 @@ export interface ServerProcess {
   logged (message: string): Promise<void>
 }
 
-/** The real process with nothing but this environment; killed when the test ends. */
+/**
+ * The real process with nothing but this environment, and, if wanted, with so many descriptors; killed when the test
+ * ends.
+ */
 export function serverProcess (
   t: Test,
   environ: Record<string, string>,
   script = SERVER,
-  args: string[] = []
+  args: string[] = [],
+  descriptors?: number
 ): ServerProcess {
-  const child = spawn(process.execPath, [script, ...args], {
+  const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
+  const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, script, ...args], {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -63,5 +69,5 @@ export function serverProcess (
     })
   const ready = logged('ready').then(() => String(logs.find(({ msg }) => msg === 'ready')?.address))
   ready.catch(() => {})
-  return { logs, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }
+  return { logs, pid: child.pid!, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }
 }

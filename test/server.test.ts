@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { get, request as send, Agent, type IncomingMessage } from 'node:http'
+import { readdir } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { testDatabase } from './database.ts'
@@ -20,9 +22,10 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-async function started (t: Test) {
+async function started (t: Test, descriptors?: number) {
   const database = await testDatabase(t)
-  const server = serverProcess(t, { API_KEY, DATABASE_URL: database.url, MASTER_KEY, ...ADMIN })
+  const environ = { API_KEY, DATABASE_URL: database.url, MASTER_KEY, ...ADMIN }
+  const server = serverProcess(t, environ, undefined, undefined, descriptors)
   const base = await server.ready
   return { ...database, server, base, port: Number(new URL(base).port) }
 }
@@ -57,6 +60,48 @@ t.test('connections that are idle, silent or half way through a request do not h
   // Held up, it would be ended by the deadline of the shutdown instead, with code 1.
   t.equal(await server.exit, 0)
 })
+
+t.test('a flood of idle connections leaves descriptors for the work, and connections for others', async (t) => {
+  const { server, base, port } = await started(t, 256)
+  const answer = async () => {
+    const [{ statusCode }] = await once(get(`${base}/health/ready`, { agent: false }), 'response') as [IncomingMessage]
+    return statusCode
+  }
+  const flood: Socket[] = []
+  // So many addresses that they have all connections together, and each tries to have more than its part.
+  for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6']) {
+    await Promise.all(Array.from({ length: 100 }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: address }).on('error', () => {})
+      flood.push(socket)
+      await once(socket, 'connect')
+      socket.write('G')
+    }))
+    if (address === '127.0.0.2') {
+      await closed(flood, 68)
+      t.equal(await answer(), 200, 'another address is answered, while the first holds all that it may')
+      t.equal(flood.filter(({ closed }) => !closed).length, 32)
+    }
+  }
+  t.ok((await readdir(`/proc/${server.pid}/fd`)).length < 200, 'descriptors are left')
+  for (const socket of flood) socket.destroy()
+  t.equal(await until(answer), 200)
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0, 'it is the same process to the end')
+  t.equal(server.errors(), '')
+})
+
+/** What comes of a request in the end, when connections are free again. */
+async function until (answer: () => Promise<number | undefined>): Promise<number | undefined> {
+  return await answer().catch(() => until(answer))
+}
+
+/** Resolves when so many of the sockets are closed. */
+async function closed (sockets: readonly Socket[], count: number): Promise<void> {
+  const open = sockets.filter((socket) => !socket.closed)
+  if (sockets.length - open.length >= count) return
+  await Promise.race(open.map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+  await closed(sockets, count)
+}
 
 t.test('a request under way when signals come is finished, later ones are refused', async (t) => {
   const { server, base, port, sql } = await started(t)

@@ -42,9 +42,14 @@ export const PostaNonConfigurata = createError(
 export class CampiNonValidi extends RichiestaNonValida {
   readonly dettagli: FieldError[]
   constructor (...dettagli: FieldError[]) {
-    super(dettagli.map(({ campo, messaggio }) => `${campo} ${messaggio}`).join('; '))
+    super(describeFields(dettagli))
     this.dettagli = dettagli
   }
+}
+
+/** Fields at fault in one sentence; the field without a name is the body. */
+export function describeFields (dettagli: readonly FieldError[]): string {
+  return dettagli.map(({ campo, messaggio }) => `${campo || 'il corpo'} ${messaggio}`).join('; ')
 }
 
 /** An error whose body has a shape of its own: `body` is added to the common fields. */

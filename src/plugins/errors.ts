@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
-import { ShapedError } from '#src/lib/errors.ts'
+import { describeFields, ShapedError } from '#src/lib/errors.ts'
+import { settleAddress } from './connections.ts'
 import { databaseProblem } from './database/problems.ts'
 import { fieldErrors } from './validation-messages.ts'
 
@@ -56,12 +57,7 @@ const FRAMEWORK: Readonly<Record<string, Problem>> = {
     error: 'Content-Length non corrisponde al corpo'
   },
   FST_ERR_BAD_URL: { status: 400, codice: 'URL_NON_VALIDO', error: 'Indirizzo non valido' },
-  FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' },
-  FST_UNDER_PRESSURE: {
-    status: 503,
-    codice: 'SERVIZIO_OCCUPATO',
-    error: 'Servizio momentaneamente occupato: riprovare fra poco'
-  }
+  FST_ERR_MAX_PARAM_LENGTH: { status: 414, codice: 'URL_NON_VALIDO', error: 'Indirizzo troppo lungo' }
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>> = {
@@ -85,8 +81,9 @@ export default fp(async function errors (app) {
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
-/** What the router refuses meets no hook: its log line and the headers of every answer are added here. */
+/** What the router refuses meets no hook: its address, its log line and the headers of every answer are set here. */
 export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  settleAddress(request)
   request.log.info(
     { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
     'request'
@@ -100,22 +97,32 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   if (problem.status >= 500) logFailure(request.log, err, problem)
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
-  reply.header('cache-control', 'no-store')
+  if (problem.status === 401) challenge(request, reply)
+  // Of the answer that failed.
+  reply.removeHeader('content-encoding').header('cache-control', 'no-store')
   const { status, codice, error, dettagli, body } = problem
-  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...(dettagli ? { dettagli } : {}), ...body }
+  const fields = dettagli ?? wholeBody(problem)
+  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
   // A stream that failed may have set its own type already.
   return reply.code(status).type('application/json; charset=utf-8').send(answer)
+}
+
+/** Says on a 401 how to sign in, and whether a token was refused (RFC 6750, section 3). */
+export function challenge ({ refusal }: FastifyRequest, reply: FastifyReply): void {
+  const error = refusal === 'no_authorization' ? '' : ', error="invalid_token"'
+  reply.header('www-authenticate', `Bearer realm="Locanda"${error}`)
 }
 
 /** What the HTTP parser refuses never becomes a request: the same body, written on the bare socket. */
 export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
+  const problem = { status, codice: 'RICHIESTA_NON_VALIDA', error }
+  const dettagli = wholeBody(problem)
   const body = JSON.stringify({
-    error,
-    status,
-    codice: 'RICHIESTA_NON_VALIDA',
-    requestId: randomUUID()
+    ...problem,
+    requestId: randomUUID(),
+    ...dettagli && { dettagli }
   } satisfies ErrorBody)
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -131,13 +138,18 @@ export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   )
 }
 
+/** A 400 says what is wrong in `dettagli`, always; where it is no field, the name is empty. */
+function wholeBody ({ status, error }: Problem): FieldError[] | undefined {
+  return status === 400 ? [{ campo: '', messaggio: error }] : undefined
+}
+
 function problemOf (err: FastifyError): Problem {
   if (err.validation) {
     const dettagli = fieldErrors(err.validation, err.validationContext)
     return {
       status: 400,
       codice: 'RICHIESTA_NON_VALIDA',
-      error: `Richiesta non valida: ${dettagli.map((item) => `${item.campo} ${item.messaggio}`).join('; ')}`,
+      error: `Richiesta non valida: ${describeFields(dettagli)}`,
       dettagli
     }
   }

@@ -18,6 +18,12 @@ export const ChiaveInCorso = createError(
   409
 )
 
+export const ChiaveEseguita = createError(
+  'IDEMPOTENCY_KEY_ESEGUITA',
+  'La richiesta con questa Idempotency-Key è già stata eseguita; la sua risposta era troppo grande per conservarla',
+  409
+)
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route honours `Idempotency-Key`. */
@@ -51,6 +57,11 @@ const KEPT_HEADERS = ['etag', 'location'] as const
 
 const HEADER_MAX = 255
 
+/** Characters of an answer that is kept. */
+const ANSWER_MAX = 65_536
+/** And of a refusal: it costs the caller nothing, and could be asked for under thousands of keys. */
+const REFUSAL_MAX = 4096
+
 /** Between the references of one key. */
 const SEPARATOR = ' '
 
@@ -59,6 +70,9 @@ const SEPARATOR = ' '
  * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
  * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
  * the greater harm. A route that notes what it has begun answers a repeated request from that.
+ *
+ * An answer that is too large is not stored. What was begun is told of by its reference; a refusal of a request that
+ * began nothing sets its key free; of any other request the key says that it was done, and it is not done again (409).
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
@@ -90,7 +104,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     const principal = request.principal!.id
     // Keyed: a bare hash of a guest's data could be guessed.
     const fingerprint = secrets
-      .fingerprint('idempotency', request.method, request.url, JSON.stringify(request.body))
+      .fingerprint('idempotency', request.method, request.url, request.bodyText)
       .toString('hex')
     const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
@@ -109,6 +123,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
+    if (stored.body === null) throw new ChiaveEseguita()
     reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
     return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
   }
@@ -116,20 +131,26 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (request.idempotencyKey === null) return payload
     const mine = unanswered(request)
+    const { statusCode: status } = reply
+    const body = String(payload)
+    const isRefusal = status >= 400
+    const isLarge = body.length > (isRefusal ? REFUSAL_MAX : ANSWER_MAX)
     // A failure that left nothing behind: the caller may try again with the same key. What was begun, and is not said
     // to have ended, is told of by its reference.
-    if (request.isUndecided || request.failedTransiently || reply.statusCode >= 500) {
+    if (request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)) {
       const isOver = request.failedTransiently && request.hasEnded
       await app.db.delete(keys).where(isOver ? mine : and(mine, isNull(keys.reference)))
     } else {
       const headers = Object.fromEntries(
         KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
       )
-      await app.db.update(keys).set({ status: reply.statusCode, body: String(payload), headers }).where(mine)
+      // What was begun answers a repeated request better than a word that it was done.
+      const where = isLarge ? and(mine, isNull(keys.reference)) : mine
+      await app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(where)
     }
     return payload
   }
-}, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs'] })
+}, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
 function headerKey (request: FastifyRequest): string | undefined {

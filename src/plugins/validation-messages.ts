@@ -45,17 +45,33 @@ const FORMATS: Readonly<Record<string, string>> = {
   email: 'deve essere un indirizzo e-mail'
 }
 
-/** Validation errors as `{campo, messaggio}`; a `campo` inside a list reads `dati[0].nome`. */
+/** So many fields are named. */
+const FIELDS_MAX = 50
+/** Characters of a field's name: that of an unknown one is the caller's. */
+const NAME_MAX = 200
+
+/**
+ * Validation errors as `{campo, messaggio}`, one for each field and so many at most; a `campo` inside a list reads
+ * `dati[0].nome`, and that of the body as a whole is empty.
+ */
 export function fieldErrors (errors: readonly FastifySchemaValidationError[], context = 'body'): FieldError[] {
-  return errors.map(({ keyword, params, instancePath }) => {
-    const property =
-      keyword === 'required'
-        ? params.missingProperty
-        : keyword === 'additionalProperties'
-          ? params.additionalProperty
-          : undefined
-    const path = instancePath.split('/').slice(1).concat(property === undefined ? [] : [String(property)])
-    const campo = path.map((part, at) => /^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`).join('')
-    return { campo: campo || context, messaggio: MESSAGES[keyword]?.(params) ?? 'non è valido' }
-  })
+  const found = new Map<string, string>()
+  for (const error of errors) {
+    if (found.size === FIELDS_MAX) break
+    const campo = fieldName(error) || (context === 'body' ? '' : context)
+    if (!found.has(campo)) found.set(campo, MESSAGES[error.keyword]?.(error.params) ?? 'non è valido')
+  }
+  return [...found].map(([campo, messaggio]) => ({ campo, messaggio }))
+}
+
+function fieldName ({ keyword, params, instancePath }: FastifySchemaValidationError): string {
+  const property =
+    keyword === 'required'
+      ? params.missingProperty
+      : keyword === 'additionalProperties'
+        ? params.additionalProperty
+        : undefined
+  const path = instancePath.split('/').slice(1).concat(property === undefined ? [] : [String(property)])
+  const name = path.map((part, at) => /^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`).join('')
+  return name.length > NAME_MAX ? `${name.slice(0, NAME_MAX)}…` : name
 }

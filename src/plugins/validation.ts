@@ -21,16 +21,60 @@ export function createAjv (options: Options): Ajv {
  * in them are coerced (but a repeated parameter is not made a list).
  */
 export function buildValidator (shared: unknown): FastifySchemaCompiler<object> {
-  // Checking the schemas against the meta-schema, which every Ajv compiles for itself, would take long.
-  const strict = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false })
+  const strict = compiler(shared, { coerceTypes: false, useDefaults: false })
   // Without strictNumbers: coercion makes Infinity of "1e400", and Ajv would take it for settled without asking for the
   // bounds.
-  const coercing = createAjv({ coerceTypes: true, useDefaults: true, strictNumbers: false, validateSchema: false })
-  for (const schema of Object.values(shared as Record<string, object>)) {
-    strict.addSchema(schema)
-    coercing.addSchema(schema)
+  const coercing = compiler(shared, { coerceTypes: true, useDefaults: true, strictNumbers: false })
+  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing)(schema)
+}
+
+/** Fastify reads the errors off the function that it has called. */
+interface Validator { (data: unknown): boolean, errors?: ValidateFunction['errors'] }
+
+/**
+ * Compiles schemas to validators that find every fault, in a second look: the first one stops at the first fault, so
+ * that a list that is too long is refused before its items are looked at.
+ */
+function compiler (shared: unknown, options: Options): (schema: object) => Validator {
+  const ajv = (allErrors: boolean) => once(() => {
+    // Checking the schemas against the meta-schema, which every Ajv compiles for itself, would take long.
+    const made = createAjv({ ...options, allErrors, validateSchema: false })
+    for (const schema of Object.values(shared as Record<string, object>)) made.addSchema(schema)
+    return made
+  })
+  const brief = ajv(false)
+  const thorough = ajv(true)
+  return (schema) => {
+    const findFirst = brief().compile(schema)
+    const findAll = once(() => thorough().compile(schema))
+    const validate: Validator = (data) => {
+      if (findFirst(data)) return true
+      validate.errors = isSmall(data) && !findAll()(data) ? findAll().errors : findFirst.errors
+      return false
+    }
+    return validate
   }
-  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema)
+}
+
+/** Of what is larger only the first fault is told: to find all of a body of 1 MiB took 370 ms, of this 4 ms. */
+const LOOKED_THROUGH = 131_072
+const VALUE_WEIGHT = 8
+
+/** Whether a value is small enough to look for all of its faults: its values, and the characters of its texts. */
+function isSmall (data: unknown): boolean {
+  let left = LOOKED_THROUGH
+  for (const rest = [data]; rest.length > 0;) {
+    const value = rest.pop()
+    left -= VALUE_WEIGHT
+    if (typeof value === 'string') left -= value.length
+    if (typeof value === 'object' && value !== null) {
+      const inner = Object.values(value)
+      if (inner.length * VALUE_WEIGHT > left) return false
+      rest.push(...inner)
+    }
+    if (left < 0) return false
+  }
+  return true
 }
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
@@ -48,8 +92,7 @@ const lazily = {
     const compiler = once(() => buildValidator(shared))
     return (route) => {
       const compiled = once(() => compiler()(route) as ValidateFunction)
-      // Fastify reads the errors off the function that it has called.
-      const validate: { (data: unknown): unknown, errors?: ValidateFunction['errors'] } = (data) => {
+      const validate: Validator = (data) => {
         const valid = compiled()(data)
         validate.errors = compiled().errors
         return valid

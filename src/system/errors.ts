@@ -30,6 +30,7 @@ export const SqlRispostaTroppoGrande = createError(
  */
 export class SqlNonValido extends ShapedError {
   constructor (text: string, sqlstate: string, posizione: number | null, messaggio: string) {
-    super('SQL_NON_VALIDO', 400, text, { sqlstate, posizione, messaggio })
+    const dettagli = [{ campo: 'sql', messaggio: text }]
+    super('SQL_NON_VALIDO', 400, text, { sqlstate, posizione, messaggio, dettagli })
   }
 }

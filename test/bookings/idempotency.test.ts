@@ -1,9 +1,27 @@
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import type { Booking } from '#schemas/booking.ts'
-import { build } from '#test/helper.ts'
+import { Closed } from '#schemas/common.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { booking, BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuests } from './samples.ts'
 
-const { app, call, token } = await build(t)
+const LARGE = 'x'.repeat(2 ** 17)
+const done: string[] = []
+const { app, call, token } = await build(t, {}, extraRoutes((app) => {
+  const Answer = Closed({ testo: Type.String() })
+  const schema = { response: { 200: Answer, 422: Answer } }
+  const config = { access: 'auth' as const, idempotent: true }
+  app.post('/prova/fatta', { config, schema }, async () => {
+    done.push('fatta')
+    return { testo: LARGE }
+  })
+  app.post('/prova/iniziata', { config, schema }, async (request, reply) => {
+    if (request.begun !== null) return { testo: request.begun.join() }
+    done.push('iniziata')
+    await app.db.transaction((tx) => request.noteBegun(tx, 'lavoro'))
+    return reply.code(422).send({ testo: LARGE })
+  })
+}))
 
 const post = (key: string, changes: Record<string, unknown> = {}) =>
   call('POST', BOOKINGS, booking(changes), { 'idempotency-key': key })
@@ -102,4 +120,59 @@ t.test('a guest list saved twice with one key is saved once', async (t) => {
   await saveGuests(call, id, guests(1))
   t.equal((await save()).body, first.body)
   t.equal((await read(call, id)).ospiti.length, 1)
+})
+
+t.test('a body that is nested too deep is a 400, with a key and without one', async (t) => {
+  for (const [level, closing] of [['[', ']'], ['{"a":', '}']] as const) {
+    const deep = level.repeat(5000) + '0' + closing.repeat(5000)
+    for (const headers of [{}, { 'idempotency-key': 'profonda' }]) {
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/api/alloggiati/invio',
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
+        payload: `{"ospiti":[{"x":${deep}}],"prenotazione":{}}`
+      })
+      t.match(answer.json(), { status: 400, codice: 'RICHIESTA_NON_VALIDA', dettagli: [{ campo: '' }] })
+    }
+  }
+})
+
+t.test('a refusal that is large is not stored: its key is free, and the request is refused anew', async (t) => {
+  const send = () => call(
+    'POST',
+    '/api/alloggiati/invio',
+    { ospiti: Array.from({ length: 200 }, () => ({})), prenotazione: { check_in: '2026-11-21', numero_notti: 2 } },
+    { 'idempotency-key': 'grande' }
+  )
+  const first = await send()
+  t.equal(first.statusCode, 422)
+  t.same(await app.sql`select * from idempotency_keys where key = 'grande'`, [])
+  const second = await send()
+  t.equal(second.statusCode, 422)
+  t.equal(second.headers['idempotency-replayed'], undefined)
+})
+
+t.test('work that was done is not done again, though its answer was too large to be stored', async (t) => {
+  const send = (path: string) => call('POST', `/prova/${path}`, undefined, { 'idempotency-key': path })
+  t.equal((await send('fatta')).statusCode, 200)
+  t.match((await send('fatta')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  t.equal((await send('iniziata')).statusCode, 422)
+  t.same((await send('iniziata')).json(), { testo: 'lavoro' }, 'what was begun is told of')
+  t.same(done, ['fatta', 'iniziata'])
+  t.same(await app.sql`select * from idempotency_keys where length(body) > 65536`, [])
+})
+
+t.test('the same JSON in another spelling is another request, and an empty body is like itself', async (t) => {
+  const send = (payload: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni/2147483647/invio',
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', 'idempotency-key': 'scritta' },
+      payload
+    })
+  await app.sql`
+    insert into idempotency_keys (principal, key, fingerprint) values ('server', 'scritta', 'di un altro corpo')`
+  t.match((await send('')).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
+  await app.sql`delete from idempotency_keys where key = 'scritta'`
+  t.match((await send('')).json(), { status: 404 })
 })

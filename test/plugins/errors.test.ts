@@ -38,17 +38,19 @@ function isError (
 }
 
 const REFUSALS: readonly (readonly [request: InjectOptions, status: number, codice: string, more?: string[]])[] = [
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"nome"' }, 400, 'JSON_NON_VALIDO'],
-  [{ method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '' }, 400, 'JSON_NON_VALIDO'],
+  [{ method: 'POST', url: '/api/saveOspiti', headers: json, payload: '{"nome"' }, 400, 'JSON_NON_VALIDO', ['dettagli']],
+  [{ method: 'POST', url: '/api/saveOspiti', headers: json, payload: '' }, 400, 'RICHIESTA_NON_VALIDA', ['dettagli']],
   [
     { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"__proto__":{"admin":true}}' },
     400,
-    'JSON_NON_VALIDO'
+    'JSON_NON_VALIDO',
+    ['dettagli']
   ],
   [
     { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{"a":{"constructor":{"prototype":{}}}}' },
     400,
-    'JSON_NON_VALIDO'
+    'JSON_NON_VALIDO',
+    ['dettagli']
   ],
   [
     { method: 'POST', url: '/api/v1/prenotazioni', headers: json, payload: '{}' },
@@ -57,7 +59,7 @@ const REFUSALS: readonly (readonly [request: InjectOptions, status: number, codi
     ['dettagli']
   ],
   [{ url: '/api/v1/prenotazioni/zero', headers }, 400, 'RICHIESTA_NON_VALIDA', ['dettagli']],
-  [{ url: '/%zz' }, 400, 'URL_NON_VALIDO'],
+  [{ url: '/%zz' }, 400, 'URL_NON_VALIDO', ['dettagli']],
   [{ url: '/api/v1/prenotazioni' }, 401, 'NON_AUTENTICATO'],
   [{ url: '/nulla' }, 404, 'RISORSA_NON_TROVATA'],
   [{ url: '/api/v1/prenotazioni/1', headers }, 404, 'PRENOTAZIONE_NON_TROVATA'],
@@ -127,7 +129,7 @@ t.test('errors', async (t) => {
     for (const [request, status, codice, more] of REFUSALS) isError(t, await app.inject(request), status, codice, more)
   })
 
-  t.test('a 400 names every place of the first field at fault, as the caller wrote it', async (t) => {
+  t.test('a 400 names every field at fault once, as the caller wrote it', async (t) => {
     const dettagli = async (url: string, payload: object) =>
       (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
     const { nome_cognome, ...rest } = BOOKING
@@ -149,11 +151,63 @@ t.test('errors', async (t) => {
       [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, (vuoto), null' }]
     )
     t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [
-      { campo: 'body', messaggio: 'deve essere di tipo oggetto' }
+      { campo: '', messaggio: 'deve essere di tipo oggetto' }
     ])
-    t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0', headers })).json().dettagli, [
+    t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0&check_in_da=ieri', headers })).json().dettagli, [
+      { campo: 'check_in_da', messaggio: 'deve essere un giorno del calendario, AAAA-MM-GG' },
       { campo: 'limit', messaggio: 'deve essere almeno 1' }
     ])
+    t.same(
+      await dettagli('/api/v1/prenotazioni', { ...rest, lingua: 7, paese_id: 0, email: 'nessuna', a: 1, b: 2 }),
+      [
+        { campo: 'nome_cognome', messaggio: 'è obbligatorio' },
+        { campo: 'a', messaggio: 'non è un campo previsto' },
+        { campo: 'b', messaggio: 'non è un campo previsto' },
+        { campo: 'lingua', messaggio: 'deve essere di tipo stringa' },
+        { campo: 'email', messaggio: 'deve essere un indirizzo e-mail' },
+        { campo: 'paese_id', messaggio: 'deve essere almeno 1' }
+      ]
+    )
+  })
+
+  t.test('a 400 names fifty fields at most, by two hundred characters each', async (t) => {
+    const dettagli = async (payload: object) =>
+      (await app.inject({ method: 'POST', url: '/api/v1/prenotazioni/delete-bulk', headers, payload })).json().dettagli
+    t.equal((await dettagli({ ids: Array.from({ length: 10_000 }, () => 'x') })).length, 50)
+    t.same(await dettagli({ ids: [], ['x'.repeat(10_000)]: 1 }), [
+      { campo: `${'x'.repeat(200)}…`, messaggio: 'non è un campo previsto' }
+    ])
+    t.same(
+      await dettagli({ ids: Array.from({ length: 400_000 }, () => 0) }),
+      [{ campo: 'ids', messaggio: 'deve avere al massimo 10000 elementi' }],
+      'a list beyond its bounds is not looked through'
+    )
+  })
+
+  t.test('a 400 without a field at fault says so of the body as a whole', async (t) => {
+    const dettagli = async (request: InjectOptions) => (await app.inject(request)).json().dettagli
+    t.match(await dettagli({ method: 'POST', url: '/api/saveOspiti', headers: json, payload: '{' }), [
+      { campo: '', messaggio: /JSON/ }
+    ])
+    t.match(await dettagli({ url: '/%zz' }), [{ campo: '', messaggio: /\S/ }])
+    t.match(await dettagli({ url: '/prova/sqlstate?code=22003' }), [{ campo: '', messaggio: /\S/ }])
+  })
+
+  t.test('a body that is nested too deep is refused by every route in its own words', async (t) => {
+    for (const levels of [31, 32, 50_000]) {
+      const text = JSON.stringify(`\\"${'['.repeat(99)}`)
+      const payload = `{"y":${text},"x":${'['.repeat(levels)}${text}${']'.repeat(levels)}}`
+      const answer = await app.inject({ method: 'PUT', url: '/api/v1/prenotazioni/1', headers: json, payload })
+      const isDeep = answer.json().dettagli?.[0]?.messaggio === 'non può avere più di 32 livelli'
+      t.equal(isDeep, levels > 31, String(levels))
+    }
+    const token = {
+      method: 'POST' as const,
+      url: '/auth/v1/token?grant_type=password',
+      headers: { 'content-type': 'application/json' },
+      payload: `{"email":${'['.repeat(5000)}`
+    }
+    t.match((await app.inject(token)).json(), { code: 400, error_code: 'validation_failed' })
   })
 
   t.test('a wrong method is told which ones are right', async (t) => {
@@ -262,14 +316,17 @@ t.test('what never becomes a request is answered in the same shape and the conne
   app.server.emit('clientError', Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), server)
   const [head = '', body = ''] = (await late).split('\r\n\r\n')
   check({ status: Number(head.split(' ')[1]), head: head.toLowerCase(), body }, 408)
-  t.equal(app.server.headersTimeout, 15_000)
+  t.equal(app.server.headersTimeout, 10_000)
   t.equal(app.server.requestTimeout, 60_000)
 
   function check ({ status, head, body }: { status: number, head: string, body: string }, expected: number) {
     t.equal(status, expected, head.slice(0, 40))
     const answer = JSON.parse(body) as Record<string, unknown>
     t.match(answer, { error: /\S/, status, codice: 'RICHIESTA_NON_VALIDA', requestId: UUID })
-    t.same(Object.keys(answer).sort(), ['codice', 'error', 'requestId', 'status'])
+    t.same(
+      Object.keys(answer).sort(),
+      ['codice', ...status === 400 ? ['dettagli'] : [], 'error', 'requestId', 'status']
+    )
     for (const line of [
       'content-type: application/json; charset=utf-8',
       'x-content-type-options: nosniff',

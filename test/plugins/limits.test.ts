@@ -122,6 +122,25 @@ t.test('X-Forwarded-For changes nothing, unless it comes from a proxy that is tr
   t.equal(behind.logs.at(-1)?.ip, '203.0.113.5')
 })
 
+t.test('behind a trusted proxy a caller is one, in whatever spelling the proxies write its address', async (t) => {
+  const test = await build(t, { RATE_LIMIT_MAX: '1', TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' })
+  const from = (chain: string, remoteAddress = '127.0.0.1') =>
+    statuses(test, 1, '/nulla', { headers: { 'x-forwarded-for': chain }, remoteAddress })
+  for (const [first, ...others] of [
+    ['192.0.2.1', '192.0.2.1:555', '::ffff:192.0.2.1', '::FFFF:C000:201', '[::ffff:192.0.2.1]:8080'],
+    ['2001:db8::1', '2001:DB8:0:0:0:0:0:1', '[2001:db8::1]:555', '2001:db8:0:0::1%eth0'],
+    ['198.51.100.7, 10.1.2.3', '198.51.100.7, 10.1.2.3:99', '198.51.100.7, ::ffff:10.1.2.3, 10.0.0.1']
+  ] as const) {
+    t.same(await from(first), [404])
+    for (const other of others) t.same(await from(other), [429], other)
+    t.equal(test.logs.at(-1)?.ip, first.split(',')[0])
+  }
+  t.same(await from('203.0.113.1', '::ffff:127.0.0.1'), [404], 'the proxy itself has two spellings, too')
+  t.same(await from('203.0.113.1'), [429])
+  t.same(await from('unknown'), [404], 'what is no address counts as the proxy\'s')
+  t.same(await from('_altro'), [429])
+})
+
 t.test('an IPv6 customer is its /64', async (t) => {
   const test = await build(t, { RATE_LIMIT_MAX: MAX })
   const from = (remoteAddress: string) => statuses(test, 1, '/nulla', { remoteAddress })

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
-import { API_KEY, build } from '#test/helper.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 
 const key = { 'x-api-key': API_KEY }
 const BOOKING = {
@@ -110,7 +114,10 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
     const answer = await app.inject({ url: '/api/v1/paesi', headers: { ...key, origin } })
     t.equal(answer.headers['access-control-allow-origin'], origin)
     t.match(answer.headers.vary, 'Origin')
-    for (const name of ['ETag', 'Link', 'Retry-After', 'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode']) {
+    for (const name of [
+      'ETag', 'Link', 'Location', 'Retry-After', 'Idempotency-Replayed', 'RateLimit-Remaining', 'RateLimit-Policy',
+      'X-Total-Count', 'X-Request-Id', 'X-Alloggiati-Mode'
+    ]) {
       t.match(answer.headers['access-control-expose-headers'], name)
     }
     t.equal(
@@ -131,6 +138,7 @@ t.test('with CORS_ORIGINS those origins, and no others, may call and read the he
       t.equal(preflight.statusCode, 204)
       t.match(preflight.headers, {
         'access-control-allow-origin': origin,
+        'access-control-max-age': '7200',
         'access-control-allow-headers': requested['access-control-request-headers']
       })
       t.ok(String(preflight.headers['access-control-allow-methods']).split(', ').includes(method), method)
@@ -193,3 +201,91 @@ function standStill (ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
 }
+
+t.test('a 401 says how to sign in, and whether it was the token', async (t) => {
+  const { app } = await build(t)
+  const challenge = async (url: string, headers = {}) => {
+    const answer = await app.inject({ url, headers })
+    t.equal(answer.statusCode, 401)
+    return answer.headers['www-authenticate']
+  }
+  t.equal(await challenge('/api/v1/paesi'), 'Bearer realm="Locanda"')
+  t.equal(await challenge('/api/v1/paesi', { 'x-api-key': 'sbagliata' }), 'Bearer realm="Locanda"')
+  const wrong = { authorization: 'Bearer a.b.c' }
+  t.equal(await challenge('/api/v1/paesi', wrong), 'Bearer realm="Locanda", error="invalid_token"')
+  t.equal(await challenge('/auth/v1/user'), 'Bearer realm="Locanda"')
+  t.equal((await app.inject('/health/live')).headers['www-authenticate'], undefined)
+})
+
+t.test('answers on their way out', async (t) => {
+  const long = 'àè'.repeat(10_000)
+  let read = 0
+  const streams: Readable[] = []
+  async function * pieces () {
+    for (let at = 0; at < 1000; at++) {
+      read++
+      yield `"${long.slice(0, 100)}",`
+    }
+  }
+  const { app } = await build(t, {}, extraRoutes((app) => {
+    const schema = { response: { 200: Type.Any() } }
+    const config = { access: 'public' as const }
+    app.get('/prova/elenco', { config, schema }, async (_request, reply) => {
+      streams.push(Readable.from(pieces(), { objectMode: false }))
+      return reply.type('text/plain').send(streams.at(-1))
+    })
+    app.get('/prova/rotto', { config, schema }, async (_request, reply) =>
+      reply.type('text/plain').send(Readable.from((async function * () { throw new Error('rotto') })())))
+    app.get('/prova/lungo', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
+    app.get('/prova/uno/:id', { config, schema }, async (_request, reply) =>
+      reply.type('text/plain').header('etag', '"1"').send(long))
+    app.get('/auth/v1/prova', { config, schema }, async (_request, reply) => reply.type('text/plain').send(long))
+  }))
+  const gzip = { ...key, 'accept-encoding': 'br, gzip;q=0.8' }
+
+  t.test('a HEAD of a stream reads nothing of it', async (t) => {
+    const answer = await app.inject({ method: 'HEAD', url: '/prova/elenco' })
+    t.equal(answer.statusCode, 200)
+    const [stream] = streams
+    if (!stream?.closed) await once(stream!, 'close')
+    t.equal(read, 0)
+    for (const url of ['/api/v1/prenotazioni', '/api/alloggiati/verifica-ricevute']) {
+      t.equal((await app.inject({ method: 'HEAD', url, headers: key })).statusCode, 200, url)
+    }
+  })
+
+  t.test('large ones are compressed for who takes that, whole or streamed, and are the same', async (t) => {
+    for (const url of [
+      '/prova/elenco',
+      '/prova/lungo',
+      '/api/alloggiati/codici',
+      '/openapi.json',
+      '/docs/static/swagger-ui.css'
+    ]) {
+      const plain = await app.inject({ url, headers: key })
+      t.equal(plain.headers['content-encoding'], undefined, url)
+      t.match(plain.headers.vary, 'Accept-Encoding')
+      const zipped = await app.inject({ url, headers: gzip })
+      t.equal(zipped.headers['content-encoding'], 'gzip', url)
+      t.ok(zipped.rawPayload.length < plain.rawPayload.length / 4)
+      t.match(zipped.headers.etag ?? 'W/', /^W\//, 'other bytes, so that the tag is weak')
+      t.ok(gunzipSync(zipped.rawPayload).equals(plain.rawPayload), url)
+      for (const accepted of ['br', 'gzip;q=0', 'identity, gzip; q=0.0', 'x-gzip']) {
+        const answer = await app.inject({ url, headers: { ...key, 'accept-encoding': accepted } })
+        t.equal(answer.headers['content-encoding'], undefined, accepted)
+      }
+    }
+  })
+
+  t.test('small ones, those of the sign-in and those of a single thing are not', async (t) => {
+    for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
+      t.equal((await app.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
+    }
+  })
+
+  t.test('a stream that fails before it begins is an error like any other', async (t) => {
+    const answer = await app.inject({ url: '/prova/rotto', headers: gzip })
+    t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
+    t.equal(answer.headers['content-encoding'], undefined)
+  })
+})

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthErrorBody } from '#schemas/auth/errors.ts'
 import type { Refusal } from '#src/plugins/auth.ts'
 import { databaseProblem } from '#src/plugins/database/problems.ts'
+import { challenge } from '#src/plugins/errors.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */
@@ -44,6 +45,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
   } else if (statusCode >= 500) {
     request.log.error({ err }, 'request failed')
   }
+  if (statusCode === 401) challenge(request, reply)
   const version = request.headers['x-supabase-api-version']
   const isShort = typeof version === 'string' && VERSION.test(version) && version >= SHORT_SINCE
   if (isShort) reply.header('x-supabase-api-version', SHORT_SINCE)

@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '#src/config/config.ts'
+import { addressMatcher, canonicalAddress, network } from '#src/lib/addresses.ts'
+
+/** Of the descriptors of the process. For each client one is left, for the files and connections that it asks for. */
+const SHARE_OF_CLIENTS = 1 / 2
+/** Of the connections of all clients. */
+const SHARE_OF_ADDRESS = 1 / 4
+
+export interface ConnectionsOptions {
+  config: Config
+  /** How many files and connections the process may have open. Without, connections are not bounded. */
+  descriptors?: number | undefined
+}
+
+/**
+ * Where requests come from: each caller has one spelling of its address, and so many connections that descriptors are
+ * left for the work. A process without any cannot open its files nor its database, and ends. What goes beyond is closed
+ * at once. A trusted proxy has the connections of many callers, so that only all together are bounded.
+ */
+export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
+  app.addHook('onRequest', function settle (request, _reply, done) {
+    settleAddress(request)
+    done()
+  })
+
+  if (descriptors === Infinity) return
+  const isProxy = addressMatcher(config.TRUST_PROXY)
+  const open = new Map<string, number>()
+  const max = Math.floor(descriptors * SHARE_OF_CLIENTS)
+  const maxOfAddress = Math.floor(max * SHARE_OF_ADDRESS)
+  app.server.maxConnections = max
+
+  app.server.on('connection', (socket: Socket) => {
+    const address = network(canonicalAddress(socket.remoteAddress ?? '') ?? '')
+    if (isProxy(address)) return
+    const others = open.get(address) ?? 0
+    if (others >= maxOfAddress) return socket.destroy()
+    open.set(address, others + 1)
+    socket.once('close', () => {
+      const left = open.get(address)! - 1
+      if (left > 0) open.set(address, left)
+      else open.delete(address)
+    })
+  })
+}, { name: 'connections' })
+
+/**
+ * Gives `request.ip` its one spelling. A trusted proxy may write an address in many, and what is none counts as the
+ * proxy's.
+ */
+export function settleAddress (request: FastifyRequest): void {
+  const { ip, socket } = request
+  const address = canonicalAddress(ip) ?? canonicalAddress(socket.remoteAddress ?? '') ?? ip
+  if (address !== ip) Object.defineProperty(request, 'ip', { value: address })
+}

@@ -1,0 +1,52 @@
+import fp from 'fastify-plugin'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+
+/** Levels of objects and lists inside each other. The deepest body of the contract has six. */
+const DEPTH_MAX = 32
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The JSON of an idempotent request as it was sent; `''` without a body. */
+    bodyText: string
+  }
+}
+
+/**
+ * JSON, as the only format of a body. How deep it goes is bounded before anything reads it: what walks through a value
+ * by calling itself would end in a stack overflow. A body of no bytes is no body, also where the client names its type.
+ */
+export default fp(async function jsonBodies (app) {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.decorateRequest('bodyText', '')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text === '') return done(null, undefined)
+    if (isTooDeep(text)) {
+      return done(new CampiNonValidi({ campo: '', messaggio: `non può avere più di ${DEPTH_MAX} livelli` }))
+    }
+    if (request.routeOptions.config.idempotent) request.bodyText = text
+    void parse(request, text, done)
+  })
+}, { name: 'json-bodies' })
+
+/** Of JSON; of any other text the parser decides. */
+function isTooDeep (text: string): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') at = endOfString(text, at)
+    else if (character === ']' || character === '}') depth--
+    else if ((character === '[' || character === '{') && ++depth > DEPTH_MAX) return true
+  }
+  return false
+}
+
+/** Where the string ends that begins there: at a quotation mark before which stands an even number of backslashes. */
+function endOfString (text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
+}
