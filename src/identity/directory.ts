@@ -13,7 +13,7 @@ export interface Directory {
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
   /** All users, newest first. */
   users (): Promise<AuthUser[]>
-  /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
+  /** @throws ProviderNonCollegato, UnicaIdentita */
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's sessions that have not ended. */
   sessions (caller: PersonPrincipal): Promise<Session[]>

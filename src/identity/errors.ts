@@ -69,11 +69,6 @@ export const EmailGiaRegistrata = createError(
   'Esiste già un account con questo indirizzo e-mail',
   409
 )
-export const UltimoAmministratore = createError(
-  'ULTIMO_AMMINISTRATORE',
-  'L’ultimo amministratore non può essere tolto',
-  409
-)
 export const ProviderNonCollegato = createError(
   'PROVIDER_NON_COLLEGATO',
   'All’account non è collegato il provider «%s»',

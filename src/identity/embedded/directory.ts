@@ -4,7 +4,7 @@ import { identities } from '#drizzle/tables/identity.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
-import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UltimoAmministratore, UnicaIdentita } from '../errors.ts'
+import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
@@ -76,7 +76,6 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
         if (!(err instanceof AuthError)) throw err
         // Another request has just unlinked it.
         if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
-        if (err.code === 'last_admin') throw new UltimoAmministratore()
         throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
       }
     },

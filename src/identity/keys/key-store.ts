@@ -53,6 +53,13 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   return revoked.length > 0
 }
 
+/** Revokes all keys of a person, and returns how many there were. */
+export async function revokeKeys (tx: Executor, user_id: string): Promise<number> {
+  const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
+    .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
+  return revoked.length
+}
+
 /** The scopes of a key that has neither expired nor been revoked and may administer; undefined for any other key. */
 export async function adminKeyScopes (db: Executor, id: string): Promise<Scope[] | undefined> {
   const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
+import type { AuthUser } from '#schemas/auth/user.ts'
 import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
@@ -158,6 +159,31 @@ t.test('linking fails after the end of the session that started it, and for anot
   t.equal(await app.db.$count(sessions, eq(sessions.user_id, user.id)), 0)
   const { url: landed } = await browser().go(redirect.headers.get('location')!)
   t.notOk(fragment(landed).has('access_token'), 'so does the other way')
+})
+
+t.test('an account takes over no unverified address, and an invitation there lifts no stranger', async (t) => {
+  const { app, base, browser, provider, token } = await setting(t, SIGNUP)
+  const { access_token: mallory, user } = await signIn(app, 'mallory', 'pending')
+  const headers = { authorization: `Bearer ${mallory}` }
+  const ask = async (method: 'DELETE' | 'GET', url: string) => await app.inject({ method, url, headers })
+  provider.person = { sub: 'mallory-1', email: 'collega@example.org', email_verified: false }
+  const { url } = await browser().go(`${base}/auth/v1/user/identities/authorize?provider=google`, { headers })
+  t.ok(fragment(url).get('access_token'))
+  const mine = (await ask('GET', '/auth/v1/user')).json<AuthUser>().identities
+  t.strictSame(mine.map(({ provider }) => provider), ['email', 'google'])
+  t.equal((await ask('DELETE', `/auth/v1/user/identities/${mine[0]!.identity_id}`)).statusCode, 200)
+  t.match((await ask('GET', '/auth/v1/user')).json(), {
+    email: 'mallory@example.org',
+    email_confirmed_at: /^2/,
+    app_metadata: { role: 'pending' }
+  })
+
+  const service = { authorization: `Bearer ${await token({ service: true })}` }
+  const payload = { type: 'invite', email: 'collega@example.org' }
+  const link = await app.inject({ method: 'POST', url: '/auth/v1/admin/generate_link', headers: service, payload })
+  t.equal(link.statusCode, 200)
+  t.not(link.json<AuthUser>().id, user.id)
+  t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still waiting for a role')
 })
 
 t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
