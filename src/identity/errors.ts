@@ -80,6 +80,11 @@ export const UnicaIdentita = createError(
   409
 )
 export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
+export const TroppeChiavi = createError(
+  'TROPPE_CHIAVI',
+  'Ci sono già %s chiavi API valide per questo account: revocarne una',
+  409
+)
 export const AmministrazioneNonDisponibile = createError(
   'AMMINISTRAZIONE_NON_DISPONIBILE',
   'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY',
