@@ -68,17 +68,28 @@ export async function linkIdentity (
   userId: string,
   sessionId: string | undefined
 ): Promise<UserRow> {
+  await requireLinkable(tx, incoming, userId, sessionId)
+  await addIdentity(tx, userId, rowOf(incoming))
+  return await updateProviders(tx, userId)
+}
+
+/** Locks the person to whose account an identity may be added. @throws AuthError as `linkIdentity` */
+export async function requireLinkable (
+  tx: Transaction,
+  incoming: ProviderIdentity,
+  userId: string,
+  sessionId: string | undefined
+): Promise<UserRow> {
   await lockSignIns(tx)
   // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
   if (sessionId === undefined) throw new AuthError('session_not_found')
-  await getSessionOwner(tx, { userId, sessionId })
+  const person = await getSessionOwner(tx, { userId, sessionId })
   const identity = await findIdentity(tx, incoming)
   if (identity?.user_id === userId) {
     throw new AuthError('identity_already_exists', { message: 'Identity is already linked' })
   }
   if (identity) throw new AuthError('identity_already_exists')
-  await addIdentity(tx, userId, rowOf(incoming))
-  return await updateProviders(tx, userId)
+  return person
 }
 
 /** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
