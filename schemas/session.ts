@@ -33,6 +33,13 @@ export const SessionList = Type.Array(Ref(Session))
 /** An empty body, which may be left out. */
 export const NoBody = Closed({}, { examples: [{}] })
 
+export const RevokeBody = Closed(
+  {
+    revoca_chiavi: Type.Optional(Type.Boolean({ description: 'Revoca anche le chiavi API; sì, se non detto' }))
+  },
+  { examples: [{ revoca_chiavi: true }] }
+)
+
 export const RevokeAnswer = Closed(
   { success: Type.Boolean(), message: Type.String(), revoked: Type.Integer(), status: Type.Integer() },
   {

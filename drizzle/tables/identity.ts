@@ -64,6 +64,9 @@ export const sessions = pgTable('sessions', {
   /** The number of the current refresh token. The tokens are computed, not kept. */
   refresh_counter: integer().notNull().default(0),
   refreshed_at: instantDate(),
+  /** How many doubtful repeats of a refresh there were on the session's day `repeats_day`: its first day is 0. */
+  repeats: integer().notNull().default(0),
+  repeats_day: integer().notNull().default(0),
   /** The session ends then, however often it is refreshed. */
   not_after: instantDate().notNull(),
   user_agent: text(),

@@ -43,6 +43,10 @@ export const UserUpdate = Open({
   app_metadata: Type.Optional(Metadata),
   nonce: text(20),
   current_password: Type.Optional(Password),
+  /** Not of the protocol. */
+  revoca_chiavi: Type.Optional(
+    Type.Boolean({ description: 'Con una nuova password revoca anche le chiavi API; no, se non detto' })
+  ),
   ...codeChallenge
 }, { examples: [{ data: { name: 'Anna' } }] })
 export type UserUpdate = Static<typeof UserUpdate>

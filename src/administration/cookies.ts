@@ -1,4 +1,5 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { onlyValue } from '#src/lib/cookie-header.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
 /** The cookie of the contract. Any client can write it, so it gives access to nothing by itself. */
@@ -44,15 +45,6 @@ export function adminCookies (keys: Keys): AdminCookies {
       return timingSafeEqual(Buffer.from(mac(id)), Buffer.from(presented)) ? digest(id) : undefined
     }
   }
-}
-
-/** The value of a cookie that comes once. Of two, it is not known which one this server has set. */
-function onlyValue (header: string, name: string): string | undefined {
-  const values = header
-    .split(';')
-    .map((pair) => /^([^=]*)=(.*)$/s.exec(pair))
-    .filter((pair) => pair?.[1]?.trim() === name)
-  return values.length === 1 ? values[0]?.[2]?.trim() : undefined
 }
 
 function digest (id: string): Buffer {

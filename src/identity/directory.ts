@@ -4,6 +4,7 @@ import type { ClientConfig, OperatorBody } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import type { Principal } from '#src/plugins/auth.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 
 /** What the API's own endpoints ask of an identity provider, embedded or external. */
 export interface Directory {
@@ -13,12 +14,17 @@ export interface Directory {
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
   /** All users, newest first, in batches: an embedded provider has them read one after the other. */
   users (): AsyncIterable<AuthUser[]>
-  /** @throws ProviderNonCollegato, UnicaIdentita, UltimoAmministratore */
+  /** @throws ProviderNonCollegato, UnicaIdentita */
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's sessions that have not ended. */
   sessions (caller: PersonPrincipal): Promise<Session[]>
-  /** Ends all sessions of the caller and returns how many there were. From then on their tokens are refused. */
-  revokeAll (request: FastifyRequest, caller: PersonPrincipal): Promise<number>
+  /**
+   * Ends all sessions of the caller and returns how many there were. From then on their tokens are refused.
+   * @param alsoKeys whether the caller's API keys are revoked, too
+   */
+  revokeAll (request: FastifyRequest, caller: PersonPrincipal, alsoKeys: boolean): Promise<number>
+  /** Until the transaction ends, the caller's session does not. @throws NonAutenticato when it has ended already */
+  lockSession (tx: Transaction, caller: Principal): Promise<void>
 }
 
 /** A caller that is a person. */

@@ -69,11 +69,6 @@ export const EmailGiaRegistrata = createError(
   'Esiste già un account con questo indirizzo e-mail',
   409
 )
-export const UltimoAmministratore = createError(
-  'ULTIMO_AMMINISTRATORE',
-  'L’ultimo amministratore non può essere tolto',
-  409
-)
 export const ProviderNonCollegato = createError(
   'PROVIDER_NON_COLLEGATO',
   'All’account non è collegato il provider «%s»',
@@ -85,6 +80,11 @@ export const UnicaIdentita = createError(
   409
 )
 export const ChiaveNonTrovata = createError('CHIAVE_NON_TROVATA', 'Chiave API non trovata', 404)
+export const TroppeChiavi = createError(
+  'TROPPE_CHIAVI',
+  'Ci sono già %s chiavi API valide per questo account: revocarne una',
+  409
+)
 export const AmministrazioneNonDisponibile = createError(
   'AMMINISTRAZIONE_NON_DISPONIBILE',
   'Il provider di identità esterno non si può amministrare: manca IDP_SERVICE_KEY',

@@ -1,15 +1,16 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { CampiNonValidi, NonAutenticato } from '#src/lib/errors.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
-import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UltimoAmministratore, UnicaIdentita } from '../errors.ts'
+import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
+import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
-import { endSessions, listSessions } from '../sign-in/sessions.ts'
+import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
 import { allUsers } from '../people/find-users.ts'
 import { createUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
@@ -76,7 +77,6 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
         if (!(err instanceof AuthError)) throw err
         // Another request has just unlinked it.
         if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
-        if (err.code === 'last_admin') throw new UltimoAmministratore()
         throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
       }
     },
@@ -85,18 +85,27 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
-    async revokeAll (request, { id: actor, userId }) {
+    async revokeAll (request, { id: actor, userId }, alsoKeys) {
       return await db.transaction(async (tx) => {
         const revoked = await endSessions(tx, userId, 'global')
+        const keys = alsoKeys ? await revokeKeys(tx, userId) : 0
         await app.audit.append(tx, {
           actor,
           ip: request.ip,
           action: 'sessioni_revocate',
           object: `user:${userId}`,
-          details: { revoked }
+          details: { revoked, keys }
         })
         return revoked
       })
+    },
+
+    async lockSession (tx, { userId, sessionId }) {
+      try {
+        await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
+      } catch (err) {
+        throw err instanceof AuthError ? new NonAutenticato() : err
+      }
     }
   }
 }

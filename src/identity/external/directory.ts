@@ -13,6 +13,7 @@ import {
   ScollegamentoNonAmmesso,
   UnicaIdentita
 } from '../errors.ts'
+import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { clientOf } from '../sign-in/sessions.ts'
 import { audited } from './audited.ts'
@@ -125,7 +126,7 @@ export function externalDirectory ({
       return (await seen.list(userId)).map((row) => presentSession(row, sessionId))
     },
 
-    async revokeAll (request, caller) {
+    async revokeAll (request, caller, alsoKeys) {
       const { token, session } = ownSession(request, caller)
       await seen.flush()
       const entry = {
@@ -134,17 +135,25 @@ export function externalDirectory ({
         action: 'sessioni_revocate',
         object: `user:${caller.userId}`
       } as const
-      return await audited(
+      const { revoked } = await audited(
         app,
         entry,
         async () => {
           const answer = await client.asPerson(token, 'POST', '/logout?scope=global')
           // Sessions that have ended there already are still to be ended here.
           if (!isSuccess(answer) && !ENDED_CODES.has(answer.code)) throw refusal(answer)
-          return await app.db.transaction((tx) => seen.endAll(tx, session, clientOf(request)))
+          return await app.db.transaction(async (tx) => ({
+            revoked: await seen.endAll(tx, session, clientOf(request)),
+            keys: alsoKeys ? await revokeKeys(tx, caller.userId) : 0
+          }))
         },
-        (revoked) => ({ revoked })
+        (done) => done
       )
+      return revoked
+    },
+
+    async lockSession (tx, { userId, sessionId }) {
+      if (!(await seen.lock(tx, { userId: userId!, sessionId: sessionId! }))) throw new NonAutenticato()
     }
   }
 

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
@@ -37,6 +37,8 @@ export interface SeenSessions {
   end (session: SessionRef): Promise<void>
   /** Records that all sessions of a person have ended, this one too. Returns how many had not ended before. */
   endAll (tx: Transaction, session: SessionRef, client: Client): Promise<number>
+  /** Whether a session is not recorded as revoked; until the transaction ends it is not. */
+  lock (tx: Transaction, session: SessionRef): Promise<boolean>
   /** Drops what has changed from the cache. */
   onChange (id: string): void
   /** Empties the cache. */
@@ -125,6 +127,11 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
         .where(and(eq(table.user_id, userId), or(isNull(table.revoked_at), eq(table.id, userId))))
         .returning({ id: table.id, isLive: sql<boolean>`${table.expires_at} > now()` })
       return ended.filter(({ id, isLive }) => isLive && id !== userId).length
+    },
+
+    async lock (tx, { userId, sessionId }) {
+      await lockPerson(tx, userId)
+      return (await tx.$count(table, and(eq(table.id, sessionId), isNotNull(table.revoked_at)))) === 0
     },
 
     onChange: (id) => cache.drop((sessionId, { userId }) => sessionId === id || userId === id),

@@ -2,18 +2,31 @@ import { and, arrayContains, desc, eq, gt, isNull, sql } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import { isScope, SCOPES, type ApiKey, type MintedKey, type MintQuery, type Scope } from '#schemas/api-key.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { TroppeChiavi } from '../errors.ts'
 import type { ApiKeyFormat } from './api-keys.ts'
 
 const DEFAULT_DAYS = 90
 const DAY_MS = 86_400_000
+/** Of one person. */
+const LIVE_KEYS = 20
 
-/** Makes a key for a person. Its text is only in the answer: the database keeps the hash. */
+/**
+ * Makes a key for a person. Its text is only in the answer: the database keeps the hash. The caller has locked the
+ * person (`lockSession` of the directory): of many at once the last ones find that there are too many.
+ * @throws TroppeChiavi
+ */
 export async function mintKey (
   tx: Executor,
   format: ApiKeyFormat,
   user_id: string,
   { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery
 ): Promise<MintedKey> {
+  const live = await tx.$count(api_keys, and(
+    eq(api_keys.user_id, user_id),
+    isNull(api_keys.revoked_at),
+    gt(api_keys.expires_at, sql`now()`)
+  ))
+  if (live >= LIVE_KEYS) throw new TroppeChiavi(LIVE_KEYS)
   const { id, text, hash } = format.mint()
   const created_at = new Date()
   const expires_at = new Date(created_at.getTime() + days * DAY_MS)
@@ -51,6 +64,13 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
     .where(and(eq(api_keys.id, id), owner, isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
   return revoked.length > 0
+}
+
+/** Revokes all keys of a person, and returns how many there were. */
+export async function revokeKeys (tx: Executor, user_id: string): Promise<number> {
+  const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
+    .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
+  return revoked.length
 }
 
 /** The scopes of a key that has neither expired nor been revoked and may administer; undefined for any other key. */

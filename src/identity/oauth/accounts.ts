@@ -1,19 +1,13 @@
-import { and, eq, ne, or, sql } from 'drizzle-orm'
-import {
-  api_keys,
-  flow_states,
-  identities,
-  one_time_tokens,
-  users,
-  type Metadata
-} from '#drizzle/tables/identity.ts'
+import { and, eq, sql } from 'drizzle-orm'
+import { identities, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
-import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
+import { getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
 import { findUser, isBanned, lockUser, type IdentityRow, type UserRow } from '../people/find-users.ts'
 import { addIdentity, updateProviders } from '../people/identity-rows.ts'
+import { revokeUnprovenAccess } from '../people/revoke-access.ts'
 import { insertUser, updateUser } from '../people/users.ts'
 import { missingEmail, unverifiedEmail } from './errors.ts'
 import type { Profile } from './profile.ts'
@@ -59,7 +53,7 @@ export async function findOrCreateAccount (
   }
   const person = await lockUnbanned(tx, owner.id)
   const accessRevoked = person.email_confirmed_at === null
-  if (accessRevoked) await revokeUnprovenAccess(tx, person)
+  if (accessRevoked) await revokeUnprovenAccess(tx, person.id)
   await addIdentity(tx, person.id, rowOf(incoming))
   return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
@@ -74,17 +68,28 @@ export async function linkIdentity (
   userId: string,
   sessionId: string | undefined
 ): Promise<UserRow> {
+  await requireLinkable(tx, incoming, userId, sessionId)
+  await addIdentity(tx, userId, rowOf(incoming))
+  return await updateProviders(tx, userId)
+}
+
+/** Locks the person to whose account an identity may be added. @throws AuthError as `linkIdentity` */
+export async function requireLinkable (
+  tx: Transaction,
+  incoming: ProviderIdentity,
+  userId: string,
+  sessionId: string | undefined
+): Promise<UserRow> {
   await lockSignIns(tx)
   // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
   if (sessionId === undefined) throw new AuthError('session_not_found')
-  await getSessionOwner(tx, { userId, sessionId })
+  const person = await getSessionOwner(tx, { userId, sessionId })
   const identity = await findIdentity(tx, incoming)
   if (identity?.user_id === userId) {
     throw new AuthError('identity_already_exists', { message: 'Identity is already linked' })
   }
   if (identity) throw new AuthError('identity_already_exists')
-  await addIdentity(tx, userId, rowOf(incoming))
-  return await updateProviders(tx, userId)
+  return person
 }
 
 /** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
@@ -98,7 +103,7 @@ async function signInKnown (
   const accessRevoked = person.email_confirmed_at === null
   if (accessRevoked) {
     if (!profile.emailVerified || profile.email !== person.email) throw unverifiedEmail(provider)
-    await revokeUnprovenAccess(tx, person, id)
+    await revokeUnprovenAccess(tx, person.id, id)
   }
   await tx
     .update(identities)
@@ -118,25 +123,6 @@ async function createAccount (tx: Transaction, incoming: ProviderIdentity, email
   })
   await addIdentity(tx, row.id, rowOf(incoming))
   return { user: row, how: 'created', accessRevoked: false }
-}
-
-/**
- * Revokes all earlier access to an account whose address was never confirmed: a stranger may have signed up with the
- * address to be in the account before its owner comes.
- * @param identityId the identity that has just been proven, which stays
- */
-async function revokeUnprovenAccess (tx: Transaction, { id }: UserRow, identityId?: string): Promise<void> {
-  const others = identityId === undefined ? undefined : ne(identities.id, identityId)
-  await tx.delete(identities).where(and(eq(identities.user_id, id), others))
-  await deleteSessions(tx, id, 'global')
-  await tx
-    .update(api_keys)
-    .set({ revoked_at: sql`coalesce(${api_keys.revoked_at}, now())` })
-    .where(eq(api_keys.user_id, id))
-  await tx.delete(one_time_tokens).where(eq(one_time_tokens.user_id, id))
-  // Codes of the earlier sign-ins, and flows that would link a further identity.
-  await tx.delete(flow_states).where(or(eq(flow_states.user_id, id), eq(flow_states.linking_user_id, id)))
-  await tx.update(users).set({ password_hash: null, new_email: null }).where(eq(users.id, id))
 }
 
 /** Writes the provider's profile to the account, and confirms its address. */

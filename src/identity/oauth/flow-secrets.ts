@@ -6,6 +6,8 @@ export interface FlowSecrets {
   verifier: string
   /** Comes back in the ID token (OpenID Connect Core, 3.1.2.1). */
   nonce: string
+  /** In a cookie of the browser that has begun the flow. */
+  browser: string
   /** When a person links a further identity: the session that asked for it. */
   session_id?: string
 }

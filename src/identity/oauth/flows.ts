@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomNonce, randomPKCECodeVerifier } from 'openid-client'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
@@ -18,14 +18,15 @@ import {
 import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSession } from '../sign-in/redirects.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
-import { findOrCreateAccount, linkIdentity } from './accounts.ts'
+import { findOrCreateAccount, linkIdentity, requireLinkable } from './accounts.ts'
 import type { AuthorizationExtras, CallbackParameters, OAuthClient } from './client.ts'
 import { OAuthError, toOAuthError } from './errors.ts'
+import { flowCookies } from './flow-cookies.ts'
 import { sealFlowSecrets, unsealFlowSecrets, type FlowSecrets } from './flow-secrets.ts'
 import { githubClient } from './github.ts'
 import { openidClient } from './openid.ts'
 import type { Profile } from './profile.ts'
-import { sealProviderTokens, type ProviderTokens } from './provider-tokens.ts'
+import { sealForClient, type KeptForClient, type ProviderTokens } from './provider-tokens.ts'
 
 /** What a client asks for when it sends a person to a provider. */
 export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtras {
@@ -36,12 +37,17 @@ export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtr
 /** Sign-ins through other providers: a flow starts with an address there and ends with an address of the front end. */
 export interface OAuthFlows {
   /**
-   * The address at the provider that the browser opens. `linking`: the person who adds an identity to their account.
+   * The address at the provider that the browser opens; the answer has the cookie that binds the flow to the browser.
+   * `linking`: the person who adds an identity to their account.
    * @throws AuthError validation_failed; OAuthError when the provider cannot be reached
    */
-  start (asked: AuthorizeRequest, linking?: { userId: string, sessionId: string }): Promise<string>
+  start (
+    reply: FastifyReply,
+    asked: AuthorizeRequest,
+    linking?: { userId: string, sessionId: string }
+  ): Promise<string>
   /** The address that the browser opens after the provider's callback, with a session, a code or an error. */
-  finish (request: FastifyRequest, callback: CallbackParameters): Promise<string>
+  finish (request: FastifyRequest, reply: FastifyReply, callback: CallbackParameters): Promise<string>
   /** The address with the error of a flow that could not start. */
   errorRedirect (asked: AuthorizeRequest, error: OAuthError): string
 }
@@ -60,10 +66,12 @@ interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolea
 
 export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOptions): OAuthFlows {
   const { db, log, identity: { signer, waitForListeners } } = app
-  const clients = oauthClients(config)
+  const redirectUri = callbackAddress(config)
+  const clients = oauthClients(config, redirectUri)
+  const cookies = flowCookies(redirectUri)
 
   return {
-    async start (asked, linking) {
+    async start (reply, asked, linking) {
       const { provider = '', redirect_to, scopes, parameters } = asked
       const client = clients.get(provider)
       if (!client) {
@@ -76,6 +84,7 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
       const secrets: FlowSecrets = {
         verifier: randomPKCECodeVerifier(),
         nonce: randomNonce(),
+        browser: randomNonce(),
         ...(linking && { session_id: linking.sessionId })
       }
       const url = await loggingFaults(provider, () =>
@@ -90,18 +99,25 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
         provider_secrets: sealFlowSecrets(keys, id, secrets),
         authentication_method: 'oauth'
       })
+      cookies.set(reply, id, secrets.browser)
       return url.href
     },
 
-    async finish (request, callback) {
+    async finish (request, reply, callback) {
       const home = allowedRedirect(config, undefined)
       if (!callback.state) {
         return redirectWithError(home, callbackError('bad_oauth_callback', 'OAuth state parameter missing'))
       }
       const flow = await takeFlow(db, callback.state)
-      if (!flow) return redirectWithError(home, callbackError('bad_oauth_state', 'OAuth callback with invalid state'))
+      const unknown = callbackError('bad_oauth_state', 'OAuth callback with invalid state')
+      if (!flow) return redirectWithError(home, unknown)
+      const secrets = unsealFlowSecrets(keys, flow.id, flow.provider_secrets!)
+      const isOwn = cookies.take(request, reply, flow.id, secrets.browser)
+      // The official client asks by script for the address at which an identity is linked, and a browser may keep no
+      // cookie then; with PKCE the identity is linked when that client exchanges the code.
+      if (!isOwn && !isLinkedByCode(flow)) return redirectWithError(home, unknown)
       try {
-        return await finishFlow(request, flow, callback)
+        return await finishFlow(request, flow, secrets, callback)
       } catch (err) {
         if (!(err instanceof AuthError || err instanceof OAuthError)) request.log.error({ err }, 'request failed')
         return redirectWithError(flow.redirect_to, toOAuthError(err))
@@ -111,14 +127,18 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
     errorRedirect: ({ redirect_to }, error) => redirectWithError(allowedRedirect(config, redirect_to), error)
   }
 
-  async function finishFlow (request: FastifyRequest, flow: FlowState, callback: CallbackParameters): Promise<string> {
+  async function finishFlow (
+    request: FastifyRequest,
+    flow: FlowState,
+    secrets: FlowSecrets,
+    callback: CallbackParameters
+  ): Promise<string> {
     if (isFlowExpired(flow.created_at)) throw new AuthError('flow_state_expired')
     const client = clients.get(flow.provider)
     if (!client) throw new AuthError('provider_disabled')
     if (!callback.error && !callback.code) {
       throw callbackError('bad_oauth_callback', 'OAuth callback with missing authorization code')
     }
-    const secrets = unsealFlowSecrets(keys, flow.id, flow.provider_secrets!)
     const { profile, tokens } = await loggingFaults(flow.provider, () =>
       client.exchangeCode({ state: flow.id, ...secrets }, callback)
     )
@@ -137,6 +157,12 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
   ): Promise<FlowResult> {
     const { provider, linking_user_id: linkingUser } = flow
     const identity = { provider, profile }
+    if (isLinkedByCode(flow)) {
+      const { session_id = '' } = secrets
+      const user = await requireLinkable(tx, identity, linkingUser!, session_id)
+      const code = await issueCode(tx, flow, user, { tokens, linking: { profile, session_id } })
+      return { code, accessRevoked: false }
+    }
     const { user, how, accessRevoked } = linkingUser === null
       ? await findOrCreateAccount(tx, identity, config.SIGNUP_ENABLED)
       : {
@@ -146,7 +172,7 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
         }
     const signedIn =
       flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
-    const code = signedIn === undefined ? await issueCode(tx, flow, user, tokens) : undefined
+    const code = signedIn === undefined ? await issueCode(tx, flow, user, { tokens }) : undefined
 
     const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
     if (how === 'created') {
@@ -183,10 +209,10 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
     tx: Transaction,
     flow: FlowState,
     { id }: UserRow,
-    tokens: ProviderTokens
+    kept: KeptForClient
   ): Promise<string> {
     await createFlow(tx, { ...flow, provider_secrets: null })
-    return await issueAuthCode(tx, flow.id, id, sealProviderTokens(keys, flow.id, tokens))
+    return await issueAuthCode(tx, flow.id, id, sealForClient(keys, flow.id, kept))
   }
 
   /** Logs the faults of a provider: the operator of this server can act on them, the person cannot. */
@@ -202,10 +228,18 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
   }
 }
 
+/** Whether the identity is linked when the client exchanges the code, and not before. */
+function isLinkedByCode ({ linking_user_id, code_challenge }: FlowState): boolean {
+  return linking_user_id !== null && code_challenge !== null
+}
+
+/** As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3). */
+export function callbackAddress ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
+  return new URL(`${PUBLIC_URL}/auth/v1/callback`).href
+}
+
 /** The clients of the providers in the settings, by name. They ask a provider only when a person signs in there. */
-function oauthClients ({ OAUTH_PROVIDERS, PUBLIC_URL }: Config): ReadonlyMap<string, OAuthClient> {
-  // As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3).
-  const redirectUri = new URL(`${PUBLIC_URL}/auth/v1/callback`).href
+function oauthClients ({ OAUTH_PROVIDERS }: Config, redirectUri: string): ReadonlyMap<string, OAuthClient> {
   return new Map(
     OAUTH_PROVIDERS.map((provider) => [
       provider.name,

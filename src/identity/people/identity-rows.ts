@@ -15,6 +15,15 @@ export async function addIdentity (
   return row!
 }
 
+/** The identity of a person's own address. */
+export async function addEmailIdentity (
+  tx: Executor,
+  { id, email, email_confirmed_at }: Pick<UserRow, 'id' | 'email' | 'email_confirmed_at'>
+): Promise<void> {
+  const identity_data = { sub: id, email, email_verified: email_confirmed_at !== null, phone_verified: false }
+  await addIdentity(tx, id, { provider: 'email', provider_id: id, identity_data })
+}
+
 /** Writes the providers of a person's identities to `app_metadata.provider(s)`, and returns the person's row. */
 export async function updateProviders (tx: Transaction, id: string): Promise<UserRow> {
   const rows = await tx.select({ provider: identities.provider }).from(identities)

@@ -2,17 +2,20 @@ import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import type { IdentityRow, User } from './find-users.ts'
+import { normalizeEmail } from './email.ts'
+import { lockUser, withIdentities, type IdentityRow, type User } from './find-users.ts'
 import { updateProviders } from './identity-rows.ts'
-import { lockUserAndRights, updateUser } from './users.ts'
+import { updateUser } from './users.ts'
 
 /**
  * Removes an identity of a person. Two requests at once wait for each other, so that the last identity stays.
  * @throws AuthError user_not_found, identity_not_found, single_identity_not_deletable,
- * email_conflict_identity_not_deletable, last_admin
+ * email_conflict_identity_not_deletable
  */
 export async function unlinkIdentity (tx: Transaction, userId: string, identityId: string): Promise<void> {
-  const user = await lockUserAndRights(tx, userId)
+  const row = await lockUser(tx, userId)
+  if (!row) throw new AuthError('user_not_found')
+  const user = await withIdentities(tx, row)
   const identity = user.identities.find(({ id }) => id === identityId)
   const others = user.identities.filter(({ id }) => id !== identityId)
   if (!identity && others.length > 1) throw new AuthError('identity_not_found')
@@ -24,18 +27,19 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
   await updateProviders(tx, userId)
 }
 
-/** When no identity is left with the account's address, it gets the address of another one; a verified one first. */
+/**
+ * When no identity is left with the account's address, it gets one that the provider of another identity has verified.
+ * Anybody can write an unverified address at a provider, also that of a future colleague: without a verified one the
+ * account keeps its own.
+ */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
-  const addresses = others.flatMap(({ identity_data }) =>
-    typeof identity_data.email === 'string'
-      ? [{ address: identity_data.email, verified: identity_data.email_verified === true }]
-      : []
+  const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>
+    typeof email === 'string' ? [{ email: normalizeEmail(email), isVerified: verified === true }] : []
   )
-  if (addresses.length === 0 || addresses.some(({ address }) => address.toLowerCase() === user.email)) return
-  const next = addresses.find(({ verified }) => verified) ?? addresses[0]!
+  const next = addresses.find(({ isVerified }) => isVerified)
+  if (next === undefined || addresses.some(({ email }) => email === user.email)) return
   try {
-    const email_confirmed_at = next.verified ? new Date() : null
-    await updateUser(tx, user.id, { email: next.address, email_confirmed_at }, user)
+    await updateUser(tx, user.id, { email: next.email, email_confirmed_at: new Date() })
   } catch (err) {
     throw err instanceof AuthError && err.code === 'email_exists'
       ? new AuthError('email_conflict_identity_not_deletable')

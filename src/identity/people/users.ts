@@ -1,13 +1,14 @@
 import { and, count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
-import { api_keys, identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
+import { identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { AuthError } from '../errors.ts'
+import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { normalizeEmail } from './email.ts'
 import { isBanned, lockUser, notDeleted, withIdentities, type User, type UserRow } from './find-users.ts'
-import { addIdentity, updateEmailIdentity } from './identity-rows.ts'
+import { addEmailIdentity, updateEmailIdentity } from './identity-rows.ts'
 import { isAdmin } from './roles.ts'
 
 export interface NewUser {
@@ -62,8 +63,7 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
     app_metadata: { provider: 'email', providers: ['email'], ...app_metadata },
     user_metadata
   })
-  const identity_data = { sub: row.id, email: row.email, email_verified: confirmed, phone_verified: false }
-  await addIdentity(tx, row.id, { provider: 'email', provider_id: row.id, identity_data })
+  await addEmailIdentity(tx, row)
   return await withIdentities(tx, row)
 }
 
@@ -125,10 +125,7 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
       .where(and(eq(users.id, id), notDeleted))
       .returning({ id: users.id })
   if (!deleted) throw new AuthError('user_not_found')
-  await tx
-    .update(api_keys)
-    .set({ revoked_at: sql`now()` })
-    .where(and(eq(api_keys.user_id, id), isNull(api_keys.revoked_at)))
+  await revokeKeys(tx, id)
   if (soft) {
     await tx.delete(sessions).where(eq(sessions.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))

@@ -9,10 +9,13 @@ import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { containing } from '#src/plugins/database/columns.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
+import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
-import { getUser, listUsers, type User } from '../people/find-users.ts'
+import { getUser, listUsers, withIdentities, type User } from '../people/find-users.ts'
+import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
+import { isPending } from '../people/roles.ts'
 import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { newUserOf, userChangeOf } from './admin-user.ts'
 import { parseUuid } from '../uuid.ts'
@@ -125,16 +128,29 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         const isNewPassword = password_hash !== undefined
         // A person who knew only the old password is signed out, and the mails that they have asked for are void.
         if (isNewPassword) await deleteTokens(tx, id)
-        const present = await lockUserAndRights(tx, id)
+        const locked = await lockUserAndRights(tx, id)
+        const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
+        const present = isHandedOver ? await withIdentities(tx, await startAnew(tx, locked)) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
         const user = await updateUser(tx, id, change, present)
-        if (isNewPassword) await deleteSessions(tx, id, 'global')
+        if (isNewPassword) {
+          await deleteSessions(tx, id, 'global')
+          await revokeKeys(tx, id)
+        }
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'utente_modificato',
           object: `user:${id}`,
           details: detailsOf(body, user)
         })
+        if (isHandedOver) {
+          await app.audit.append(tx, {
+            ...authorOf(request),
+            action: 'sessioni_revocate',
+            object: `user:${id}`,
+            details: HANDED_OVER
+          })
+        }
         return user
       })
       await waitForListeners()
@@ -172,6 +188,11 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   })
 }
 export default adminRoutes
+
+/** Nobody has proven the address that somebody signed up with: what they have set may be a stranger's. */
+function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
+  return email_confirmed_at === null && isPending(app_metadata)
+}
 
 /**
  * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they

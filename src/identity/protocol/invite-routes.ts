@@ -11,6 +11,7 @@ import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, type User } from '../people/find-users.ts'
+import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { EMAIL_CHANGE_KINDS } from './email-change.ts'
 import { requireAddress, type SentKind } from './mail-flows.ts'
@@ -33,7 +34,7 @@ type PrepareUser = (tx: Transaction, recipient: LinkRecipient) => Promise<User>
 
 /** Invitations by administrators: by mail, or with a link that they hand over themselves. */
 const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { flows }) => {
-  const { db, identity: { passwords } } = app
+  const { db, identity: { passwords, waitForListeners } } = app
 
   app.route({
     method: 'POST',
@@ -56,12 +57,15 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
       const email = requireAddress(body)
       const user_metadata = storableMetadata(body.data ?? {})
       const invited = await db.transaction(async (tx) => {
-        const user = await invite(tx, { email, user: await findUser(tx, { email }), user_metadata })
+        const known = await findUser(tx, { email })
+        const user = await invite(tx, { email, user: known, user_metadata })
         const sent = await flows.send(tx, user, 'invite', flows.linkTarget(redirect_to, {}))
         await flows.audit(tx, request, 'invito', user)
         await flows.audit(tx, request, 'email', user, { kind: 'invite' })
+        if (known) await flows.audit(tx, request, 'sessioni_revocate', user, HANDED_OVER)
         return sent
       })
+      await waitForListeners()
       app.mail.deliver()
       return presentUser(invited)
     }
@@ -93,8 +97,12 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
         const issued = await flows.issue(tx, user, type, target, type === 'email_change_new' ? new_email : undefined)
         if (!known) await flows.audit(tx, request, 'utente_creato', user, { role: '' })
         await flows.audit(tx, request, type === 'invite' ? 'invito' : 'email', user, { kind: type, sent: false })
+        if (known && (type === 'invite' || type === 'signup')) {
+          await flows.audit(tx, request, 'sessioni_revocate', user, HANDED_OVER)
+        }
         return issued
       })
+      await waitForListeners()
       return {
         ...presentUser(issued.user),
         action_link: issued.url,
@@ -122,7 +130,10 @@ const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
-    if (user.email_confirmed_at !== null) throw new AuthError('email_exists')
+    await deleteTokens(tx, user.id)
+    const present = await lockUserAndRights(tx, user.id)
+    if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
+    await startAnew(tx, present)
     return await updateUser(tx, user.id, {
       password_hash,
       user_metadata: mergeMetadata(user.user_metadata, user_metadata)
@@ -136,22 +147,23 @@ const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
 }
 
 /**
- * Invites a person. An earlier sign-up with the address may have been a stranger's: its password and the mails that it
- * caused become void.
+ * Invites a person. An earlier sign-up with the address may have been a stranger's: all access to the account ends
+ * before it has a role.
  */
 async function invite (
   tx: Transaction,
   { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>
 ): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
+  // Locks in the order in which a proof by mail takes them.
+  await deleteTokens(tx, user.id)
   const present = await lockUserAndRights(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
-  await deleteTokens(tx, user.id)
-  const { role, ...app_metadata } = present.app_metadata
+  const { app_metadata } = await startAnew(tx, present)
+  const { role, ...others } = app_metadata
   return await updateUser(tx, user.id, {
-    app_metadata: role === 'pending' ? app_metadata : present.app_metadata,
+    app_metadata: role === 'pending' ? others : app_metadata,
     user_metadata,
-    password_hash: null,
     invited_at: new Date()
   }, present)
 }

@@ -64,7 +64,7 @@ export interface MailFlows extends MailLimits {
     request: FastifyRequest,
     action: AuditAction,
     user: User,
-    details?: Record<string, string | boolean | string[]>
+    details?: Record<string, string | number | boolean | string[]>
   ): Promise<void>
   /** Counts the request, does the work and delivers, in the same time whether the address has an account or not. */
   runUniformly<T> (

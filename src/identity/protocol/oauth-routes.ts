@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import { Location } from '#schemas/auth/answers.ts'
@@ -5,7 +6,7 @@ import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
 import { AuthError } from '../errors.ts'
 import { deleteOldFlows } from '../sign-in/flow-states.ts'
 import { OAuthError } from '../oauth/errors.ts'
-import { oauthFlows, type AuthorizeRequest, type OAuthFlows } from '../oauth/flows.ts'
+import { callbackAddress, oauthFlows, type AuthorizeRequest } from '../oauth/flows.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
@@ -27,10 +28,12 @@ const PASSED_ON = [
 
 /** Signing in through another provider, and linking an identity there to an account. */
 const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
+  // For writing them: reading is stricter here than the plugin is.
+  await app.register(cookie, { hook: false })
   const flows = oauthFlows(app, options)
   const { start, finish, errorRedirect } = flows
 
-  await app.register(formPost, flows)
+  await app.register(formPost, options)
 
   app.addJob({
     name: 'old-flows',
@@ -55,7 +58,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       const asked = readAuthorizeRequest(request.query)
       return await reply
         .code(302)
-        .header('location', await start(asked).catch(redirectError(asked)))
+        .header('location', await start(reply, asked).catch(redirectError(asked)))
         .send(null)
     }
   })
@@ -76,7 +79,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     handler: async (request, reply) =>
       await reply
         .code(302)
-        .header('location', await finish(request, request.query))
+        .header('location', await finish(request, reply, request.query))
         .send(null)
   })
 
@@ -96,10 +99,12 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       const { principal, query } = request
       const asked = readAuthorizeRequest(query)
       const linking = { userId: principal!.userId!, sessionId: principal!.sessionId! }
-      if (query.skip_http_redirect === 'true') return { url: await start(asked, linking).catch(answerUnavailable) }
+      if (query.skip_http_redirect === 'true') {
+        return { url: await start(reply, asked, linking).catch(answerUnavailable) }
+      }
       return await reply
         .code(302)
-        .header('location', await start(asked, linking).catch(redirectError(asked)))
+        .header('location', await start(reply, asked, linking).catch(redirectError(asked)))
         .send(null)
     }
   })
@@ -114,8 +119,11 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
 }
 export default oauthRoutes
 
-/** The only route whose body is a form, and must be one. */
-const formPost: FastifyPluginAsyncTypebox<Pick<OAuthFlows, 'finish'>> = async (app, { finish }) => {
+/**
+ * The only route whose body is a form, and must be one. The form comes from another site, without the cookie that binds
+ * the flow to the browser: the browser is sent on with the same fields, and brings the cookie then.
+ */
+const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
@@ -141,13 +149,15 @@ const formPost: FastifyPluginAsyncTypebox<Pick<OAuthFlows, 'finish'>> = async (a
       summary: 'Ritorno dal provider con un modulo (form_post)',
       consumes: ['application/x-www-form-urlencoded'],
       body: CallbackQuery,
-      response: { 302: Type.Null() }
+      response: { 303: Type.Null() }
     },
-    handler: async (request, reply) =>
-      await reply
-        .code(302)
-        .header('location', await finish(request, request.body))
-        .send(null)
+    handler: async ({ body }, reply) => {
+      const url = new URL(callbackAddress(config))
+      for (const [name, value] of Object.entries(body)) {
+        if (name in CallbackQuery.properties && typeof value === 'string') url.searchParams.set(name, value)
+      }
+      return await reply.code(303).header('location', url.href).send(null)
+    }
   })
 }
 

@@ -4,6 +4,7 @@ import { sessions } from '#drizzle/tables/identity.ts'
 import type { UserUpdate } from '#schemas/auth/requests.ts'
 import { AuthError } from '../errors.ts'
 import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
+import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
@@ -48,11 +49,12 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
         ...(body.data && { user_metadata: storableMetadata(mergeMetadata(present.user_metadata, body.data)) }),
         ...(password_hash && { password_hash, new_email: null })
       }
+      const keys = password_hash && body.revoca_chiavi ? await revokeKeys(tx, user.id) : 0
       if (password_hash) await deleteSessions(tx, user.id, 'others', sessionId)
       const result = Object.keys(values).length > 0 ? await updateUser(tx, user.id, values) : present
       const final = email ? await startEmailChange(tx, flows, result, email, target) : result
       if (email) await flows.audit(tx, request, 'email', user, { kind: 'email_change' })
-      if (password_hash) await flows.audit(tx, request, 'password_cambiata', user)
+      if (password_hash) await flows.audit(tx, request, 'password_cambiata', user, { keys })
       return final
     })
     if (email) app.mail.deliver()

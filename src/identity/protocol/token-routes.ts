@@ -5,14 +5,16 @@ import { users } from '#drizzle/tables/identity.ts'
 import { GrantBody, GrantQuery } from '#schemas/auth/requests.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { Ref } from '#schemas/common.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
 import { refreshSession } from '../sign-in/refresh.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
-import { exchangeCode } from '../sign-in/flow-states.ts'
-import { unsealProviderTokens } from '../oauth/provider-tokens.ts'
+import { exchangeCode, type FlowState } from '../sign-in/flow-states.ts'
+import { linkIdentity } from '../oauth/accounts.ts'
+import { unsealForClient, type KeptForClient } from '../oauth/provider-tokens.ts'
 import { isBanned, lockUser, type UserRow } from '../people/find-users.ts'
 import { updateUser } from '../people/users.ts'
 import { passwordLimits } from './password-limits.ts'
@@ -124,26 +126,45 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
     const result = await db.transaction(async (tx) => {
       const state = await exchangeCode(tx, code, verifier)
       if (state instanceof AuthError) return state
+      const { tokens, linking } =
+        state.provider_tokens === null ? { tokens: {} } : unsealForClient(keys, state.id, state.provider_tokens)
+      const problem = linking && (await link(tx, state, linking))
+      if (problem) return problem
       const person = await lockUser(tx, state.user_id)
       if (!person) throw new AuthError('user_not_found')
       if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
       const { authentication_method: method, provider } = state
       const { user, session } = await beginSession(tx, person, method, clientOf(request), provider)
+      const author = { actor: `user:${user.id}`, ip: request.ip }
+      if (linking) {
+        const details = { provider, automatic: false }
+        await app.audit.append(tx, { ...author, action: 'identita_collegata', object: `user:${user.id}`, details })
+      }
       await app.audit.append(tx, {
-        actor: `user:${user.id}`,
-        ip: request.ip,
+        ...author,
         action: 'accesso',
         object: `session:${session.id}`,
         details: { method, provider }
       })
-      return {
-        user,
-        session,
-        tokens: state.provider_tokens === null ? {} : unsealProviderTokens(keys, state.id, state.provider_tokens)
-      }
+      return { user, session, tokens }
     })
     if (result instanceof AuthError) throw result
     return { ...(await sessionAnswer(signer, result.user, result.session)), ...result.tokens }
+  }
+
+  /** An error is returned, so that the code is used up. */
+  async function link (
+    tx: Transaction,
+    { provider, user_id }: Pick<FlowState, 'provider'> & { user_id: string },
+    { profile, session_id }: NonNullable<KeptForClient['linking']>
+  ): Promise<AuthError | undefined> {
+    try {
+      await linkIdentity(tx, { provider, profile }, user_id, session_id)
+      return undefined
+    } catch (err) {
+      if (err instanceof AuthError) return err
+      throw err
+    }
   }
 
   async function byRefreshToken (

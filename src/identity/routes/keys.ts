@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
-import { AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
+import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
@@ -9,7 +9,7 @@ const tags = ['Chiavi API']
 
 /** API keys of persons: made by a person who is signed in, listed and revoked by them and by administrators. */
 const keys: FastifyPluginAsyncTypebox = async (app) => {
-  const { authenticator, apiKeys, waitForListeners } = app.identity
+  const { authenticator, directory, apiKeys, waitForListeners } = app.identity
 
   app.route({
     method: 'GET',
@@ -24,9 +24,13 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       querystring: MintQuery,
       response: { 200: MintedKey }
     },
-    handler: async (request) =>
-      await app.db.transaction(async (tx) => {
-        const minted = await mintKey(tx, apiKeys, request.principal!.userId!, request.query)
+    handler: async (request) => {
+      const principal = request.principal!
+      // A key would have the role at once that its person may get some day.
+      if (principal.pending) throw new AccountInAttesa()
+      return await app.db.transaction(async (tx) => {
+        await directory.lockSession(tx, principal)
+        const minted = await mintKey(tx, apiKeys, principal.userId!, request.query)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'chiave_creata',
@@ -35,6 +39,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
         })
         return minted
       })
+    }
   })
 
   app.route({

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { NoBody, RevokeAnswer, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
+import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import { counted } from '#src/lib/counted.ts'
@@ -33,13 +33,16 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     schema: {
       operationId: 'revokeSessioni',
       tags,
-      summary: 'Chiude tutte le sessioni di chi chiama',
-      body: NoBody,
+      summary: 'Chiude tutte le sessioni di chi chiama, e ne revoca le chiavi API',
+      body: RevokeBody,
       response: { 200: RevokeAnswer }
     },
     handler: async (request) => {
-      const { principal } = request
-      const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal) : 0
+      const {
+        principal,
+        body: { revoca_chiavi: alsoKeys = true }
+      } = request
+      const revoked = isPerson(principal!) ? await directory.revokeAll(request, principal, alsoKeys) : 0
       await waitForListeners()
       return {
         success: true,

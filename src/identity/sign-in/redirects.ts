@@ -3,10 +3,15 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 
 /* The addresses that a browser is sent to, as the clients of Supabase Auth read them. */
 
+/** What browsers, proxies and servers read in several ways: `\`, `//`, `.` and `..` as steps, control characters. */
+const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
+/** A path that was encoded more often is refused. */
+const MOST_DECODINGS = 4
+
 /**
- * The address that a browser may be sent to: one of this service, or of a front end in the settings. Any other address
- * is replaced by the front end's. The result is the address as it was parsed, not as it was written: browsers may parse
- * the text in another way.
+ * The address that a browser may be sent to: one of this service, or of a front end in the settings, whose path means
+ * the same to every reader. Any other address is replaced by the front end's. The result is the address as it was
+ * parsed, not as it was written: browsers may parse the text in another way.
  */
 export function allowedRedirect (
   { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
@@ -17,10 +22,28 @@ export function allowedRedirect (
   const { protocol, origin, pathname, username, password, href } = new URL(asked)
   // A `blob:` URL has the origin of the page inside it; a user name in front of the host deceives a reader.
   if (!['http:', 'https:'].includes(protocol) || username !== '' || password !== '') return home
-  if (CORS_ORIGINS.includes(origin)) return href
+  const path = decodedPath(pathname)
+  if (path === undefined) return home
   const own = new URL(PUBLIC_URL)
+  const isOwnOrigin = origin === own.origin
+  const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
   // The provider's own endpoints redirect to other sites, and a browser would take the fragment along.
-  return origin === own.origin && !/\/auth\/v1(\/|$)/i.test(pathname) ? href : home
+  const isProvider = isOwnOrigin && /\/auth\/v1(\/|$)/i.test(path)
+  return (isService || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
+}
+
+/** A path as a reader has it in the end, who may decode it more than once; undefined when readers may differ. */
+function decodedPath (path: string): string | undefined {
+  try {
+    for (let times = 0; times <= MOST_DECODINGS && !AMBIGUOUS.test(path); times++) {
+      const next = decodeURIComponent(path)
+      if (next === path) return path
+      path = next
+    }
+  } catch {
+    // Not the encoding of a text.
+  }
+  return undefined
 }
 
 /** With a code that the client exchanges. @param redirectTo from `allowedRedirect`, as in the other functions */

@@ -4,11 +4,12 @@ import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { getUser, isBanned } from '../people/find-users.ts'
 import { classifyRefresh, decodeRefreshToken } from '../tokens/refresh-token.ts'
-import { IDLE_MS, type Client, type SessionRow, type SignedIn } from './sessions.ts'
+import { DAY_MS, IDLE_MS, type Client, type SessionRow, type SignedIn } from './sessions.ts'
 
 /**
  * Exchanges a refresh token for the next one. A token that was exchanged before gives the current one again when the
- * client can have lost the answer. An older token is a copy in other hands, and ends the session.
+ * client can have lost the answer. An older token is a copy in other hands, as is one that gives the current one again
+ * and again: either ends the session.
  * @param onReuse writes that to the audit log, in the same transaction
  * @throws AuthError refresh_token_not_found, refresh_token_already_used, session_expired, user_banned
  */
@@ -30,11 +31,15 @@ export async function refreshSession (
     if (session.not_after <= now || lastRefreshMs + IDLE_MS <= now.getTime()) return new AuthError('session_expired')
     const user = await getUser(tx, session.user_id)
     if (isBanned(user.banned_until)) return new AuthError('user_banned', { status: 400 })
+    // Days of the session's own.
+    const repeats_day = Math.floor((now.getTime() - session.created_at.getTime()) / DAY_MS)
+    const repeats = session.repeats_day === repeats_day ? session.repeats : 0
     const use = classifyRefresh({
       tokenCounter: token.counter,
       sessionCounter: session.refresh_counter,
       lastRefreshMs,
-      nowMs: now.getTime()
+      nowMs: now.getTime(),
+      repeats
     })
     if (use === 'invalid') return new AuthError('refresh_token_not_found')
     if (use === 'reused') {
@@ -42,7 +47,10 @@ export async function refreshSession (
       await onReuse(tx, session)
       return new AuthError('refresh_token_already_used')
     }
-    if (use === 'repeat') return { user, session }
+    if (use === 'doubtful') {
+      await tx.update(sessions).set({ repeats: repeats + 1, repeats_day }).where(eq(sessions.id, session.id))
+    }
+    if (use !== 'rotate') return { user, session }
     const [refreshed] = await tx
       .update(sessions)
       .set({ refresh_counter: session.refresh_counter + 1, refreshed_at: now, updated_at: now, ...client })

@@ -13,7 +13,7 @@ export interface SignedIn { user: User, session: SessionRow }
 /** The device that a person signs in from. */
 export interface Client { ip: string, user_agent: string | null }
 
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 /** A session ends after this, however often it is refreshed. */
 const ABSOLUTE_MS = 90 * DAY_MS
 /** A session that is not refreshed for so long has ended (OWASP ASVS 7.3). */

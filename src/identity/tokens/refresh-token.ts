@@ -15,6 +15,10 @@ export interface RefreshToken {
 
 /** For so long after a refresh, older tokens count as those of a client that lost answers, ms. */
 export const REUSE_INTERVAL_MS = 10_000
+/**
+ * How many doubtful repeats a session may have in a day. Two who have the same token and take turns need one each time.
+ */
+const DOUBTFUL_A_DAY = 3
 
 const VERSION = 0
 const ID_END = 17
@@ -49,24 +53,37 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
   return counter === undefined ? undefined : { sessionId: uuid(body.subarray(1, ID_END)), counter }
 }
 
-/** A refresh token that came, and its session; times in ms. */
-export interface Refresh { tokenCounter: number, sessionCounter: number, lastRefreshMs: number, nowMs: number }
+/**
+ * A refresh token that came, and its session; times in ms. `repeats`: how many doubtful repeats the session has had
+ * today.
+ */
+export interface Refresh {
+  tokenCounter: number
+  sessionCounter: number
+  lastRefreshMs: number
+  nowMs: number
+  repeats: number
+}
 
 /**
  * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current
- * token is answered again; always for the token before the current one, within the interval for older ones. `reused`:
- * it is a copy, and the session ends. `invalid`: there is no such token yet.
+ * token is answered again. `doubtful`: the same, but it may also be a copy: the token before the current one after the
+ * interval, or an older one within it. `reused`: it is a copy, and the session ends: an older token after the interval,
+ * or more doubtful repeats in a day than a client loses answers. `invalid`: there is no such token yet.
  */
 export function classifyRefresh ({
   tokenCounter,
   sessionCounter,
   lastRefreshMs,
-  nowMs
-}: Refresh): 'rotate' | 'repeat' | 'reused' | 'invalid' {
+  nowMs,
+  repeats
+}: Refresh): 'rotate' | 'repeat' | 'doubtful' | 'reused' | 'invalid' {
   const behind = sessionCounter - tokenCounter
   if (behind < 0) return 'invalid'
   if (behind === 0) return 'rotate'
-  return behind === 1 || nowMs - lastRefreshMs < REUSE_INTERVAL_MS ? 'repeat' : 'reused'
+  const isLate = nowMs - lastRefreshMs >= REUSE_INTERVAL_MS
+  if (behind === 1 && !isLate) return 'repeat'
+  return (behind > 1 && isLate) || repeats >= DOUBTFUL_A_DAY ? 'reused' : 'doubtful'
 }
 
 /** Each session has its own key, derived from its id: no secret is stored. */

@@ -154,7 +154,7 @@ t.test('sessions of an external provider', async (t) => {
     const rows = await sql`select actor, action, details from audit_log where object = ${object} order by id`
     t.same(rows.map(({ actor, action, details }) => ({ actor, action, details })), [
       { actor: object, action: 'sessioni_revocate', details: { phase: 'asked' } },
-      { actor: object, action: 'sessioni_revocate', details: { phase: 'done', revoked: 1 } }
+      { actor: object, action: 'sessioni_revocate', details: { phase: 'done', revoked: 1, keys: 0 } }
     ])
   })
 

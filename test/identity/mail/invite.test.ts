@@ -1,4 +1,9 @@
 import t from 'tap'
+import { flow_states } from '#drizzle/tables/identity.ts'
+import { mintKey } from '#src/identity/keys/key-store.ts'
+import { addIdentity } from '#src/identity/people/identity-rows.ts'
+import { signIn } from '#test/helper.ts'
+import { bearer, isLetIn } from '#test/identity/requests.ts'
 import { HOME, PASSWORD, site, wrong } from './mailbox.ts'
 
 t.test('invitations', async (t) => {
@@ -55,6 +60,50 @@ t.test('invitations', async (t) => {
     )
   })
 
+  t.test('an invitation ends all that others have in the account, before it gives a role', async (t) => {
+    const email = 'carola@ospiti.example'
+    const { access_token: planted, refresh_token, user: { id } } = await signIn(app, 'estranea', 'pending')
+    await app.sql`
+      update users set email = ${email}, email_confirmed_at = null, new_email = 'x@y.example' where id = ${id}`
+    await app.sql`delete from identities where user_id = ${id}`
+    await addIdentity(app.db, id, { provider: 'google', provider_id: '666', identity_data: { email } })
+    const { apiKey } = await mintKey(app.db, app.identity.apiKeys, id, {})
+    const flow = { provider: 'google', redirect_to: HOME, authentication_method: 'oauth' }
+    await app.db.insert(flow_states).values([{ ...flow, user_id: id }, { ...flow, linking_user_id: id }])
+    t.equal(await isLetIn(app, bearer(planted)), 403, 'waits for a role')
+
+    const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email)
+    t.match(data.user, { id, app_metadata: { role: undefined, provider: 'email', providers: ['email'] } })
+    t.same([await isLetIn(app, bearer(planted)), await isLetIn(app, { 'x-api-key': apiKey })], [401, 401])
+    t.equal((await client().auth.refreshSession({ refresh_token })).error?.code, 'refresh_token_not_found')
+    t.equal(await app.db.$count(flow_states), 0)
+    const [kept] = await app.sql`
+      select new_email, (select json_agg(provider) from identities where user_id = ${id}) as providers
+      from users where id = ${id}`
+    t.match(kept, { new_email: null, providers: ['email'] })
+    const revoked = await app.sql`
+      select details from audit_log where action = 'sessioni_revocate' and object = ${`user:${id}`}`
+    t.match(revoked, [{ details: { reason: 'handed_over' } }])
+    const { code } = await letter()
+    t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
+  })
+
+  t.test('a sign-up that an administrator confirms loses the password that came with it', async (t) => {
+    const administration = (await administrator()).auth.admin
+    const signedUp = async (email: string, changes: object) => {
+      const stranger = { email, password: 'la-frase-di-un-estraneo' }
+      const { data: { user } } = await client().auth.signUp(stranger)
+      const { link } = await letter()
+      t.equal((await administration.updateUserById(user!.id, { email_confirm: true, ...changes })).error, null)
+      t.equal((await client().auth.signInWithPassword(stranger)).error?.code, 'invalid_credentials')
+      t.equal((await follow(link)).fragment.get('error_code'), 'otp_expired')
+    }
+    await signedUp('confermata@ospiti.example', { app_metadata: { role: 'operator' } })
+    await signedUp('scelta@ospiti.example', { password: PASSWORD })
+    const own = { email: 'scelta@ospiti.example', password: PASSWORD }
+    t.equal((await client().auth.signInWithPassword(own)).error, null, 'the administrator’s password is good')
+  })
+
   t.test('another sign-up after the invitation changes nothing', async (t) => {
     const email = 'dora@ospiti.example'
     const stranger = { email, password: 'la-frase-di-un-estraneo' }
@@ -99,7 +148,7 @@ t.test('invitations', async (t) => {
 
   t.test('the audit log has every invitation', async (t) => {
     const rows = [...await app.sql`select count(*)::int as invitations from audit_log where action = 'invito'`]
-    t.same(rows, [{ invitations: 4 }])
+    t.same(rows, [{ invitations: 5 }])
   })
 })
 

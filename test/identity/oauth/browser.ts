@@ -2,30 +2,42 @@
 export interface Browser {
   /** Goes there, and on until it leaves the machine or stands on a page. Every address on the way is in `visited`. */
   go (address: string, init?: RequestInit): Promise<Stop>
+  /** Asks as a script of the same origin does: the cookies are kept, and no redirect is followed. */
+  ask (address: string, init?: RequestInit): Promise<Response>
   visited: string[]
 }
 
 /** Where a browser stands: at an address that is not fetched any more, or on a page. */
 export interface Stop { url: URL, status?: number, body?: string }
 
+interface Cookie { value: string, path: string, isLax: boolean }
+
 const MOST = 20
 
 /** @param frontEnd the origin at which it stops: where the front end would be */
 export function browser (frontEnd: string): Browser {
-  const cookies = new Map<string, Map<string, string>>()
+  const cookies = new Map<string, Map<string, Cookie>>()
   const visited: string[] = []
 
   function remember (host: string, response: Response): void {
-    const jar = cookies.get(host) ?? new Map<string, string>()
+    const jar = cookies.get(host) ?? new Map<string, Cookie>()
     cookies.set(host, jar)
     for (const line of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (name !== undefined && value !== undefined) jar.set(name, value)
+      if (name === undefined || value === undefined) continue
+      const path = /; *path=([^;]*)/i.exec(line)?.[1] ?? '/'
+      if (/; *max-age=0/i.test(line)) jar.delete(name)
+      else jar.set(name, { value, path, isLax: /; *samesite=lax/i.test(line) })
     }
   }
 
-  async function fetchPage (url: URL, init: RequestInit): Promise<Response> {
-    const cookie = [...cookies.get(url.host) ?? []].map(([name, value]) => `${name}=${value}`).join('; ')
+  /** @param from where the browser stands: a form from another place brings no cookies that are `SameSite=Lax` */
+  async function fetchPage (url: URL, init: RequestInit, from: URL): Promise<Response> {
+    const isForeignForm = init.method === 'POST' && from.origin !== url.origin
+    const cookie = [...cookies.get(url.host) ?? []]
+      .filter(([, { path, isLax }]) => url.pathname.startsWith(path) && !(isLax && isForeignForm))
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join('; ')
     const response = await fetch(url, {
       ...init,
       redirect: 'manual',
@@ -37,13 +49,16 @@ export function browser (frontEnd: string): Browser {
 
   return {
     visited,
+    ask: async (address, init = {}) => await fetchPage(new URL(address), init, new URL(address)),
     async go (address, init = {}) {
       let url = new URL(address)
       let next: RequestInit = init
+      let from = url
       for (let step = 0; step < MOST; step++) {
         visited.push(url.href)
         if (url.origin === frontEnd || !['127.0.0.1', 'localhost'].includes(url.hostname)) return { url }
-        const response = await fetchPage(url, next)
+        const response = await fetchPage(url, next, from)
+        from = url
         const body = await response.text()
         const location = response.headers.get('location')
         const form = formIn(body)

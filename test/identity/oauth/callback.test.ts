@@ -8,6 +8,8 @@ import { acts, fragment, LANDING, setting, SIGNUP, type Setting } from './settin
 
 interface Crooked extends Setting {
   crooked: CrookedProvider
+  /** The cookies of all departures. */
+  cookies: string[]
   /** Sets out for the provider; returns what it is asked. */
   depart (more?: Record<string, string>): Promise<URLSearchParams>
   /** Comes back from it; returns where the browser is led. */
@@ -17,8 +19,15 @@ interface Crooked extends Setting {
 async function crookedSetting (t: Test): Promise<Crooked> {
   const crooked = await startCrookedProvider(t)
   const all = await setting(t, SIGNUP, { providers: [{ name: 'torto', issuer: crooked.issuer, ...CLIENT }] })
-  const leave = async (path: string) =>
-    new URL((await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual' })).headers.get('location')!)
+  const cookies: string[] = []
+  const leave = async (path: string) => {
+    const headers = { cookie: cookies.join('; ') }
+    const response = await fetch(`${all.base}/auth/v1${path}`, { redirect: 'manual', headers })
+    if (path.startsWith('/authorize')) {
+      cookies.push(...response.headers.getSetCookie().map((line) => line.split(';')[0]!))
+    }
+    return new URL(response.headers.get('location')!)
+  }
   return {
     ...all,
     crooked,
@@ -29,6 +38,7 @@ async function crookedSetting (t: Test): Promise<Crooked> {
       crooked.nonce = searchParams.get('nonce') ?? ''
       return searchParams
     },
+    cookies,
     comeBack: async (parameters) => await leave(`/callback?${new URLSearchParams(parameters).toString()}`)
   }
 }
@@ -61,7 +71,7 @@ const NO_STATE = {
 }
 
 t.test('a state is good once, for five minutes, and only for its own code', async (t) => {
-  const { app, base, crooked, depart, comeBack } = await crookedSetting(t)
+  const { app, base, cookies, crooked, depart, comeBack } = await crookedSetting(t)
 
   t.test('the authorization request carries state, nonce and PKCE, and no secret', async (t) => {
     const foreign = {
@@ -107,6 +117,25 @@ t.test('a state is good once, for five minutes, and only for its own code', asyn
       error: 'invalid_request', error_code: 'bad_oauth_callback', error_description: 'OAuth state parameter missing'
     })
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
+  })
+
+  t.test('a callback comes back to the browser that has set out, or is refused', async (t) => {
+    const set = (await fetch(`${base}/auth/v1/authorize?provider=torto`, { redirect: 'manual' })).headers.getSetCookie()
+    t.match(set, [/^locanda_oauth_[\da-f-]{36}=[\w-]{43}; Max-Age=900; Path=\/auth\/v1\/callback; HttpOnly; SameSite=Lax$/])
+    const states = [await depart(), await depart(), await depart(), await depart()].map((asked) => asked.get('state')!)
+    const [first, second, third, fourth] = states as [string, string, string, string]
+    const own = cookies.splice(0)
+    const of = (state: string) => own.find((cookie) => cookie.includes(state))!
+    const asked = crooked.asked.length
+    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'another browser')
+    cookies.push(of(first).replace(first, second))
+    t.strictSame(problemAt(t, await comeBack({ state: second, code: 'abc' })), NO_STATE, 'the value of another flow')
+    cookies.push(of(third), `${of(third)}x`)
+    t.strictSame(problemAt(t, await comeBack({ state: third, code: 'abc' })), NO_STATE, 'of two none counts')
+    t.equal(crooked.asked.length, asked, 'the provider is not asked')
+    cookies.splice(0, Infinity, ...own)
+    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'and the flow is over')
+    t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'beside the others')
   })
 
   t.test('of two callbacks at once with the same state one succeeds', async (t) => {
@@ -334,7 +363,7 @@ t.test('a provider that cannot be reached leads to an error redirect, never to a
 })
 
 t.test('a callback that the provider posts as a form works like a GET', async (t) => {
-  const { app, base, depart } = await crookedSetting(t)
+  const { app, base, depart, comeBack } = await crookedSetting(t)
   const post = async (body: string, type = 'application/x-www-form-urlencoded') =>
     await fetch(`${base}/auth/v1/callback`, {
       method: 'POST',
@@ -348,12 +377,16 @@ t.test('a callback that the provider posts as a form works like a GET', async (t
   t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'and no endless one')
   t.equal((await post(`state=${state}&code=${'a'.repeat(5000)}`)).status, 400)
   const done = await post(`state=${state}&code=abc&__proto__=x&user=%7B%7D`)
-  t.equal(done.status, 302, 'nothing of this has used the state up')
-  t.ok(fragment(new URL(done.headers.get('location')!)).get('access_token'))
+  t.equal(done.status, 303, 'the browser comes back with its cookie, which no form of another site brings')
+  const { origin, pathname, searchParams } = new URL(done.headers.get('location')!)
+  t.equal(origin + pathname, `${base}/auth/v1/callback`)
+  t.strictSame(Object.fromEntries(searchParams), { state, code: 'abc' })
+  const landed = fragment(await comeBack(Object.fromEntries(searchParams)))
+  t.ok(landed.get('access_token'), 'nothing of this has used the state up')
   t.equal(
     (await fetch(`${base}/auth/v1/callback`, { method: 'POST', redirect: 'manual' })).status,
-    302,
-    'an empty one leads home'
+    303,
+    'an empty one leads home, too'
   )
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   t.equal(

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
 import { flow_states, sessions, users } from '#drizzle/tables/identity.ts'
+import type { AuthUser } from '#schemas/auth/user.ts'
 import { deleteOldFlows } from '#src/identity/sign-in/flow-states.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { extraRoutes, signIn } from '#test/helper.ts'
@@ -132,16 +133,17 @@ t.test('linking fails after the end of the session that started it, and for anot
   const { app, base, provider, browser } = await setting(t, SIGNUP)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
   const headers = { authorization: `Bearer ${token}` }
+  const own = browser()
   const begin = async (flags = 'skip_http_redirect=true') =>
-    await fetch(
+    await own.ask(
       `${base}/auth/v1/user/identities/authorize?provider=google&redirect_to=${encodeURIComponent(LANDING)}&${flags}`,
-      { headers, redirect: 'manual' }
+      { headers }
     )
   const address = async () => (await (await begin()).json() as { url: string }).url
 
   provider.person = ANNA
   await browser().go(`${base}${WAY}`)
-  const taken = fragment((await browser().go(await address())).url)
+  const taken = fragment((await own.go(await address())).url)
   t.match(Object.fromEntries(taken), {
     error_code: 'identity_already_exists',
     error_description: 'Identity is already linked to another user'
@@ -153,21 +155,91 @@ t.test('linking fails after the end of the session that started it, and for anot
   t.ok(redirect.headers.get('location')!.startsWith(`${provider.issuer}/auth?`))
   const url = await address()
   await app.db.delete(sessions).where(eq(sessions.user_id, user.id))
-  const ended = fragment((await browser().go(url)).url)
+  const ended = fragment((await own.go(url)).url)
   t.match(Object.fromEntries(ended), { error: 'access_denied', error_code: 'session_not_found' })
   t.equal(await app.db.$count(sessions, eq(sessions.user_id, user.id)), 0)
-  const { url: landed } = await browser().go(redirect.headers.get('location')!)
+  const { url: landed } = await own.go(redirect.headers.get('location')!)
   t.notOk(fragment(landed).has('access_token'), 'so does the other way')
+})
+
+t.test('an account takes over no unverified address, and an invitation there lifts no stranger', async (t) => {
+  const { app, base, browser, provider, token } = await setting(t, SIGNUP)
+  const { access_token: mallory, user } = await signIn(app, 'mallory', 'pending')
+  const headers = { authorization: `Bearer ${mallory}` }
+  const ask = async (method: 'DELETE' | 'GET', url: string) => await app.inject({ method, url, headers })
+  provider.person = { sub: 'mallory-1', email: 'collega@example.org', email_verified: false }
+  const { url } = await browser().go(`${base}/auth/v1/user/identities/authorize?provider=google`, { headers })
+  t.ok(fragment(url).get('access_token'))
+  const mine = (await ask('GET', '/auth/v1/user')).json<AuthUser>().identities
+  t.strictSame(mine.map(({ provider }) => provider), ['email', 'google'])
+  t.equal((await ask('DELETE', `/auth/v1/user/identities/${mine[0]!.identity_id}`)).statusCode, 200)
+  t.match((await ask('GET', '/auth/v1/user')).json(), {
+    email: 'mallory@example.org',
+    email_confirmed_at: /^2/,
+    app_metadata: { role: 'pending' }
+  })
+
+  const service = { authorization: `Bearer ${await token({ service: true })}` }
+  const payload = { type: 'invite', email: 'collega@example.org' }
+  const link = await app.inject({ method: 'POST', url: '/auth/v1/admin/generate_link', headers: service, payload })
+  t.equal(link.statusCode, 200)
+  t.not(link.json<AuthUser>().id, user.id)
+  t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still waiting for a role')
+})
+
+t.test('a stranger who follows the way of a person who links an identity gives nothing to their account', async (t) => {
+  const { app, base, browser, client, provider } = await setting(t, SIGNUP)
+  const { access_token, refresh_token, user } = await signIn(app, 'mallory', 'operator')
+  const identities = async () => {
+    const rows = await app.sql`select provider from identities where user_id = ${user.id} order by 1`
+    return rows.map(({ provider }) => provider)
+  }
+  provider.person = ANNA
+  const supabase = client('pkce')
+  await supabase.auth.setSession({ access_token, refresh_token })
+  const link = async () => (await supabase.auth.linkIdentity({
+    provider: 'google',
+    options: { redirectTo: LANDING, skipBrowserRedirect: true }
+  })).data.url!
+
+  const plain = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
+    headers: { authorization: `Bearer ${access_token}` }
+  })
+  const { url: refused } = await browser().go((await plain.json() as { url: string }).url)
+  t.equal(fragment(refused).get('error_code'), 'bad_oauth_state')
+  const { url: landed } = await browser().go(await link())
+  t.ok(landed.searchParams.get('code'), 'a code, which the stranger’s browser cannot exchange')
+  t.strictSame(await identities(), ['email'])
+  t.ok((await client('pkce').auth.exchangeCodeForSession(landed.searchParams.get('code')!)).error)
+  t.strictSame(await identities(), ['email'])
+
+  const { url: own } = await browser().go(await link())
+  t.equal((await supabase.auth.exchangeCodeForSession(own.searchParams.get('code')!)).error, null)
+  t.strictSame(await identities(), ['email', 'google'])
+})
+
+t.test('a person who signs in with PKCE in another browser than they began in is refused', async (t) => {
+  const { app, browser, client, provider } = await setting(t, SIGNUP)
+  provider.person = ANNA
+  const { data } = await client('pkce').auth.signInWithOAuth({
+    provider: 'google',
+    options: { redirectTo: LANDING, skipBrowserRedirect: true }
+  })
+  const { headers } = await fetch(data.url!, { redirect: 'manual' })
+  const { url } = await browser().go(headers.get('location')!)
+  t.equal(fragment(url).get('error_code'), 'bad_oauth_state')
+  t.equal(await app.db.$count(users), 0)
 })
 
 t.test('without PKCE, linking answers with a session as signing in does', async (t) => {
   const { app, base, provider, browser } = await setting(t)
   const { access_token: token, user } = await signIn(app, 'piero', 'operator')
-  const response = await fetch(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
+  const own = browser()
+  const response = await own.ask(`${base}/auth/v1/user/identities/authorize?provider=google&skip_http_redirect=true`, {
     headers: { authorization: `Bearer ${token}` }
   })
   provider.person = ANNA
-  const tokens = fragment((await browser().go((await response.json() as { url: string }).url)).url)
+  const tokens = fragment((await own.go((await response.json() as { url: string }).url)).url)
   const mine = (
     await app.inject({ url: '/auth/v1/user', headers: { authorization: `Bearer ${tokens.get('access_token')}` } })
   ).json()
@@ -191,7 +263,8 @@ t.test('a provider may use form_post, and client_secret_post', async (t) => {
   const { url } = await visitor.go(`${base}${WAY}`)
   t.ok(fragment(url).get('access_token'))
   t.equal(new URL(visitor.visited[1]!).searchParams.get('response_mode'), 'form_post')
-  t.equal(visitor.visited.at(-2), `${base}/auth/v1/callback`, 'without code and state in the address')
+  t.equal(visitor.visited.at(-3), `${base}/auth/v1/callback`, 'the form')
+  t.ok(visitor.visited.at(-2)!.startsWith(`${base}/auth/v1/callback?`), 'the same fields, with the cookie')
 })
 
 t.test('the provider’s refresh token is handed on, and no token, code or address is logged', async (t) => {

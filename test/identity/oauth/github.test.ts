@@ -74,9 +74,9 @@ t.test('GitHub: without a verified primary address no account is created', async
 
 t.test('GitHub: a wrong code is an error although its status is 200', async (t) => {
   const github = await startGitHub(t)
-  const { base } = await setting(t, SIGNUP, { providers: [github.settings] })
-  const leave = async (path: string) =>
-    new URL((await fetch(`${base}${path}`, { redirect: 'manual' })).headers.get('location')!)
+  const { base, browser } = await setting(t, SIGNUP, { providers: [github.settings] })
+  const { ask } = browser()
+  const leave = async (path: string) => new URL((await ask(`${base}${path}`)).headers.get('location')!)
   const state = (await leave(WAY)).searchParams.get('state')!
   t.match(Object.fromEntries((await leave(`/auth/v1/callback?state=${state}&code=inventato`)).searchParams), {
     error: 'server_error',

@@ -1,8 +1,12 @@
 import t from 'tap'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
+import type { MintedKey } from '#schemas/api-key.ts'
+import { as, isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf } from './client.ts'
 
-const { app, open, person, signedIn } = await provider(t)
+const { app, open, person, signedIn, token } = await provider(t)
+
+const withKey = (apiKey: string) => ({ 'x-api-key': apiKey })
 
 t.test('data is merged into the metadata of a person, and null removes a key', async (t) => {
   const client = await signedIn(await person({ user_metadata: { name: 'Anna', surname: 'Bianchi', city: 'Roma' } }))
@@ -38,6 +42,23 @@ t.test('a new password replaces the old one and ends every other session', async
     code: 'invalid_credentials'
   })
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
+})
+
+t.test('a new password revokes the API keys when that is asked for, an administrator’s one in any case', async (t) => {
+  const anna = await person()
+  const { access } = await tokensOf(await signedIn(anna))
+  const mint = async () => withKey((await as(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)
+  const change = async (body: object) => (await as(app, access, 'PUT', '/auth/v1/user', body)).statusCode
+  const [first, second] = [await mint(), await mint()]
+  t.equal(await change({ password: 'una frase lunga e nuova' }), 200)
+  t.same([await isLetIn(app, first), await isLetIn(app, second)], [200, 200])
+  t.equal(await change({ password: 'una frase ancora più lunga', revoca_chiavi: true }), 200)
+  t.same([await isLetIn(app, first), await isLetIn(app, second)], [401, 401])
+  const third = await mint()
+  const password = 'una frase scelta da altri'
+  const service = await token({ service: true })
+  t.equal((await as(app, service, 'PUT', `/auth/v1/admin/users/${anna.id}`, { password })).statusCode, 200)
+  t.equal(await isLetIn(app, third), 401)
 })
 
 t.test('the same password again is refused and changes nothing', async (t) => {

@@ -89,6 +89,55 @@ t.test('FailToSaveReuse: asking again does not keep a session alive', async (t) 
   for (const token of [anna.first, present]) t.same(await refresh(app, token), { status: 400, code: 'session_expired' })
 })
 
+t.test('MaliciousReuse: two sides that take turns with the token before the current one are found out', async (t) => {
+  const anna = await holder(app)
+  // The thief has a copy of the first token; each side refreshes an hour after the other one.
+  const sides = [anna.first, anna.first]
+  let rounds = 0
+  for (; rounds < 20; rounds++) {
+    await age(app, anna, 3600)
+    const outcome = await refresh(app, sides[rounds % 2]!)
+    if ('code' in outcome) {
+      t.same(outcome, USED)
+      break
+    }
+    // Whoever was given the current token again refreshes with it.
+    const next = rounds === 0 ? outcome : await refresh(app, outcome.refresh)
+    sides[rounds % 2] = 'refresh' in next ? next.refresh : ''
+  }
+  t.equal(rounds, 4, 'with the fourth repeat of the day')
+  t.equal(await turns(app, anna), undefined)
+  t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
+})
+
+t.test('MaliciousReuse: a thief who refreshes all the time does not keep the interval open', async (t) => {
+  const anna = await holder(app)
+  let thief = anna.first
+  let owner = anna.first
+  for (let hour = 0; hour < 4; hour++) {
+    const tokens = await chain(app, thief, 4)
+    thief = tokens.at(-1)!
+    await age(app, anna, INTERVAL - 5)
+    const outcome = await refresh(app, owner)
+    if (hour < 3) owner = 'refresh' in outcome ? outcome.refresh : ''
+    else t.same(outcome, USED)
+  }
+  t.same(await refresh(app, thief), NOT_FOUND)
+})
+
+t.test('FailToSaveReuse: a client that loses a reply three times a day is not', async (t) => {
+  const anna = await holder(app)
+  let token = anna.first
+  for (let time = 0; time < 15; time++) {
+    await age(app, anna, 8 * 3600)
+    await refreshed(app, token)
+    await age(app, anna, INTERVAL)
+    token = (await refreshed(app, token)).refresh
+  }
+  t.same(await reuses(anna.sessionId), [])
+  t.not((await refreshed(app, token)).refresh, token)
+})
+
 t.test('within the interval older tokens give the current one and change nothing', async (t) => {
   const anna = await holder(app)
   const tokens = await chain(app, anna.first, 4)

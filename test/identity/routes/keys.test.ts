@@ -107,6 +107,35 @@ t.test('making a key', async (t) => {
     }
   })
 
+  t.test('a person who waits for a role makes no key, and nobody has more than twenty live ones', async (t) => {
+    const pending = await as(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
+    t.match([pending.statusCode, pending.json()], [403, { codice: 'ACCOUNT_IN_ATTESA' }])
+    const many = await token({ name: 'molte' })
+    const answers = await Promise.all(Array.from({ length: 24 }, () => as(app, many, 'GET', MINT)))
+    t.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 20)
+    const refused = answers.find(({ statusCode }) => statusCode !== 200)
+    t.match([refused?.statusCode, refused?.json()], [409, { codice: 'TROPPE_CHIAVI' }])
+    const [{ id }] = await list(app, bearer(many)) as [ApiKey]
+    t.equal((await as(app, many, 'DELETE', `${KEYS}/${id}`)).statusCode, 200)
+    t.equal((await as(app, many, 'GET', MINT)).statusCode, 200, 'a revoked one does not count')
+  })
+
+  t.test('a key that is made while all sessions are revoked is not made', async (t) => {
+    const late = await token({ name: 'tarda' })
+    const { sub } = claimsOf(late)
+    const { made } = await app.sql.begin(async (sql) => {
+      await sql`select from users where id = ${sub} for update`
+      const made = as(app, late, 'GET', MINT)
+      const waiting = () =>
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      for (let rows = await waiting(); rows.length === 0;) rows = await waiting()
+      await sql`delete from sessions where user_id = ${sub}`
+      return { made }
+    })
+    t.match([(await made).statusCode, (await made).json()], [401, { codice: 'NON_AUTENTICATO' }])
+    t.equal((await app.sql`select from api_keys where user_id = ${sub}`).length, 0)
+  })
+
   t.test('a key of another installation is refused', async (t) => {
     const { apiKey } = await mint(app, anna)
     const [prefix, id, secret, mac] = apiKey.split('_') as [string, string, string, string]

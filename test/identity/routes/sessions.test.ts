@@ -125,7 +125,7 @@ t.test('revoking all sessions', async (t) => {
       t.match([refreshed.statusCode, refreshed.json()], [400, { error_code: 'refresh_token_not_found' }])
     }
     t.same(await both(bearer(pieros)), [200, 200])
-    t.same(await both({ 'x-api-key': apiKey }), [200, 200], 'keys are revoked one by one')
+    t.same(await both({ 'x-api-key': apiKey }), [401, 401], 'and the keys that a session can have made')
     t.equal(
       await isLetIn(app, bearer((await signIn(app, 'anna', 'operator')).access_token)),
       200,
@@ -134,7 +134,7 @@ t.test('revoking all sessions', async (t) => {
 
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'sessioni_revocate'`
     const who = `user:${devices[0]!.user.id}`
-    t.same({ ...entry }, { actor: who, object: who, details: { revoked: 3 } })
+    t.same({ ...entry }, { actor: who, object: who, details: { revoked: 3, keys: 1 } })
   })
 
   t.test('a revocation on one server counts at the very next request on the other, every time', async (t) => {
@@ -149,15 +149,18 @@ t.test('revoking all sessions', async (t) => {
     }
   })
 
-  t.test('an API key revokes, too; the body must be empty; a caller who is no person revokes nothing', async (t) => {
+  t.test('an API key revokes, too, and may stay; a caller who is no person revokes nothing', async (t) => {
     const { access_token } = await signIn(app, 'carla', 'operator')
     const { apiKey } = (await as(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
       await app.inject({ method: 'POST', url: '/api/sessions/revoke-all', headers, ...(payload ? { payload } : {}) })
     t.equal((await revoke(bearer(access_token), { tutte: true })).statusCode, 400)
     t.equal(await isLetIn(app, bearer(access_token)), 200)
-    t.match((await revoke({ 'x-api-key': apiKey }, {})).json(), { revoked: 1 })
+    t.match((await revoke({ 'x-api-key': apiKey }, { revoca_chiavi: false })).json(), { revoked: 1 })
     t.equal(await isLetIn(app, bearer(access_token)), 401)
+    t.same(await both({ 'x-api-key': apiKey }), [200, 200])
+    t.match((await revoke({ 'x-api-key': apiKey }, {})).json(), { revoked: 0 })
+    t.same(await both({ 'x-api-key': apiKey }), [401, 401])
     t.match((await revoke(serverKey)).json(), { success: true, message: '0 sessioni chiuse', revoked: 0 })
     t.match((await revoke(bearer(await token({ service: true })))).json(), { revoked: 0 })
     t.equal((await revoke({})).statusCode, 401)

@@ -44,7 +44,28 @@ const TRAPS = [
   'https://locanda.example/auth/v1/authorize?provider=google',
   'https://locanda.example/AUTH/V1/callback',
   'https://locanda.example/x/../auth/v1/verify',
-  'https://locanda.example/auth\\v1\\verify'
+  'https://locanda.example/auth\\v1\\verify',
+  'https://locanda.example/%61uth/v1/authorize?provider=google',
+  'https://locanda.example/%2561uth/v1/authorize',
+  'https://locanda.example/auth%2Fv1%2Fcallback',
+  'https://locanda.example/auth%252Fv1',
+  'https://locanda.example/x/%2e%2e%2fauth/v1/verify',
+  'https://locanda.example/x%2f..%2fauth/v1/verify',
+  'https://locanda.example/x/%252e%252e/auth/v1/verify',
+  'https://locanda.example/x%5c..%5cauth%5cv1',
+  'https://locanda.example//auth/v1/authorize',
+  'https://app.example//evil.example/',
+  'https://app.example/%2F%2Fevil.example/',
+  'https://app.example/%2fevil.example/',
+  'https://app.example/%5cevil.example/',
+  'https://app.example/%255cevil.example/',
+  'https://app.example/%25252F%25252Fevil.example/',
+  'https://app.example/arrivo/..%2f..%2f',
+  'https://app.example/arrivo/%2e%2e%2f%2e%2e',
+  'https://app.example/arrivo%0d%0aset-cookie:x',
+  'https://app.example/arrivo%00',
+  'https://app.example/%',
+  'https://app.example/%ff'
 ]
 
 t.test('an address outside our front ends is replaced by the front end’s own', async (t) => {
@@ -73,13 +94,29 @@ t.test('an address of a front end is kept as it was asked for', (t) => {
     'https://app.example/città': 'https://app.example/citt%C3%A0',
     'http://localhost:5173/': 'http://localhost:5173/',
     'https://locanda.example/ad/': 'https://locanda.example/ad/',
-    'https://locanda.example/authors': 'https://locanda.example/authors'
+    'https://locanda.example/authors': 'https://locanda.example/authors',
+    'https://app.example/a%2Fb/%C3%A0%20?n=%2F%2F': 'https://app.example/a%2Fb/%C3%A0%20?n=%2F%2F',
+    'https://app.example/x/%2e%2e/arrivo': 'https://app.example/arrivo'
   }
   for (const [address, led] of Object.entries(asked)) t.equal(allowedRedirect(CONFIG, address), led)
   t.end()
 })
 
-t.test('no spelling leads to an origin that is not ours', (t) => {
+t.test('with a path of its own the service is under that path alone', (t) => {
+  const config = { PUBLIC_URL: 'https://host.example/locanda', CORS_ORIGINS: [FRONT_END] }
+  for (const inside of ['/locanda', '/locanda/', '/locanda/ad/?x=1']) {
+    t.equal(allowedRedirect(config, `https://host.example${inside}`), `https://host.example${inside}`)
+  }
+  for (const outside of ['/', '/altro', '/locanda2', '/locanda/auth/v1/authorize', '/locanda/%2e%2e%2faltro']) {
+    t.equal(allowedRedirect(config, `https://host.example${outside}`), FRONT_END, outside)
+  }
+  const shared = { ...config, CORS_ORIGINS: [FRONT_END, 'https://host.example'] }
+  t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'the front end is there')
+  t.equal(allowedRedirect(shared, 'https://host.example/locanda/auth/v1/authorize'), FRONT_END)
+  t.end()
+})
+
+t.test('no spelling leads to an origin or a path that is not ours', (t) => {
   const origins = [...CONFIG.CORS_ORIGINS, CONFIG.PUBLIC_URL]
   const part = fc.constantFrom(
     'https:',
@@ -105,12 +142,38 @@ t.test('no spelling leads to an origin that is not ours', (t) => {
     '\u3002',
     '\uff0f',
     'auth',
-    'v1'
+    'v1',
+    '%61uth',
+    '..',
+    '%2e',
+    '%5c',
+    '%25',
+    '2f',
+    '5C',
+    '61',
+    ';'
   )
+  /** Every text that this one may be read as by whoever decodes it once, or more often. */
+  function readings (text: string): string[] {
+    try {
+      const next = decodeURIComponent(text)
+      return next === text ? [text] : [text, ...readings(next)]
+    } catch {
+      return [text, '//']
+    }
+  }
   fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
     const led = allowedRedirect(CONFIG, address)
     // Read anew, as a browser reads the header.
-    return origins.includes(new URL(led).origin) && /^https?:\/\/[^@\\\s/]*(\/[^\\\s]*)?$/.test(led.split(/[?#]/)[0]!)
+    const { origin, pathname } = new URL(led)
+    return origins.includes(origin) && /^https?:\/\/[^@\\\s/]*(\/[^\\\s]*)?$/.test(led.split(/[?#]/)[0]!) &&
+      readings(pathname).every((path) => {
+        // As a browser, or a server that normalizes paths, reads it once more.
+        const again = new URL(`https://x.example${path}`)
+        return again.host === 'x.example' && !path.includes('//') && !path.includes('\\') &&
+          again.pathname.split('/').length === path.split('/').length &&
+          (origin !== CONFIG.PUBLIC_URL || !/^\/auth\/v1(\/|$)/i.test(again.pathname))
+      })
   }), { numRuns: 3000 })
   t.end()
 })
