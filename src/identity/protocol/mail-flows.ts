@@ -88,7 +88,7 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
 }
 
 export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptions): MailFlows {
-  const limits = mailLimits(app, { config, keys })
+  const limits = mailLimits(app, { config })
 
   async function issue (
     tx: Transaction,

@@ -25,7 +25,7 @@ type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => 
 /** The grants of `/token`: signing in, and refreshing a session. */
 const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys }) => {
   const { db, identity: { passwords, signer, waitForListeners } } = app
-  const countPasswordTry = passwordLimits(app, { config, keys })
+  const countPasswordTry = passwordLimits(app, { config }, 'sign-in')
 
   const grants = new Map<string | undefined, Grant>([
     ['password', byPassword],

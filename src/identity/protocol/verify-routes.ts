@@ -73,7 +73,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       if (link) return await answerOf(await signIn(request, (tx) => takeByLink(tx, keys, link, kinds)))
       if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
       const address = requireAddress(recipient)
-      await flows.countCode(request, reply, address)
+      await flows.countCode(reply, address)
       const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
       return await answerOf(await withMinimumTime(() => signIn(request, take)))
     }
