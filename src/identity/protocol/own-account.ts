@@ -90,18 +90,20 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
       .where(eq(sessions.id, sessionId))
     if (!session) throw new AuthError('session_not_found')
     const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
+    // A person who has signed up alone is a stranger: those who sign in come first.
+    const turn = request.principal!.pending ? 'later' : 'first'
+    await countPasswordTry(request, reply, user.email)
     if (current !== undefined) {
-      await countPasswordTry(request, reply, user.email)
-      if (!(await passwords.verify(user.password_hash, current))) throw new AuthError('current_password_invalid')
+      if (!(await passwords.verify(user.password_hash, current, turn))) throw new AuthError('current_password_invalid')
     } else if (nonce) {
       if (!(await takeNonce(reply, user, nonce))) throw new AuthError('reauthentication_not_valid')
     } else if (!isFresh) {
       throw new AuthError('reauthentication_needed')
     }
-    if (user.password_hash !== null && (await passwords.verify(user.password_hash, password))) {
+    if (user.password_hash !== null && (await passwords.verify(user.password_hash, password, turn))) {
       throw new AuthError('same_password')
     }
-    return await passwords.hash(password)
+    return await passwords.hash(password, turn)
   }
 
   /** Whether the code that was sent for a change of password is right. It is good once. */

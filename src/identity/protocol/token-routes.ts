@@ -127,6 +127,10 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       const person = await lockUser(tx, state.user_id)
       if (!person) throw new AuthError('user_not_found')
       if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
+      // The client that signed up has ended its own flow: the password that it chose is this person's.
+      if (state.password_hash !== null && person.password_hash === null) {
+        await updateUser(tx, person.id, { password_hash: state.password_hash })
+      }
       const { authentication_method: method, provider } = state
       const { user, session } = await beginSession(tx, person, method, clientOf(request), provider)
       await app.audit.append(tx, {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { as } from '#test/identity/requests.ts'
+import { site } from '#test/identity/mail/mailbox.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 import { held, PASSWORD, type Held } from './held.ts'
 
@@ -28,7 +29,7 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
     '2001:db8:1:2:a:b:c:d',
     '2001:db8:1:2::'
   )
-  t.same(one, [
+  t.same(one.toSorted(), [
     'invalid_credentials',
     'invalid_credentials',
     'invalid_credentials',
@@ -89,6 +90,25 @@ t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an er
     }
   }
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
+})
+
+t.test('sign-ups are counted before their passwords are hashed, and those who sign in come first', async (t) => {
+  const { app } = await site(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
+  const post = async (path: string, payload: object, remoteAddress: string) =>
+    (await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload, remoteAddress })).statusCode
+  const signUp = (n: number, from: string) => post('signup', { email: `p${n}@example.org`, password: PASSWORD }, from)
+  const times = (n: number) => Array.from({ length: n }, (_, i) => i)
+
+  const ofOne = await Promise.all(times(40).map((n) => signUp(n, '192.0.2.1')))
+  t.same(ofOne.toSorted(), [...times(5).map(() => 200), ...times(35).map(() => 429)])
+
+  const [signIns, signUps] = await Promise.all([
+    Promise.all(times(15).map((n) =>
+      post('token?grant_type=password', { email: `a${n}@example.org`, password: 'x' }, `198.51.100.${n}`))),
+    Promise.all(times(40).map((n) => signUp(100 + n, `203.0.113.${n}`)))
+  ])
+  t.same(signIns, times(15).map(() => 400), 'no sign-in is turned away')
+  t.ok(signUps.includes(503), 'sign-ups are')
 })
 
 t.test('a password of more than 4096 characters is refused without being hashed', async (t) => {
