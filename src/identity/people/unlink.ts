@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
+import { isEmail, normalizeEmail } from './email.ts'
 import type { IdentityRow, User } from './find-users.ts'
 import { updateProviders } from './identity-rows.ts'
 import { lockUserAndRights, updateUser } from './users.ts'
@@ -27,11 +28,11 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
 /** When no identity is left with the account's address, it gets the address of another one; a verified one first. */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data }) =>
-    typeof identity_data.email === 'string'
+    typeof identity_data.email === 'string' && isEmail(identity_data.email)
       ? [{ address: identity_data.email, verified: identity_data.email_verified === true }]
       : []
   )
-  if (addresses.length === 0 || addresses.some(({ address }) => address.toLowerCase() === user.email)) return
+  if (addresses.length === 0 || addresses.some(({ address }) => normalizeEmail(address) === user.email)) return
   const next = addresses.find(({ verified }) => verified) ?? addresses[0]!
   try {
     const email_confirmed_at = next.verified ? new Date() : null

@@ -55,7 +55,8 @@ export async function lockUserAndRights (tx: Transaction, id: string): Promise<U
 
 /** Creates an account with an e-mail identity. @throws AuthError email_exists */
 export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
-  const { email, password_hash = null, password_browser, confirmed, invited = false, app_metadata = {}, user_metadata = {} } = account
+  const { email, password_hash = null, password_browser, confirmed, invited = false } = account
+  const { app_metadata = {}, user_metadata = {} } = account
   const now = new Date()
   const row = await insertUser(tx, {
     email: normalizeEmail(email),
@@ -96,8 +97,9 @@ export async function updateUser (
     const present = locked ?? await findRowAndLockRights(tx, id)
     await refuseLastAdmin(tx, present, (row) => mayAdminister({ ...row, ...change }))
   }
+  const values = { ...change, ...normalized(change.email), ...provenPassword(change), updated_at: new Date() }
   const [row] = await refuseTakenEmail(async () => await tx.transaction(async (inner) => (
-    await inner.update(users).set({ ...change, ...normalized(change.email), ...provenPassword(change), updated_at: new Date() })
+    await inner.update(users).set(values)
       .where(and(eq(users.id, id), notDeleted)).returning()
   )))
   if (!row) throw new AuthError('user_not_found')

@@ -227,7 +227,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
 
   /**
    * Whether the person who confirms the address after a sign-up has chosen the password: in the browser that signed up,
-   * or when an administrator chose it for them. A stranger may have signed up with the address and a password they know.
+   * or an administrator chose it for them. A stranger may have signed up with the address and a password they know.
    */
   function isOwnPassword (
     request: FastifyRequest,

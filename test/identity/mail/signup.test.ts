@@ -67,7 +67,7 @@ t.test('sign-up', async (t) => {
     t.equal((await client().auth.signInWithPassword({ email: 'bea@ospiti.example', password: PASSWORD })).error, null)
   })
 
-  t.test('a password is void when the address is confirmed in another browser than the one that signed up', async (t) => {
+  t.test('a password is void when another browser than the one that signed up confirms the address', async (t) => {
     const email = 'rina@ospiti.example'
     const stranger = { email, password: 'la-frase-di-un-estraneo' }
     const isGood = async () => (await client().auth.signInWithPassword(stranger)).error?.code ?? 'good'
