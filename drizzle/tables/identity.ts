@@ -16,7 +16,7 @@ export const isImportedHash = (hash: AnyPgColumn) => sql`${hash} not like '$argo
 /** People who can sign in. The columns are named as Supabase Auth names the fields of a user. */
 export const users = pgTable('users', {
   id: uuid().primaryKey().defaultRandom(),
-  /** Normalized: trimmed, NFC, lower case. */
+  /** Normalized: trimmed, plain ASCII, lower case. */
   email: text().notNull(),
   /** An argon2id or, imported, a bcrypt hash; null: this account has no password. */
   password_hash: text(),
