@@ -25,7 +25,13 @@ const recordFolders = ['codec', 'rules', 'tables']
 const fateFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
 
 /** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These belong to a plugin; an area may have more. */
-const tablesOfPlugins = { audit: 'audit', jobs: 'jobs', mail: 'mail', 'idempotency.ts': 'idempotency' }
+const tablesOfPlugins = {
+  audit: 'audit',
+  jobs: 'jobs',
+  mail: 'mail',
+  'idempotency.ts': 'idempotency',
+  'counters.ts': 'counters'
+}
 const furtherTables = { alloggiati: ['ledger', 'decisions'] }
 const otherPlugins = `plugins/!(${Object.keys(tablesOfPlugins).join('|')})`
 

@@ -15,6 +15,7 @@ import changes from './plugins/changes.ts'
 import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
 import connections from './plugins/connections.ts'
+import counters from './plugins/counters.ts'
 import database from './plugins/database/plugin.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
@@ -78,6 +79,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(ledgerKey, { keys })
     await app.register(changes)
     await app.register(jobs)
+    await app.register(counters, { keys })
     await app.register(audit, { config, keys })
     await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
     const { authenticator } = app.identity

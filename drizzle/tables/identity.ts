@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { type AnyPgColumn, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { SCOPES } from '#schemas/api-key.ts'
 import { TOKEN_KINDS } from '#schemas/auth/one-time-token.ts'
 import { bytea, instantDate } from './columns.ts'
@@ -10,13 +10,21 @@ export type Metadata = Record<string, unknown>
 /** One way of having signed in, and when (RFC 8176 names the claim `amr`). */
 export interface AuthenticationMethod { method: string, timestamp: number }
 
+/** Whether a hash is of another kind or cost than ours (`sign-in/passwords.ts`), so that it takes another time. */
+export const isImportedHash = (hash: AnyPgColumn) => sql`${hash} not like '$argon2id$v=19$m=19456,t=2,p=1$%'`
+
 /** People who can sign in. The columns are named as Supabase Auth names the fields of a user. */
 export const users = pgTable('users', {
   id: uuid().primaryKey().defaultRandom(),
-  /** Normalized: trimmed, NFC, lower case. */
+  /** Normalized: trimmed, plain ASCII, lower case. */
   email: text().notNull(),
   /** An argon2id or, imported, a bcrypt hash; null: this account has no password. */
   password_hash: text(),
+  /**
+   * The digest of the cookie of the browser that chose the password in a sign-up: until the address is confirmed in the
+   * same browser, the password may be a stranger's. Null for all others.
+   */
+  password_browser: bytea(),
   email_confirmed_at: instantDate(),
   invited_at: instantDate(),
   confirmation_sent_at: instantDate(),
@@ -36,7 +44,8 @@ export const users = pgTable('users', {
   updated_at: instantDate().notNull().defaultNow()
 }, (t) => [
   uniqueIndex('users_email').on(t.email).where(sql`${t.deleted_at} is null`),
-  index('users_created_at').on(t.created_at, t.id)
+  index('users_created_at').on(t.created_at, t.id),
+  index('users_imported_hash').on(t.id).where(isImportedHash(t.password_hash))
 ])
 
 /** The accounts through which a person can sign in: by e-mail, or at another provider. */
@@ -83,6 +92,8 @@ export const flow_states = pgTable('flow_states', {
   /** PKCE (RFC 7636) of the client towards us; null: tokens come back in the fragment. */
   code_challenge: text(),
   code_challenge_method: text(),
+  /** The password of the sign-up that began it: the account gets it when the client that began it ends it. */
+  password_hash: text(),
   redirect_to: text().notNull(),
   /** The user who is linking a further identity. */
   linking_user_id: uuid().references(() => users.id, { onDelete: 'cascade' }),

@@ -1,6 +1,7 @@
 import jwt from '@fastify/jwt'
 import fp from 'fastify-plugin'
 import type { IdentityOptions } from './options.ts'
+import { hasImportedHashes } from './people/find-users.ts'
 import type { IdentityProvider, ProviderOptions } from './provider.ts'
 import { createPasswords } from './sign-in/passwords.ts'
 import { machineSecret } from './tokens/machine-tokens.ts'
@@ -15,7 +16,7 @@ declare module 'fastify' {
 export default fp<IdentityOptions & Pick<ProviderOptions, 'timeoutMs'>>(async function identity (app, options) {
   // Every verification names its own key. The plugin wants a default, which signs nothing.
   await app.register(jwt, { secret: machineSecret(options.keys) })
-  const parts = { ...options, passwords: createPasswords() }
+  const parts = { ...options, passwords: createPasswords({ hasImportedHashes: () => hasImportedHashes(app.db) }) }
   app.decorate('identity', options.config.IDP_URL === undefined
     ? (await import('./embedded/provider.ts')).embeddedProvider(app, parts)
     : (await import('./external/provider.ts')).externalProvider(app, parts))

@@ -1,10 +1,11 @@
 import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
+import { requestCounts } from './request-counts.ts'
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -13,8 +14,19 @@ const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
  * A known path with the wrong method is a 405 that lists the right ones.
  */
 export default fp<{ config: Config }>(async function limits (app, { config }) {
-  const redis = config.REDIS_URL === undefined ? undefined : await connectRedis(config.REDIS_URL, app.log)
-  if (redis) app.addHook('onClose', async () => redis.disconnect())
+  const redis = config.REDIS_URL === undefined ? undefined : await redisClient(config.REDIS_URL)
+  const { store, isRedisAway } = requestCounts(redis, app.log)
+  if (redis) {
+    app.addHook('onClose', async () => redis.disconnect())
+    // The first request is counted there, too. A failure is logged, and connecting goes on.
+    await redis.connect().catch(() => {})
+    // The metrics are registered later: their own route is counted, too.
+    app.addHook('onReady', async () => app.addGauge({
+      name: 'redis_up',
+      help: '1 while Redis counts the requests, 0 while each process counts alone.',
+      read: async () => isRedisAway() ? 0 : 1
+    }))
+  }
 
   await app.register(rateLimit, {
     max: config.RATE_LIMIT_MAX,
@@ -23,8 +35,7 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     enableDraftSpec: true,
     keyGenerator: callerKey,
     errorResponseBuilder: (_request, { ttl }) => new TroppeRichieste(Math.ceil(ttl / 1000)),
-    // The counters are a courtesy, not a guard: with Redis gone the server goes on.
-    ...(redis ? { redis, nameSpace: 'locanda-rl-', skipOnError: true } : {})
+    store
   })
 
   const known = findMyWay()
@@ -56,22 +67,13 @@ function callerKey (request: FastifyRequest): string {
 
 const REDIS_PATIENCE_MS = 500
 
-async function connectRedis (url: string, log: FastifyBaseLogger) {
+async function redisClient (url: string) {
   const { Redis } = await import('ioredis')
-  const redis = new Redis(url, {
+  return new Redis(url, {
     lazyConnect: true,
     connectTimeout: REDIS_PATIENCE_MS,
     commandTimeout: REDIS_PATIENCE_MS,
     maxRetriesPerRequest: 1,
     enableOfflineQueue: false
   })
-  let isDown = false
-  redis.on('ready', () => { isDown = false })
-  redis.on('error', (err) => {
-    if (!isDown) log.warn({ err }, 'Redis is gone: requests are not counted')
-    isDown = true
-  })
-  // The first request is counted too. A failure has been logged, and connecting goes on.
-  await redis.connect().catch(() => {})
-  return redis
 }

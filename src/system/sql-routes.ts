@@ -39,7 +39,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       const { password, sql } = request.body
       const author = authorOf(request)
       const isRight = isPassword(password)
-      const seconds = await judgeTry(db, audit, author, isRight)
+      const seconds = await judgeTry(app, author, isRight)
       if (seconds > 0) {
         reply.header('retry-after', seconds)
         throw new TroppeRichieste(seconds)

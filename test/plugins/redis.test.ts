@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 
@@ -22,7 +23,13 @@ async function redis (t: Test, port: number) {
   }
   t.teardown(stop)
   for await (const line of createInterface(child.stdout)) if (line.includes('Ready to accept connections')) break
-  return { stop }
+  const keys = async () => {
+    const client = new Redis(port)
+    const found = await client.keys('*')
+    client.disconnect()
+    return found.sort()
+  }
+  return { stop, pause: () => child.kill('SIGSTOP'), keys }
 }
 
 async function freePort (): Promise<number> {
@@ -34,7 +41,8 @@ async function freePort (): Promise<number> {
   return port
 }
 
-const GONE = 'Redis is gone: requests are not counted'
+const GONE = 'Redis is gone: each process counts requests alone'
+const BACK = 'Redis is back: processes share the counters of requests'
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 
 t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed' }, async (t) => {
@@ -50,31 +58,49 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     )
   })
 
-  t.test('while it is gone requests are served uncounted, and counted again when it is back', async (t) => {
+  t.test('while it is gone each process counts alone, says so once and in a metric; it shares again', async (t) => {
     const port = await freePort()
     const first = await redis(t, port)
-    const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
-    t.same([await status(test), await status(test)], [404, 429])
+    const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
+    const isUp = async () => /^locanda_redis_up (\d)$/m.exec((await test.call('GET', '/metrics')).body)?.[1]
+    t.same([await status(test), await status(test), await status(test)], [404, 404, 429])
+    t.equal(await isUp(), '1')
+    t.match(await first.keys(), ['locanda:requests:ip:127.0.0.1', 'locanda:requests:server'])
+
     await first.stop()
     const said = () => test.logs.filter(({ msg }) => msg === GONE).length
     while (said() === 0) await sleep(10)
-    for (let i = 0; i < 5; i++, await sleep(50)) t.equal(await status(test), 404)
+    t.same([await status(test), await status(test), await status(test)], [404, 404, 429], 'counted here')
     t.equal(said(), 1, 'it is said once')
-    await redis(t, port)
-    while (await status(test) !== 429) await sleep(10)
-    t.pass('counted again')
+    t.equal(await isUp(), '0')
+
+    const second = await redis(t, port)
+    const back = () => test.logs.filter(({ msg }) => msg === BACK).length
+    for (; back() === 0; await sleep(10)) await status(test)
+    t.same(await second.keys(), ['locanda:requests:ip:127.0.0.1'], 'counted there again')
+    t.equal(back(), 1)
+  })
+
+  t.test('one that stops answering holds no request up for long, and none goes uncounted', async (t) => {
+    const port = await freePort()
+    const { pause } = await redis(t, port)
+    const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
+    t.equal(await status(test), 404)
+    pause()
+    t.same([await status(test), await status(test), await status(test)], [404, 404, 429])
+    t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
   })
 })
 
 t.test(
-  'a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being served',
+  'a Redis that is not there, or never answers, keeps neither the server from starting nor requests from being counted',
   async (t) => {
     const mute = createServer().listen(0, '127.0.0.1')
     await once(mute, 'listening')
     t.teardown(() => mute.close())
     for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
       const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
-      t.same([await status(test), await status(test)], [404, 404])
+      t.same([await status(test), await status(test)], [404, 429])
       t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
     }
   }

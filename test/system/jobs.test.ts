@@ -35,8 +35,9 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   const { data } = (await call('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
     'audit-head', 'code-tables', 'ended-sessions', 'evening-summary', 'idempotency-keys', 'ledger-alarms',
-    'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-flows', 'old-mails', 'one-time-tokens', 'prova',
-    'receipts', 'receipts-read-again', 'reconciliation', 'record-erasure', 'signing-keys', 'unconfirmed-sign-ups'
+    'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters', 'old-flows', 'old-mails', 'one-time-tokens',
+    'prova', 'receipts', 'receipts-read-again', 'reconciliation', 'record-erasure', 'signing-keys',
+    'unconfirmed-sign-ups'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
     'audit-head', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again', 'reconciliation'

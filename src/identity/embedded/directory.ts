@@ -5,7 +5,7 @@ import { CampiNonValidi, NonAutenticato } from '#src/lib/errors.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
-import { isEmail, normalizeEmail } from '../people/email.ts'
+import { isEmail } from '../people/email.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
@@ -25,7 +25,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
     clientConfig: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
-      if (!isEmail(normalizeEmail(email))) {
+      if (!isEmail(email)) {
         throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
       }
       const [problem] = passwordProblems(password, email)

@@ -53,7 +53,7 @@ export function externalDirectory ({
 
     async createOperator ({ email, password, name, surname }, by) {
       const serviceKey = requireServiceKey()
-      if (!isEmail(email.trim())) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+      if (!isEmail(email)) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
       const [problem] = passwordProblems(password, email)
       if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       return await audited(

@@ -33,7 +33,7 @@ const LONGEST_NAME = 100
 export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
   const sub = text(subject, LONGEST_SUBJECT)
   if (sub === undefined) throw unusableAnswer('subject')
-  const address = typeof email === 'string' && isEmail(email.trim()) ? normalizeEmail(email) : undefined
+  const address = typeof email === 'string' && isEmail(email) ? normalizeEmail(email) : undefined
   // Some providers write it as a text.
   const isVerified = address !== undefined && (emailVerified === true || emailVerified === 'true')
   const metadata = metadataOf(sub, issuer, { address, isVerified, name, userName, picture })

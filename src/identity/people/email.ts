@@ -1,22 +1,25 @@
 import type { Keys } from '#src/lib/secrets.ts'
 
 /**
- * One plain address: letters, digits and what mail servers take unquoted, then a host name (RFC 5321, without quoted
- * local parts).
+ * One plain address in ASCII: letters, digits and what mail servers take unquoted, then a host name (RFC 5321, without
+ * quoted local parts). The Kelvin sign, a dotless i or full-width letters would become other letters in lower case.
  */
-const FORM = /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{N}](?:[\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u
+const FORM = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
+const SPACES_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g
 const LONGEST = 254
 
 /**
- * The normalized form of an address, by which an account is found: without spaces around it, in lower case, composed
- * (NFC).
+ * The normalized form of an address, by which an account is found: without spaces around it, ASCII letters in lower
+ * case. Other characters stay as they are: an address that has some is no address of an account.
  */
 export function normalizeEmail (email: string): string {
-  return email.trim().toLowerCase().normalize('NFC')
+  return email.replace(SPACES_AROUND, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
+/** Whether a text, but for spaces around it, is an address that an account can have. */
 export function isEmail (email: string): boolean {
-  return email.length <= LONGEST && FORM.test(email)
+  const address = normalizeEmail(email)
+  return address.length <= LONGEST && FORM.test(address)
 }
 
 /** What the audit log calls an address that may have no account here: not the address itself. */

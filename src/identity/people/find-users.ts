@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, gt, inArray, isNull, lt, lte, or, type SQL } from 'drizzle-orm'
-import { identities, users } from '#drizzle/tables/identity.ts'
+import { identities, isImportedHash, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { normalizeEmail } from './email.ts'
@@ -89,4 +89,10 @@ export async function withIdentities (db: Executor, row: UserRow): Promise<User>
 
 export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
+}
+
+/** Whether somebody has a password hash that takes another time to check than ours. */
+export async function hasImportedHashes (db: Executor): Promise<boolean> {
+  const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
+  return found.length > 0
 }

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { normalizeEmail } from './email.ts'
+import { isEmail, normalizeEmail } from './email.ts'
 import { lockUser, withIdentities, type IdentityRow, type User } from './find-users.ts'
 import { updateProviders } from './identity-rows.ts'
 import { updateUser } from './users.ts'
@@ -34,7 +34,9 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
  */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>
-    typeof email === 'string' ? [{ email: normalizeEmail(email), isVerified: verified === true }] : []
+    typeof email === 'string' && isEmail(email)
+      ? [{ email: normalizeEmail(email), isVerified: verified === true }]
+      : []
   )
   const next = addresses.find(({ isVerified }) => isVerified)
   if (next === undefined || addresses.some(({ email }) => email === user.email)) return

@@ -14,6 +14,8 @@ import { isAdmin } from './roles.ts'
 export interface NewUser {
   email: string
   password_hash?: string | null
+  /** Of the browser that chose the password, when the address is not proven yet. */
+  password_browser?: Buffer
   /** The address is proven, or an administrator guarantees it. */
   confirmed: boolean
   invited?: boolean
@@ -26,6 +28,7 @@ export type UserChange = Partial<
     UserRow,
     | 'email'
     | 'password_hash'
+    | 'password_browser'
     | 'email_confirmed_at'
     | 'app_metadata'
     | 'user_metadata'
@@ -53,11 +56,13 @@ export async function lockUserAndRights (tx: Transaction, id: string): Promise<U
 
 /** Creates an account with an e-mail identity. @throws AuthError email_exists */
 export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
-  const { email, password_hash = null, confirmed, invited = false, app_metadata = {}, user_metadata = {} } = account
+  const { email, password_hash = null, password_browser, confirmed, invited = false } = account
+  const { app_metadata = {}, user_metadata = {} } = account
   const now = new Date()
   const row = await insertUser(tx, {
     email: normalizeEmail(email),
     password_hash,
+    password_browser,
     email_confirmed_at: confirmed ? now : null,
     invited_at: invited ? now : null,
     app_metadata: { provider: 'email', providers: ['email'], ...app_metadata },
@@ -77,6 +82,8 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 }
 
 /**
+ * Confirming an address voids a password that was chosen in a sign-up, unless the change has it again: whoever confirms
+ * it, in whichever way, need not be the one who signed up.
  * @param locked the person's row, where `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */
@@ -90,8 +97,9 @@ export async function updateUser (
     const present = locked ?? await findRowAndLockRights(tx, id)
     await refuseLastAdmin(tx, present, (row) => mayAdminister({ ...row, ...change }))
   }
+  const values = { ...change, ...normalized(change.email), ...provenPassword(change), updated_at: new Date() }
   const [row] = await refuseTakenEmail(async () => await tx.transaction(async (inner) => (
-    await inner.update(users).set({ ...change, ...normalized(change.email), updated_at: new Date() })
+    await inner.update(users).set(values)
       .where(and(eq(users.id, id), notDeleted)).returning()
   )))
   if (!row) throw new AuthError('user_not_found')
@@ -129,6 +137,15 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
   if (soft) {
     await tx.delete(sessions).where(eq(sessions.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))
+  }
+}
+
+function provenPassword ({ email_confirmed_at: confirmed, password_hash, password_browser = null }: UserChange) {
+  if (password_hash !== undefined) return { password_browser }
+  if (confirmed === undefined || confirmed === null) return {}
+  return {
+    password_hash: sql`case when ${users.password_browser} is null then ${users.password_hash} end`,
+    password_browser: null
   }
 }
 

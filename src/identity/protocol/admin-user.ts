@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AdminUserBody } from '#schemas/auth/requests.ts'
-import { isEmail, normalizeEmail } from '../people/email.ts'
+import { isEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { isKnownHash, requireStrongPassword, type Passwords } from '../sign-in/passwords.ts'
@@ -15,7 +15,7 @@ const LONGEST_MS = 200 * 365 * 86_400_000
 /** The account that an administrator describes, with a random password that is not shown where none is given. */
 export async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
-  if (!email || !isEmail(normalizeEmail(email))) {
+  if (!email || !isEmail(email)) {
     throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
   }
   if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })

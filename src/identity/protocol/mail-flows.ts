@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { AuditAction } from '#src/plugins/audit/actions.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
@@ -40,7 +40,12 @@ export function methodOf (kind: TokenKind): string {
 }
 
 /** The address that a mail's link leads to in the end, and the challenge of the client that is to get the session. */
-export interface LinkTarget { redirectTo: string, challenge?: Challenge }
+export interface LinkTarget {
+  redirectTo: string
+  challenge?: Challenge
+  /** The password of a sign-up: that client may end the flow with it. */
+  password_hash?: string
+}
 
 export interface IssuedLink extends TokenSecrets {
   user: User
@@ -66,14 +71,11 @@ export interface MailFlows extends MailLimits {
     user: User,
     details?: Record<string, string | number | boolean | string[]>
   ): Promise<void>
-  /** Counts the request, does the work and delivers, in the same time whether the address has an account or not. */
-  runUniformly<T> (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    kind: MailKind,
-    address: string,
-    work: (tx: Transaction) => Promise<T>
-  ): Promise<T>
+  /**
+   * Does the work and delivers, in the same time whether the address has an account or not. The caller has counted the
+   * mail.
+   */
+  runUniformly<T> (work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
 /** The normalized form of an address that mail can be sent to. @throws AuthError validation_failed */
@@ -88,13 +90,13 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
 }
 
 export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptions): MailFlows {
-  const limits = mailLimits(app, { config, keys })
+  const limits = mailLimits(app, { config })
 
   async function issue (
     tx: Transaction,
     user: User,
     kind: SentKind,
-    { redirectTo, challenge }: LinkTarget,
+    { redirectTo, challenge, password_hash }: LinkTarget,
     to = user.email
   ): Promise<IssuedLink> {
     const { mail, method, sentAt } = KINDS[kind]
@@ -102,6 +104,7 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
       ? await createFlow(tx, {
         provider: 'email',
         ...challenge,
+        password_hash,
         redirect_to: redirectTo,
         authentication_method: method
       })
@@ -132,8 +135,7 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
     async audit (tx, request, action, user, details) {
       await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
     },
-    async runUniformly (request, reply, kind, address, work) {
-      await limits.countMail(request, reply, kind, address)
+    async runUniformly (work) {
       const result = await withMinimumTime(() => app.db.transaction(work))
       app.mail.deliver()
       return result

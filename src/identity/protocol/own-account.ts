@@ -20,10 +20,13 @@ import type { ProtocolOptions } from './options.ts'
  */
 const FRESH_MS = 24 * 3_600_000
 
+/** Who changes their account, and in which request. */
+interface Change { request: FastifyRequest, reply: FastifyReply, user: User }
+
 /** Changes that a person makes to their own account. @throws AuthError */
 export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }: ProtocolOptions) {
   const { db, identity: { passwords, waitForListeners } } = app
-  const countPasswordTry = passwordLimits(app, { config, keys })
+  const countPasswordTry = passwordLimits(app, { config }, 'password-change')
 
   return async function change (
     request: FastifyRequest,
@@ -36,7 +39,7 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
     if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
     const target = flows.linkTarget(redirectTo, body)
-    const email = body.email && (await newAddress(request, user, body.email))
+    const email = body.email && (await newAddress({ request, reply, user }, body.email))
     const password_hash =
       body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
 
@@ -63,21 +66,22 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
   }
 
   /** The new address; undefined when it is the present one. */
-  async function newAddress (request: FastifyRequest, user: User, email: string): Promise<string | undefined> {
+  async function newAddress (
+    { request, reply, user }: Change,
+    email: string
+  ): Promise<string | undefined> {
     flows.requireMail()
     const address = requireAddress({ email })
     if (address === user.email) return undefined
     // Counted for both addresses: a caller could try one address after the other to see which have an account.
-    await flows.countMail(request, undefined, 'email_change', user.email)
-    await flows.countMail(request, undefined, 'email_change', address)
+    await flows.countMail(request, reply, 'email_change', user.email)
+    await flows.countMail(request, reply, 'email_change', address)
     if (await findUser(db, { email: address })) throw new AuthError('email_exists')
     return address
   }
 
-  interface PasswordChange { request: FastifyRequest, reply: FastifyReply, user: User, sessionId: string }
-
   async function newPassword (
-    { request, reply, user, sessionId }: PasswordChange,
+    { request, reply, user, sessionId }: Change & { sessionId: string },
     { password = '', current_password: current, nonce }: UserUpdate
   ): Promise<string> {
     requireStrongPassword(password, user.email)
@@ -88,23 +92,25 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
       .where(eq(sessions.id, sessionId))
     if (!session) throw new AuthError('session_not_found')
     const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
+    // A person who has signed up alone is a stranger: those who sign in come first.
+    const turn = request.principal!.pending ? 'later' : 'first'
+    await countPasswordTry(request, reply, user.email)
     if (current !== undefined) {
-      await countPasswordTry(request, reply, user.email)
-      if (!(await passwords.verify(user.password_hash, current))) throw new AuthError('current_password_invalid')
+      if (!(await passwords.verify(user.password_hash, current, turn))) throw new AuthError('current_password_invalid')
     } else if (nonce) {
-      if (!(await takeNonce(request, user, nonce))) throw new AuthError('reauthentication_not_valid')
+      if (!(await takeNonce(reply, user, nonce))) throw new AuthError('reauthentication_not_valid')
     } else if (!isFresh) {
       throw new AuthError('reauthentication_needed')
     }
-    if (user.password_hash !== null && (await passwords.verify(user.password_hash, password))) {
+    if (user.password_hash !== null && (await passwords.verify(user.password_hash, password, turn))) {
       throw new AuthError('same_password')
     }
-    return await passwords.hash(password)
+    return await passwords.hash(password, turn)
   }
 
   /** Whether the code that was sent for a change of password is right. It is good once. */
-  async function takeNonce (request: FastifyRequest, user: User, code: string): Promise<boolean> {
-    await flows.countCode(request, undefined, user.email)
+  async function takeNonce (reply: FastifyReply, user: User, code: string): Promise<boolean> {
+    await flows.countCode(reply, user.email)
     const token = await db.transaction((tx) =>
       takeByCode(tx, keys, { to: { userId: user.id }, code, kinds: ['reauthentication'] })
     )

@@ -35,7 +35,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
       flows.requireMail()
       const email = requireAddress(body)
       const target = flows.linkTarget(redirect_to, body)
-      await flows.runUniformly(request, reply, 'recovery', email, async (tx) => {
+      await flows.countMail(request, reply, 'recovery', email)
+      await flows.runUniformly(async (tx) => {
         const user = await findUnbannedUser(tx, email)
         if (user) await sendTo(tx, request, user, 'recovery', target)
       })
@@ -65,7 +66,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
       const user_metadata = storableMetadata(body.data ?? {})
       const target = flows.linkTarget(redirect_to, body)
       const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
-      await flows.runUniformly(request, reply, 'magiclink', email, async (tx) => {
+      await flows.countMail(request, reply, 'magiclink', email)
+      await flows.runUniformly(async (tx) => {
         const user = await findUser(tx, { email })
         if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', target)
         else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', target)
@@ -99,7 +101,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
       const email = requireAddress(body)
       const target = flows.linkTarget(redirect_to, body)
       // Counted together with the first mail of this kind.
-      await flows.runUniformly(request, reply, type, email, async (tx) => {
+      await flows.countMail(request, reply, type, email)
+      await flows.runUniformly(async (tx) => {
         const user = await findUnbannedUser(tx, email)
         if (type === 'signup' && user?.email_confirmed_at === null) await sendTo(tx, request, user, 'signup', target)
         if (type === 'email_change' && user && user.new_email !== null) {
@@ -126,7 +129,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
     handler: async (request, reply) => {
       flows.requireMail()
       const user = await getUser(app.db, request.principal!.userId!)
-      await flows.runUniformly(request, reply, 'reauthentication', user.email, (tx) =>
+      await flows.countMail(request, reply, 'reauthentication', user.email)
+      await flows.runUniformly((tx) =>
         sendTo(tx, request, user, 'reauthentication', flows.linkTarget(undefined, {}))
       )
       return {}

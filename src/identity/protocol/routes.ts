@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuthErrorBody } from '#schemas/auth/errors.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
@@ -27,6 +28,7 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   await app.register(noBody)
+  await app.register(cookie)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }

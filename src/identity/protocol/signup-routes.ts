@@ -10,8 +10,9 @@ import { AuthError } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { presentUser } from '../people/present.ts'
 import { isPending } from '../people/roles.ts'
+import { browsers } from '../sign-in/browser.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
-import { findUser, isBanned, type User } from '../people/find-users.ts'
+import { findUser, isBanned, lockUser, type User } from '../people/find-users.ts'
 import { createUser, updateUser } from '../people/users.ts'
 import { requireAddress, type LinkTarget, type MailFlows } from './mail-flows.ts'
 import type { ProtocolOptions } from './options.ts'
@@ -21,11 +22,12 @@ const tags = ['Provider di identità']
 /** A person who signs up without an administrator waits for one to give them a role. */
 const PENDING = { role: 'pending' }
 
-interface NewAccount { email: string, password_hash?: string, user_metadata: Metadata }
+interface NewAccount { email: string, password_hash?: string, password_browser?: Buffer, user_metadata: Metadata }
 
 /** Sign-up. Neither the answer nor its time tells whether the address has an account. */
 const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, flows }) => {
-  const { db, identity: { passwords } } = app
+  const { passwords } = app.identity
+  const { remember } = browsers(config)
 
   app.route({
     method: 'POST',
@@ -53,15 +55,14 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       const user_metadata = storableMetadata(body.data ?? {})
       const target = flows.linkTarget(redirect_to, body)
 
-      const { password_hash: knownHash = null } = (await findUser(db, { email })) ?? {}
-      const [password_hash, isSamePassword] = await Promise.all([
-        passwords.hash(body.password),
-        passwords.verify(knownHash, body.password)
-      ])
-      const created = await flows.runUniformly(request, reply, 'signup', email, async (tx) => {
+      // Counted before the hash is computed: whoever asks too often keeps nobody else waiting.
+      await flows.countMail(request, reply, 'signup', email)
+      const password_hash = await passwords.hash(body.password, 'later')
+      const account = { email, password_hash, password_browser: remember(request, reply), user_metadata }
+      const created = await flows.runUniformly(async (tx) => {
         const known = await findUser(tx, { email })
-        if (!known) return await signUp(tx, request, flows, { email, password_hash, user_metadata }, 'signup', target)
-        await repeatSignUp(tx, request, known, isSamePassword, target)
+        if (!known) return await signUp(tx, request, flows, account, 'signup', { ...target, password_hash })
+        await repeatSignUp(tx, request, known, account, target)
         return undefined
       })
       return presentSignup({ email, user_metadata }, created)
@@ -69,21 +70,23 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
   })
 
   /**
-   * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: a different
-   * password removes the first one, and the person who opens the mail sets a new one. Otherwise a stranger who came
-   * first (or last) would have the password to the account.
+   * A second sign-up for an account that waits for its confirmation. Either of the two may be a stranger's: the later
+   * password replaces the earlier one, whose mail is void, and is good in its own browser alone.
    */
   async function repeatSignUp (
     tx: Transaction,
     request: FastifyRequest,
-    known: User,
-    isSamePassword: boolean,
+    { id }: User,
+    { password_hash, password_browser }: NewAccount,
     target: LinkTarget
   ): Promise<void> {
-    if (known.email_confirmed_at !== null || isBanned(known.banned_until)) return
-    if (isPending(known.app_metadata) && !isSamePassword) await updateUser(tx, known.id, { password_hash: null })
-    await flows.send(tx, known, 'signup', target)
-    await flows.audit(tx, request, 'email', known, { kind: 'signup' })
+    // Locked: the address may be confirmed at this moment, and from then on the password is the person's.
+    const known = await lockUser(tx, id)
+    if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
+    const chosen = isPending(known.app_metadata) ? { password_hash, password_browser } : {}
+    const changed = await updateUser(tx, id, chosen)
+    await flows.send(tx, changed, 'signup', { ...target, password_hash: chosen.password_hash })
+    await flows.audit(tx, request, 'email', changed, { kind: 'signup' })
   }
 }
 export default signupRoutes
@@ -122,6 +125,7 @@ function presentSignup ({ email, user_metadata }: NewAccount, created: User | un
     id,
     email,
     password_hash: null,
+    password_browser: null,
     email_confirmed_at: null,
     invited_at: null,
     confirmation_sent_at: now,

@@ -27,7 +27,7 @@ type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => 
 /** The grants of `/token`: signing in, and refreshing a session. */
 const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys }) => {
   const { db, identity: { passwords, signer, waitForListeners } } = app
-  const countPasswordTry = passwordLimits(app, { config, keys })
+  const countPasswordTry = passwordLimits(app, { config }, 'sign-in')
 
   const grants = new Map<string | undefined, Grant>([
     ['password', byPassword],
@@ -133,6 +133,10 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       const person = await lockUser(tx, state.user_id)
       if (!person) throw new AuthError('user_not_found')
       if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
+      // The client that signed up has ended its own flow: the password that it chose is this person's.
+      if (state.password_hash !== null && person.password_hash === null) {
+        await updateUser(tx, person.id, { password_hash: state.password_hash })
+      }
       const { authentication_method: method, provider } = state
       const { user, session } = await beginSession(tx, person, method, clientOf(request), provider)
       const author = { actor: `user:${user.id}`, ip: request.ip }

@@ -4,12 +4,12 @@ import type { FastifyRequest } from 'fastify'
 import { VerifyAnswer } from '#schemas/auth/answers.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { isBanned, lockUser, type UserRow } from '../people/find-users.ts'
 import { updateUser } from '../people/users.ts'
+import { browsers } from '../sign-in/browser.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
 import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import {
@@ -47,6 +47,7 @@ type Take = (tx: Transaction) => Promise<TokenRow | undefined>
 /** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
 const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
   const { db, identity: { signer } } = app
+  const { isSame } = browsers(config)
 
   app.addJob({
     name: 'one-time-tokens',
@@ -73,7 +74,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       if (link) return await answerOf(await signIn(request, (tx) => takeByLink(tx, keys, link, kinds)))
       if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
       const address = requireAddress(recipient)
-      await flows.countCode(request, reply, address)
+      await flows.countCode(reply, address)
       const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
       return await answerOf(await withMinimumTime(() => signIn(request, take)))
     }
@@ -102,6 +103,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
         await flows.countProof(request, reply)
         const kinds = kindsOf(type)
         const result = await redeem<SignedIn | { code: string }>(
+          request,
           (tx) => takeByLink(tx, keys, link, kinds),
           async (tx, person, token) =>
             token.flow_state_id === null
@@ -119,7 +121,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
 
   /** Redeems a token and signs the person in, unless a change of address waits for the other address. */
   async function signIn (request: FastifyRequest, take: Take): Promise<SignedIn | 'waiting'> {
-    return await redeem(take, (tx, user, token) => beginSessionOf(tx, request, user, token))
+    return await redeem(request, take, (tx, user, token) => beginSessionOf(tx, request, user, token))
   }
 
   /**
@@ -127,12 +129,13 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
    * wrong code is counted.
    */
   async function redeem<T> (
+    request: FastifyRequest,
     take: Take,
     next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
   ): Promise<T | 'waiting'> {
     const result = await db.transaction(async (tx) => {
       const token = await take(tx)
-      const user = token && (await confirmAddress(tx, keys, token))
+      const user = token && (await confirmAddress(tx, request, token))
       if (!token || !user) return new AuthError('otp_expired')
       return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
     })
@@ -201,6 +204,38 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
     if ('code' in result) return redirectWithCode(redirectTo, result.code)
     return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
   }
+
+  /**
+   * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
+   * another address by now.
+   */
+  async function confirmAddress (
+    tx: Transaction,
+    request: FastifyRequest,
+    token: TokenRow
+  ): Promise<UserRow | 'waiting' | AuthError | undefined> {
+    const person = await lockUser(tx, token.user_id)
+    if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
+    if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, keys, person, token)
+    if (!person || token.sent_to !== person.email) return undefined
+    if (person.email_confirmed_at !== null) return person
+    return await updateUser(tx, person.id, {
+      email_confirmed_at: new Date(),
+      password_hash: isOwnPassword(request, person, token) ? person.password_hash : null
+    })
+  }
+
+  /**
+   * Whether the person who confirms the address after a sign-up has chosen the password: in the browser that signed up,
+   * or an administrator chose it for them. A stranger may have signed up with the address and a password they know.
+   */
+  function isOwnPassword (
+    request: FastifyRequest,
+    { password_browser: chosenIn }: UserRow,
+    { kind }: TokenRow
+  ): boolean {
+    return kind === 'signup' && (chosenIn === null || isSame(request, chosenIn))
+  }
 }
 export default verifyRoutes
 
@@ -211,27 +246,6 @@ function personAuthor ({ ip }: FastifyRequest, { id }: UserRow): Author {
 
 function isEmailChange (kind: TokenKind): boolean {
   return kind === 'email_change_current' || kind === 'email_change_new'
-}
-
-/**
- * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
- * another address by now.
- */
-async function confirmAddress (
-  tx: Transaction,
-  keys: Keys,
-  token: TokenRow
-): Promise<UserRow | 'waiting' | AuthError | undefined> {
-  const person = await lockUser(tx, token.user_id)
-  if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
-  if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, keys, person, token)
-  if (!person || token.sent_to !== person.email) return undefined
-  if (person.email_confirmed_at !== null) return person
-  // Only the mail after a sign-up with a password proves, with the address, that the password is of the same person.
-  return await updateUser(tx, person.id, {
-    email_confirmed_at: new Date(),
-    ...(token.kind === 'signup' ? {} : { password_hash: null })
-  })
 }
 
 /** @throws AuthError validation_failed */

@@ -18,7 +18,8 @@ const WORDINGS = {
     subject: 'Conferma la registrazione a Locanda',
     why: 'Con questo indirizzo è stata chiesta la registrazione a Locanda.',
     email: 'Account',
-    link: 'Per confermare la registrazione apri questo collegamento:',
+    link: 'Per confermare la registrazione apri questo collegamento nel browser in cui l’hai chiesta ' +
+      '(in un altro la password andrà scelta di nuovo):',
     otherwise:
       'Se non hai chiesto tu la registrazione, ignora questo messaggio: senza conferma l’account non si attiva.'
   },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as argon2 from '@node-rs/argon2'
 import * as bcrypt from '@node-rs/bcrypt'
 import { ServizioOccupato } from '#src/lib/errors.ts'
@@ -12,20 +13,25 @@ import { COMMON_PASSWORDS } from './common-passwords.ts'
  */
 export interface Passwords {
   /** An argon2id hash in PHC format. @throws ServizioOccupato when too many are being computed */
-  hash (password: string): Promise<string>
+  hash (password: string, turn?: Turn): Promise<string>
   /**
    * Whether the password is the one of the hash. Null (no such account, or one without a password) and an unknown kind
-   * of hash are false after the same work. @throws ServizioOccupato, and no other error
+   * of hash are false after the same work. @throws ServizioOccupato, and what `hasImportedHashes` throws
    */
-  verify (hash: string | null, password: string): Promise<boolean>
+  verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
+
+/** `later`: for what a stranger can cause without an account. Those who sign in come first, and have places apart. */
+export type Turn = 'first' | 'later'
 
 /** How much may be computed at once. A process calls `createPasswords` once. */
 export interface PasswordLimits {
   /** How many hashes are computed at once. */
   atOnce?: number
-  /** How many more wait for their turn. */
-  waiting?: number
+  /** How many more wait for their turn, of each kind. */
+  waiting?: Readonly<Record<Turn, number>>
+  /** Whether there are accounts whose hash takes another time to check than ours. */
+  hasImportedHashes?: () => Promise<boolean>
 }
 
 /** `characters`: control characters or lone surrogates, which clients send in different ways. */
@@ -57,25 +63,37 @@ const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/
 /** Bytes after these have no part in a bcrypt hash. */
 const BCRYPT_BYTES = 72
 
+/** Longer than the costliest hash takes. Where it is not, the answer comes with the next step. */
+const STEP_MS = 1000
+
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
-/** Hashes and verifies passwords, a bounded number at once: one core stays free for other work. */
+/**
+ * Hashes and verifies passwords, a bounded number at once: one core stays free for other work. While there are imported
+ * hashes a wrong password is answered a whole second after its turn began, so that the time tells neither the kind of
+ * the hash nor whether there is one. By then others have had their turn.
+ */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
-  waiting = 20
+  waiting = { first: 20, later: 5 },
+  hasImportedHashes = async () => false
 }: PasswordLimits = {}): Passwords {
   const inTurn = takeTurns(atOnce, waiting)
   const dummyHash = hashWithoutPassword()
 
   return {
-    hash: (password) => inTurn(() => argon2.hash(password.normalize('NFC'), COST)),
-    verify (hash, password) {
+    hash: (password, turn = 'first') => inTurn(turn, () => argon2.hash(password.normalize('NFC'), COST)),
+    async verify (hash, password, turn = 'first') {
       const text = password.normalize('NFC')
       const known = hash !== null && isKnownHash(hash) ? hash : dummyHash
-      return inTurn(async () => {
+      let began = 0
+      const isRight = await inTurn(turn, async () => {
+        began = performance.now()
         const same = await (BCRYPT.test(known) ? bcrypt.verify(text, known) : argon2.verify(known, text))
         return same && !(BCRYPT.test(known) && Buffer.byteLength(text) > BCRYPT_BYTES)
       })
+      if (!isRight && await hasImportedHashes()) await sleep(STEP_MS - (performance.now() - began) % STEP_MS)
+      return isRight
     }
   }
 }
@@ -134,22 +152,26 @@ export function requireStrongPassword (password: string, email: string): void {
 }
 
 /**
- * Runs tasks at most `atOnce` at a time, in the order in which they came.
- * @throws ServizioOccupato when `waiting` others wait already
+ * Runs tasks at most `atOnce` at a time, in the order in which they came, but `later` ones after all others.
+ * @throws ServizioOccupato when so many others of its kind wait already
  */
-export function takeTurns (atOnce: number, waiting: number): <T> (task: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = []
+export function takeTurns (
+  atOnce: number,
+  waiting: Readonly<Record<Turn, number>>
+): <T> (turn: Turn, task: () => Promise<T>) => Promise<T> {
+  const queues: Readonly<Record<Turn, (() => void)[]>> = { first: [], later: [] }
   let running = 0
 
-  return async function inTurn (task) {
+  return async function inTurn (turn, task) {
+    const queue = queues[turn]
     if (running < atOnce) running++
-    else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve))
+    else if (queue.length < waiting[turn]) await new Promise<void>((resolve) => queue.push(resolve))
     else throw new ServizioOccupato()
     try {
       return await task()
     } finally {
-      // The next waiting task takes over the turn: a later task cannot come in between.
-      const next = queue.shift()
+      // The next waiting task takes over the turn: a new one cannot come in between.
+      const next = queues.first.shift() ?? queues.later.shift()
       if (next) next()
       else running--
     }

@@ -1,50 +1,25 @@
-import { sql } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
 import { network } from '#src/lib/addresses.ts'
-import { auditPage } from '#src/plugins/audit/list.ts'
-import type { Audit, Author } from '#src/plugins/audit/log.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
+import type { Author } from '#src/plugins/audit/log.ts'
 
 const MINUTE_MS = 60_000
-/** Wrong passwords: of one caller or address, and of all. */
-const OWN = { tries: 5, withinMs: 15 * MINUTE_MS }
-const ALL = { tries: 20, withinMs: 60 * MINUTE_MS }
-/** Entries of the log that are looked at. */
-const ENTRIES = 1000
-
-const WRONG_PASSWORD = 'password_errata'
-
-/** A wrong password in the audit log: when, whose, from where. */
-interface WrongTry { at: number, actor: string, ip: string | null }
+const OWN = { max: 5, windowMs: 15 * MINUTE_MS }
+/** Wrong passwords: of one caller, of one address, and of all. */
+const PER_CALLER = { name: 'sql/caller', ...OWN }
+const PER_ADDRESS = { name: 'sql/address', ...OWN }
+const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
 
 /**
- * Judges one try of the password, and writes a wrong one down. The audit log is the counter: all processes share it,
- * and a restart does not empty it. Under its lock no two tries are judged at once.
+ * Judges one try of the password, and writes a wrong one down in the audit log.
  * @returns the seconds to wait after too many wrong ones, however right this one is; 0: it counts
  */
-export function judgeTry (db: Database, audit: Audit, author: Author, isRight: boolean): Promise<number> {
-  return db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.auditChain})`)
-    const now = Date.now()
-    const da = new Date(now - ALL.withinMs).toISOString()
-    const { data } = await auditPage(tx, { action: 'sql', da }, ENTRIES)
-    const wrong = data.filter(({ details }) => 'esito' in details && details.esito === WRONG_PASSWORD)
-      .map(({ at, actor, ip }) => ({ at: Date.parse(at), actor, ip }))
-    const seconds = secondsToWait(wrong, author, now)
-    if (seconds === 0 && !isRight) {
-      await audit.append(tx, { ...author, action: 'sql', details: { esito: WRONG_PASSWORD } })
-    }
-    return seconds
-  })
-}
-
-/** Seconds until the next try; 0: now. The tries come with the newest first. */
-function secondsToWait (wrong: readonly WrongTry[], { actor, ip }: Author, now: number): number {
-  const own = wrong.filter((tried) => tried.actor === actor || (tried.ip !== null && network(tried.ip) === network(ip)))
-  const ends = ([[own, OWN], [wrong, ALL]] as const).map(([tries, limit]) => {
-    const counted = tries.filter(({ at }) => at > now - limit.withinMs)
-    const decisive = counted[limit.tries - 1]
-    return decisive === undefined ? now : decisive.at + limit.withinMs
-  })
-  return Math.ceil((Math.max(...ends) - now) / 1000)
+export async function judgeTry (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
+  const by = isRight ? 0 : 1
+  const limits = [[PER_CALLER, author.actor], [PER_ADDRESS, network(author.ip)], [OF_ALL, '']] as const
+  for (const [limit, subject] of limits) {
+    const seconds = await app.countTry(limit, [subject], by)
+    if (seconds > 0) return seconds
+  }
+  if (!isRight) await app.audit.append(app.db, { ...author, action: 'sql', details: { esito: 'password_errata' } })
+  return 0
 }

@@ -155,13 +155,12 @@ t.test('a change of a user by an administrator', async (t) => {
     t.equal((await signIn('dario@example.org')).statusCode, 200)
   })
 
-  t.test('an address is the same in every Unicode form, and a text that is no address is refused', async (t) => {
-    const decomposed = 'Josè@example.org'.normalize('NFD')
-    const id = await person(decomposed)
-    t.match(await sql`select email from users where id = ${id}`, [{ email: 'josè@example.org' }])
+  t.test('an address is the same in upper and lower case, and a text that is no address is refused', async (t) => {
+    const id = await person('Rosa@example.org')
+    t.match(await sql`select email from users where id = ${id}`, [{ email: 'rosa@example.org' }])
     t.equal(
       (
-        await as(app, service, 'POST', '/auth/v1/admin/users', { email: ' JOSÈ@EXAMPLE.ORG ', password: PASSWORD })
+        await as(app, service, 'POST', '/auth/v1/admin/users', { email: ' ROSA@EXAMPLE.ORG ', password: PASSWORD })
       ).json<{ error_code: string }>().error_code,
       'email_exists'
     )

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { as } from '#test/identity/requests.ts'
+import { site } from '#test/identity/mail/mailbox.ts'
+import { twoServers } from '#test/identity/two-servers.ts'
 import { held, PASSWORD, type Held } from './held.ts'
 
 const HOUR = { RATE_LIMIT_WINDOW: '3600' }
@@ -26,7 +29,7 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
     '2001:db8:1:2:a:b:c:d',
     '2001:db8:1:2::'
   )
-  t.same(one, [
+  t.same(one.toSorted(), [
     'invalid_credentials',
     'invalid_credentials',
     'invalid_credentials',
@@ -89,6 +92,25 @@ t.test('sign-ins beyond the capacity are answered 503 with Retry-After, as an er
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'it is no fault')
 })
 
+t.test('sign-ups are counted before their passwords are hashed, and those who sign in come first', async (t) => {
+  const { app } = await site(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
+  const post = async (path: string, payload: object, remoteAddress: string) =>
+    (await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload, remoteAddress })).statusCode
+  const signUp = (n: number, from: string) => post('signup', { email: `p${n}@example.org`, password: PASSWORD }, from)
+  const times = (n: number) => Array.from({ length: n }, (_, i) => i)
+
+  const ofOne = await Promise.all(times(40).map((n) => signUp(n, '192.0.2.1')))
+  t.same(ofOne.toSorted(), [...times(5).map(() => 200), ...times(35).map(() => 429)])
+
+  const [signIns, signUps] = await Promise.all([
+    Promise.all(times(15).map((n) =>
+      post('token?grant_type=password', { email: `a${n}@example.org`, password: 'x' }, `198.51.100.${n}`))),
+    Promise.all(times(40).map((n) => signUp(100 + n, `203.0.113.${n}`)))
+  ])
+  t.same(signIns, times(15).map(() => 400), 'no sign-in is turned away')
+  t.ok(signUps.includes(503), 'sign-ups are')
+})
+
 t.test('a password of more than 4096 characters is refused without being hashed', async (t) => {
   const { app } = await held(t)
   for (const [length, status] of [[4096, 400], [4097, 400], [1_000_000, 400], [1_100_000, 413]] as const) {
@@ -103,4 +125,37 @@ t.test('a password of more than 4096 characters is refused without being hashed'
       String(length)
     )
   }
+})
+
+t.test('guesses are counted for all processes together, where no other caller pushes them out', async (t) => {
+  const servers = await twoServers(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+  const email = 'anna@example.org'
+  const guesses = {
+    password: { url: '/auth/v1/token?grant_type=password', payload: { email, password: 'quella sbagliata' } },
+    code: { url: '/auth/v1/verify', payload: { email, type: 'recovery', token: '000000' } }
+  }
+  for (const [secret, guess] of Object.entries(guesses)) {
+    const codes = []
+    for (let n = 0; n < 6; n++) {
+      const answer = await servers[n % 2]!.app.inject({ method: 'POST', remoteAddress: '192.0.2.1', ...guess })
+      codes.push(answer.headers['x-sb-error-code'])
+      if (n > 2) t.ok(Number(answer.headers['retry-after']) > 3500, 'the rest of the hour')
+    }
+    const wrong = secret === 'password' ? 'invalid_credentials' : 'otp_expired'
+    t.same(codes, [wrong, wrong, wrong, ...Array(3).fill('over_request_rate_limit')], secret)
+  }
+
+  const many = await Promise.all(servers.flatMap(({ app }) => Array.from({ length: 10 }, () =>
+    app.countTry({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']))))
+  t.equal(many.filter((seconds) => seconds === 0).length, 7, 'of many at once exactly as many as there may be')
+
+  const { app } = servers[0]
+  const kept = JSON.stringify(await app.sql`select name, encode(subject, 'escape') as subject from counters`)
+  t.match(kept, /code\/account/)
+  t.notMatch(kept, /anna|192\.0/, 'no address is kept')
+  await app.sql`update counters set ends_at = now() - interval '1 second' where name = 'prova'`
+  t.equal(await app.countTry({ name: 'prova', max: 7, windowMs: 60_000 }, ['una']), 0, 'a new window')
+  await app.sql`update counters set ends_at = now() - interval '1 second'`
+  await app.jobs.start('old-counters', async () => {})
+  while ((await app.sql`select 1 from counters`).length > 0) await sleep(10)
 })

@@ -18,13 +18,15 @@ export interface Letter { to: string, code: string, link: string, token: string 
 export interface Site extends TestApp {
   smtp: Smtp
   /** The official client, of a browser that nobody has signed in with; with `key` another key than the public one. */
-  client (options?: { flowType?: 'implicit' | 'pkce', key?: string }): SupabaseClient
+  client (options?: { flowType?: 'implicit' | 'pkce', key?: string, browser?: typeof fetch }): SupabaseClient
   /** The official client with the service key. */
   administrator (): Promise<SupabaseClient>
   /** The next mail. */
   letter (): Promise<Letter>
   /** Follows the link of a mail as a browser does, up to where it is led. */
-  follow (link: string): Promise<{ status: number, target: URL, fragment: URLSearchParams }>
+  follow (link: string, browser?: typeof fetch): Promise<{ status: number, target: URL, fragment: URLSearchParams }>
+  /** The counters of mails and guesses begin anew. */
+  forgetCounts (): Promise<void>
   /** A confirmed person with `PASSWORD`, as an administrator makes one. */
   person (email: string, changes?: object): Promise<string>
 }
@@ -50,9 +52,10 @@ export async function site (
   const address = await test.app.listen({ host: '127.0.0.1', port: 0 })
   const config = readConfig({ ...settings, DATA_DIR: test.dataDir })
   const publicKey = anonKey(config, createKeys(config.MASTER_KEY))
-  const client: Site['client'] = ({ flowType = 'implicit', key = publicKey } = {}) =>
+  const client: Site['client'] = ({ flowType = 'implicit', key = publicKey, browser = fetch } = {}) =>
     createClient(address, key, {
-      auth: { flowType, persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storage: memory() }
+      auth: { flowType, persistSession: false, autoRefreshToken: false, detectSessionInUrl: false, storage: memory() },
+      global: { fetch: browser }
     })
   const administrator = async () => client({ key: await test.token({ service: true }) })
 
@@ -62,10 +65,13 @@ export async function site (
     client,
     administrator,
     letter: async () => read(await smtp.next()),
-    async follow (link) {
-      const { status, headers } = await fetch(link.replace(PUBLIC_URL, address), { redirect: 'manual' })
+    async follow (link, browser = fetch) {
+      const { status, headers } = await browser(link.replace(PUBLIC_URL, address), { redirect: 'manual' })
       const target = new URL(headers.get('location') ?? 'about:blank')
       return { status, target, fragment: new URLSearchParams(target.hash.slice(1)) }
+    },
+    async forgetCounts () {
+      await test.app.sql`delete from counters`
     },
     async person (email, changes = {}) {
       const { data, error } = await (
@@ -74,6 +80,18 @@ export async function site (
       if (error) throw error
       return data.user.id
     }
+  }
+}
+
+/** A browser on the site of the service: what an answer sets as a cookie, every later request carries. */
+export function newBrowser (): typeof fetch {
+  let cookie = ''
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    if (cookie !== '') headers.set('cookie', cookie)
+    const answer = await fetch(input, { ...init, headers })
+    for (const set of answer.headers.getSetCookie()) cookie = set.split(';', 1)[0]!
+    return answer
   }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createUser } from '#src/identity/people/users.ts'
 import { deleteUnconfirmed } from '#src/identity/people/unconfirmed.ts'
-import { HOME, PASSWORD, site } from './mailbox.ts'
+import { HOME, newBrowser, PASSWORD, site } from './mailbox.ts'
 
 t.test('sign-up', async (t) => {
   const place = await site(t)
@@ -10,7 +10,7 @@ t.test('sign-up', async (t) => {
   t.test(
     'the code of the mail confirms the address and signs in a pending account, which may not use the API',
     async (t) => {
-      const auth = client().auth
+      const auth = client({ browser: newBrowser() }).auth
       const { data, error } = await auth.signUp({
         email: ' Ada@Ospiti.example',
         password: PASSWORD,
@@ -54,8 +54,9 @@ t.test('sign-up', async (t) => {
   )
 
   t.test('the link of the mail does the same', async (t) => {
-    await client().auth.signUp({ email: 'bea@ospiti.example', password: PASSWORD })
-    const { status, target, fragment } = await follow((await letter()).link)
+    const browser = newBrowser()
+    await client({ browser }).auth.signUp({ email: 'bea@ospiti.example', password: PASSWORD })
+    const { status, target, fragment } = await follow((await letter()).link, browser)
     t.equal(status, 303)
     t.equal(target.origin, HOME)
     const auth = client().auth
@@ -65,6 +66,38 @@ t.test('sign-up', async (t) => {
     })
     t.equal(data.user?.email, 'bea@ospiti.example')
     t.match(Object.fromEntries(fragment), { token_type: 'bearer', expires_in: '3600', type: 'signup' })
+    t.equal((await client().auth.signInWithPassword({ email: 'bea@ospiti.example', password: PASSWORD })).error, null)
+  })
+
+  t.test('a password is void when another browser than the one that signed up confirms the address', async (t) => {
+    const email = 'rina@ospiti.example'
+    const stranger = { email, password: 'la-frase-di-un-estraneo' }
+    const isGood = async () => (await client().auth.signInWithPassword(stranger)).error?.code ?? 'good'
+    for (const way of ['link', 'code', 'link of PKCE', 'an administrator'] as const) {
+      await place.forgetCounts()
+      await app.sql`delete from users where email = ${email}`
+      const flowType = way === 'link of PKCE' ? 'pkce' : 'implicit'
+      await client({ flowType, browser: newBrowser() }).auth.signUp(stranger)
+      const { link, code } = await letter()
+      t.equal(await isGood(), 'email_not_confirmed', way)
+      const auth = client({ browser: newBrowser() }).auth
+      if (way === 'code') t.ok((await auth.verifyOtp({ email, token: code, type: 'email' })).data.session)
+      else if (way === 'an administrator') {
+        const [person] = await app.sql<{ id: string }[]>`select id from users where email = ${email}`
+        await (await place.administrator()).auth.admin.updateUserById(person!.id, { email_confirm: true })
+      } else {
+        // A browser with a cookie of its own.
+        const browser = newBrowser()
+        await client({ browser }).auth.signUp({ email: 'altra@ospiti.example', password: PASSWORD })
+        await letter()
+        t.equal((await follow(link, browser)).target.searchParams.has('code'), way === 'link of PKCE')
+      }
+      t.equal(await isGood(), 'invalid_credentials', way)
+      if (way === 'code') {
+        t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
+        t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
+      }
+    }
   })
 
   t.test('with PKCE the link brings a code, which is good only for the client that started', async (t) => {
@@ -77,6 +110,7 @@ t.test('sign-up', async (t) => {
     t.equal(error, null)
     t.equal(data.user?.email, 'carla@ospiti.example')
     t.equal((await auth.exchangeCodeForSession(code)).error?.name, 'AuthPKCECodeVerifierMissingError')
+    t.equal((await client().auth.signInWithPassword({ email: 'carla@ospiti.example', password: PASSWORD })).error, null)
   })
 
   t.test('data that a person sends at the sign-up gives no rights, at any depth', async (t) => {
@@ -152,9 +186,8 @@ t.test('sign-up', async (t) => {
       const email = 'gilda@ospiti.example'
       await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
       await letter()
-      // Another process has counters of its own.
-      const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
-      const { data } = await other.client().auth.signUp({ email, password: PASSWORD })
+      await place.forgetCounts()
+      const { data } = await client().auth.signUp({ email, password: PASSWORD })
       t.match(data.user?.identities, [{ provider: 'email' }])
       const auth = client().auth
       t.equal((await auth.verifyOtp({ email, token: (await letter()).code, type: 'email' })).error, null)
@@ -166,14 +199,15 @@ t.test('sign-up', async (t) => {
     }
   )
 
-  t.test('a second sign-up with the same password keeps it', async (t) => {
+  t.test('a second sign-up in the same browser keeps the password', async (t) => {
     const email = 'ilda@ospiti.example'
-    await client().auth.signUp({ email, password: PASSWORD })
+    const browser = newBrowser()
+    await client({ browser }).auth.signUp({ email, password: PASSWORD })
     const first = await letter()
-    const other = await site(t, { DATABASE_URL: place.url, SMTP_URL: smtp.url })
-    await other.client().auth.signUp({ email, password: PASSWORD })
+    await place.forgetCounts()
+    await client({ browser }).auth.signUp({ email, password: PASSWORD })
     const second = await letter()
-    const auth = client().auth
+    const auth = client({ browser }).auth
     t.equal(
       (await auth.verifyOtp({ email, token: first.code, type: 'signup' })).error?.code,
       'otp_expired',

@@ -175,11 +175,11 @@ t.test('every hash weaker than ours is to be replaced, and stronger ones are not
 t.test(
   'tasks run in order and at most so many at once; a task beyond the queue is refused, and later ones run again',
   async (t) => {
-    const inTurn = takeTurns(2, 3)
+    const inTurn = takeTurns(2, { first: 3, later: 0 })
     const started: number[] = []
     const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
     const run = (n: number) =>
-      inTurn(() => {
+      inTurn('first', () => {
         started.push(n)
         return tasks[n]!.promise
       })
@@ -203,12 +203,41 @@ t.test(
     for (const { resolve } of tasks) resolve(0)
     await Promise.allSettled(results)
     t.same(started, [0, 1, 2, 3, 4, 5])
-    t.equal(await inTurn(async () => 'libero'), 'libero')
+    t.equal(await inTurn('first', async () => 'libero'), 'libero')
   }
 )
 
+t.test('what a stranger causes comes after all sign-ins, and takes no place of theirs', async (t) => {
+  const inTurn = takeTurns(1, { first: 2, later: 2 })
+  const done: string[] = []
+  const running = Promise.withResolvers<void>()
+  const run = (turn: 'first' | 'later') => inTurn(turn, async () => {
+    await running.promise
+    done.push(turn)
+  })
+  const tasks = [run('later'), run('later'), run('later'), run('first'), run('first')]
+  for (const turn of ['later', 'first'] as const) await t.rejects(run(turn), { code: 'SERVIZIO_OCCUPATO' })
+  running.resolve()
+  await Promise.all(tasks)
+  t.same(done, ['later', 'first', 'first', 'later', 'later'])
+})
+
+t.test('while there are imported hashes a wrong password waits for a whole second, without its turn', async (t) => {
+  const slow = createPasswords({ atOnce: 1, hasImportedHashes: async () => true })
+  const answered: string[] = []
+  const began = performance.now()
+  await Promise.all([
+    slow.verify(null, 'sbagliata').then(() => answered.push('unknown')),
+    slow.verify(BCRYPT[0]![1], 'U*U').then((isRight) => answered.push(String(isRight))),
+    slow.hash('una password').then(() => answered.push('hash'))
+  ])
+  t.same(answered, ['true', 'hash', 'unknown'])
+  t.ok(performance.now() - began > 990)
+  t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'what the table knows as ours')
+})
+
 t.test('hashing and verifying share the limit', async (t) => {
-  const busy = createPasswords({ atOnce: 1, waiting: 2 })
+  const busy = createPasswords({ atOnce: 1, waiting: { first: 2, later: 2 } })
   const answers = await Promise.allSettled([
     busy.hash('una password'),
     busy.verify(null, 'x'),

@@ -1,0 +1,42 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+
+const VALUE = /^[\w-]{43}$/
+/** As long as the links of mails are good. */
+const SECONDS = 24 * 3600
+
+/**
+ * By a cookie, which no page can read, a browser is known again: the one that opens a mail's link may be another than
+ * the one that asked for the mail.
+ */
+export interface Browsers {
+  /** Gives the browser its cookie; one that has a cookie keeps it. Returns the digest of its value. */
+  remember (request: FastifyRequest, reply: FastifyReply): Buffer
+  /** Whether this is the browser with the cookie of this digest. */
+  isSame (request: FastifyRequest, digest: Buffer): boolean
+}
+
+export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): Browsers {
+  const secure = PUBLIC_URL.startsWith('https:')
+  // Browsers let no other host of the domain set a cookie with this prefix, and take it over a secure connection alone.
+  const name = secure ? '__Host-locanda_browser' : 'locanda_browser'
+  const read = ({ cookies }: FastifyRequest) => VALUE.exec(cookies[name] ?? '')?.[0]
+
+  return {
+    remember (request, reply) {
+      const value = read(request) ?? randomBytes(32).toString('base64url')
+      // Lax: the link of a mail leads here from another site.
+      reply.setCookie(name, value, { path: '/', httpOnly: true, secure, sameSite: 'lax', maxAge: SECONDS })
+      return digestOf(value)
+    },
+    isSame (request, digest) {
+      const value = read(request)
+      return value !== undefined && timingSafeEqual(digestOf(value), digest)
+    }
+  }
+}
+
+function digestOf (value: string): Buffer {
+  return hash('sha256', value, 'buffer')
+}

@@ -1,0 +1,58 @@
+import { lte, sql } from 'drizzle-orm'
+import fp from 'fastify-plugin'
+import { counters as t } from '#drizzle/tables/counters.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+
+/** So many tries in a window, which begins with its first one. */
+export interface Limit { name: string, max: number, windowMs: number }
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Counts a try, in one statement: of many at once no more than `max` count.
+     * @param subject whose try it is, among those of this limit; only its fingerprint is kept
+     * @param by 0: one that is right does not count, and yet is refused when too many wrong ones came before
+     * @returns the seconds until the window ends, when there were too many before; 0: the try may go on
+     */
+    countTry (limit: Limit, subject: readonly string[], by?: 0 | 1): Promise<number>
+  }
+}
+
+/**
+ * Counts the tries of what can be guessed, and mails. In the database: all processes share the counters, no restart
+ * empties them, and tries from elsewhere push none out.
+ */
+export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
+  const { db } = app
+
+  app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1) {
+    const isOver = sql`${t.ends_at} <= now()`
+    const [row] = await db
+      .insert(t)
+      .values({
+        name,
+        subject: keys.fingerprint('counters', name, ...subject),
+        count: by,
+        ends_at: sql`now() + make_interval(secs => ${windowMs / 1000})`
+      })
+      .onConflictDoUpdate({
+        target: [t.name, t.subject],
+        set: {
+          count: sql`case when ${isOver} then ${by}::int else least(${t.count} + ${by}::int, ${max + 1}::int) end`,
+          ends_at: sql`case when ${isOver} then excluded.ends_at else ${t.ends_at} end`
+        }
+      })
+      .returning({ count: t.count, seconds: sql<number>`ceil(extract(epoch from ${t.ends_at} - now()))::int` })
+    const { count, seconds } = row!
+    return count - by < max ? 0 : Math.max(1, seconds)
+  })
+
+  app.addJob({
+    name: 'old-counters',
+    description: 'Elimina i conteggi finiti dei tentativi e delle e-mail',
+    cron: '*/10 * * * *',
+    async run () {
+      await db.delete(t).where(lte(t.ends_at, sql`now()`))
+    }
+  })
+}, { name: 'counters', dependencies: ['database', 'jobs'] })
