@@ -1,4 +1,6 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import type { RouteOptions } from 'fastify'
+import postgres from 'postgres'
 import t from 'tap'
 import { loggerOptions, serializeError } from '#src/plugins/logging.ts'
 import { build } from '#test/helper.ts'
@@ -156,4 +158,62 @@ t.test('any value that was thrown can be logged', async (t) => {
     code: 'E',
     segreto: undefined
   })
+})
+
+t.test('an error of a statement is logged without its values, however wrapped, and none is long', async (t) => {
+  const value = 'CANARY\n    at CANARY (file:///x.js:1:1)\n'
+  const cut = Object.assign(new Error('write CONNECTION_CLOSED x'), { code: 'CONNECTION_CLOSED' })
+  const failed = new DrizzleQueryError('select $1', [value, 'x'.repeat(5_000_000)], cut)
+  const wrapped = new Error(value, { cause: failed })
+  for (const err of [failed, wrapped, new Error('a', { cause: wrapped })]) {
+    const logged = serializeError(err)
+    t.match(logged, { type: 'DrizzleQueryError', message: 'query failed: CONNECTION_CLOSED', stack: /^at \S/ })
+    t.notMatch(JSON.stringify(logged), 'CANARY')
+  }
+  const long = serializeError(Object.assign(new Error('x'.repeat(5_000_000)), { code: 'y'.repeat(5_000_000) }))
+  t.ok(JSON.stringify(long).length < 10_000)
+  const circle = new Error('a')
+  circle.cause = circle
+  t.match(serializeError(circle), { type: 'Error' })
+})
+
+t.test('what clients send stays out of the log when connections to the database die under load', async (t) => {
+  const { app, call, logs, url } = await build(t, {
+    LOG_LEVEL: 'trace',
+    ALLOGGIATI_MODE: 'sandbox',
+    ALLOGGIATI_UTENTE: GUEST,
+    ALLOGGIATI_PASSWORD: GUEST,
+    ALLOGGIATI_WSKEY: GUEST,
+    RATE_LIMIT_LOGIN_MAX: '100000'
+  })
+  const killer = postgres(url, { max: 1, onnotice: () => {} })
+  t.teardown(() => killer.end())
+  const body = {
+    nome_cognome: `Anna ${GUEST}`,
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: '2026-11-21',
+    numero_notti: 2,
+    numero_ospiti: 1,
+    email: 'CANARY-ospite@example.com'
+  }
+  const account = { email: `${GUEST}@example.org`, password: `${GUEST}-segreta` }
+  const requests = [
+    () => call('POST', '/api/v1/prenotazioni', body),
+    () => call('POST', '/api/v1/prenotazioni', body, { 'idempotency-key': `${GUEST}-${Math.random()}` }),
+    () => call('GET', `/api/v1/prenotazioni?q=${GUEST}&limit=5`),
+    () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
+    () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account }),
+    () => call('GET', '/metrics')
+  ]
+  const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
+  const kinds = () => new Set(broken().map(({ msg }) => msg))
+  while (broken().length < 20 || kinds().size < 2) {
+    const under = Array.from({ length: 40 }, (_, at) => requests[at % requests.length]!())
+    await killer`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`
+    await Promise.all(under)
+  }
+  t.same(logs.filter((line) => JSON.stringify(line).includes('CANARY')), [])
+  t.ok(Math.max(...logs.map((line) => JSON.stringify(line).length)) < 8000)
 })

@@ -40,12 +40,16 @@ const CONNECTION = new Set([
 /** Refusals at the door: wrong credentials, no such database, no room. */
 const REFUSALS = new Set(['28000', '28P01', '3D000', '53300', '57P03'])
 
+/** An error and its causes, the outermost first. */
+export function causesOf (err: unknown): Error[] {
+  const found = new Set<Error>()
+  for (let inner = err; inner instanceof Error && !found.has(inner); inner = inner.cause) found.add(inner)
+  return [...found]
+}
+
 /** The driver's error inside Drizzle's wrapper, whose message and `params` hold bound values and must not be shown. */
 export function postgresError (err: unknown): postgres.PostgresError | undefined {
-  for (let inner = err; inner instanceof Error; inner = inner.cause) {
-    if (inner instanceof postgres.PostgresError) return inner
-  }
-  return undefined
+  return causesOf(err).find((each) => each instanceof postgres.PostgresError)
 }
 
 /** What a database error means to a caller; undefined when it is a fault of ours. */
