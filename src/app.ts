@@ -65,7 +65,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
     // Before anything is written: the key must be the one of what is there.
-    await app.register(ledgerKey, { keys })
+    await app.register(ledgerKey, { config, keys })
     await app.register(changes)
     await app.register(jobs)
     await app.register(audit, { config, keys })

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { get, request as send, Agent, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { testDatabase } from './database.ts'
-import { API_KEY } from './helper.ts'
+import { API_KEY, temporaryFolder } from './helper.ts'
 import { openSocket } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
@@ -131,6 +133,36 @@ t.test('a key that is not the database\'s ends the start with one line, and noth
   t.equal(await second.exit, 1)
   t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
   t.same(await written(), before)
+})
+
+t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
+  const { sql, url, server } = await started(t)
+  server.signal('SIGTERM')
+  await server.exit
+  const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
+    const before = readdirSync(DATA_DIR)
+    const second = serverProcess(t, { DATA_DIR, ...environ })
+    t.equal(await second.exit, 1)
+    t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+    t.match(second.errors(), reason)
+    t.same(readdirSync(DATA_DIR), before)
+  }
+  const other = temporaryFolder(t)
+  const file = join(other, 'master.key')
+  writeFileSync(file, Buffer.alloc(32, 8).toString('base64'), { mode: 0o600 })
+  const key = Buffer.alloc(32, 8).toString('base64')
+  await refused(t, temporaryFolder(t), /\/master\.key manca/, { DATABASE_URL: url })
+  await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  // As a version that had no such record has left it.
+  await sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  const restored = temporaryFolder(t)
+  mkdirSync(join(restored, 'postgres'))
+  writeFileSync(join(restored, 'postgres', 'PG_VERSION'), '18\n')
+  await refused(t, restored, /manca il file \S+\/master\.key/)
 })
 
 t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
