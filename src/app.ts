@@ -15,13 +15,14 @@ import changes from './plugins/changes.ts'
 import closedQueries from './plugins/closed-queries.ts'
 import closing from './plugins/closing.ts'
 import database from './plugins/database/plugin.ts'
+import disk from './plugins/disk.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs/plugin.ts'
 import limits from './plugins/limits.ts'
 import type { LogStream } from './plugins/logging.ts'
 import mail from './plugins/mail/plugin.ts'
-import metrics from './plugins/metrics.ts'
+import metrics, { type ProcessFigures } from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import publicPages from './plugins/public-pages.ts'
@@ -30,8 +31,8 @@ import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
-  /** Resident memory of the process, bytes, for the metrics. */
-  residentMemory?: () => number
+  /** Figures of the process, for the metrics. */
+  processFigures?: () => ProcessFigures
   /** For tests: where log lines go. */
   logStream?: LogStream
   /** For tests: called on the bare instance, before anything is registered. */
@@ -46,7 +47,7 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
+  const { config, logStream, prepare, processFigures, soapTimeoutMs, policeAnswerMs, idpTimeoutMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -64,6 +65,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
+    await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })
     await app.register(changes)
@@ -79,7 +81,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })
-    await app.register(metrics, { residentMemory })
+    await app.register(metrics, { processFigures })
     await app.register(mail, { config, keys })
     await app.register(ops)
     await app.register(openapiPages)

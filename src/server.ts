@@ -1,13 +1,28 @@
+import { readdirSync } from 'node:fs'
 import type { Account } from './identity/index.ts'
 import { releaseMemory, speedUpLoading } from './loading.ts'
+import type { ProcessFigures } from './plugins/metrics.ts'
 
 /** They close the server; more of them change nothing. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
+const STARTED = Date.now() / 1000 - process.uptime()
+
+/** What the metrics say of this process. */
+function processFigures (): ProcessFigures {
+  const { user, system } = process.cpuUsage()
+  return {
+    residentBytes: process.memoryUsage.rss(),
+    cpuSeconds: (user + system) / 1e6,
+    startedAt: STARTED,
+    descriptors: process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined
+  }
+}
+
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] =
+  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { firstAdministrator }, { default: closeWithGrace }] =
     await Promise.all([
       import('./app.ts'),
       import('./config/config.ts'),
@@ -15,7 +30,8 @@ async function start (): Promise<void> {
       import('close-with-grace')
     ])
   const config = readConfig(process.env)
-  const app = await build({ config, residentMemory: () => process.memoryUsage.rss() })
+  makeDataFolder(config.DATA_DIR)
+  const app = await build({ config, processFigures })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
   const { close } = closeWithGrace({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
@@ -30,6 +46,13 @@ async function start (): Promise<void> {
       if (signals === 1) void close()
     })
   }
+  const { HOST: host, PORT: port } = config
+  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
+    await app.close()
+    const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
+    throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
+  })
+  // After the port is ours: a password that is shown to nobody would be lost.
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err
@@ -37,12 +60,6 @@ async function start (): Promise<void> {
   // The password is shown this once and on stderr: log lines are kept, and other people read them.
   if (administrator) process.stderr.write(welcome(administrator))
   releaseMemory()
-  const { HOST: host, PORT: port } = config
-  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
-    await app.close()
-    const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
-    throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
-  })
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 
@@ -63,8 +80,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1)
 }
 
-start().catch((err: unknown) => {
-  const reason = err instanceof Error ? (err.name === 'ConfigError' ? err.message : err.stack) : String(err)
-  process.stderr.write(`Locanda non può partire: ${reason}\n`)
-  process.exit(1)
+start().catch(async (err: unknown) => {
+  const { startError } = await import('./start-error.ts')
+  // The lines of the log come first: this is the last one.
+  process.stdout.write('', () => {
+    process.stderr.write(`Locanda non può partire: ${startError(err)}\n`, () => process.exit(1))
+  })
 })

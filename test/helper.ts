@@ -60,7 +60,7 @@ export async function build (
   t: Test,
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
-  options: Pick<BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'residentMemory'> = {}
+  options: Pick<BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures'> = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
   const url = environ.DATABASE_URL ?? (await testDatabase(t)).url

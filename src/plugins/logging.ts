@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIPv6 } from 'node:net'
 import { LogController, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pino from 'pino'
@@ -11,6 +14,10 @@ import { causesOf, postgresError } from './database/problems.ts'
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
+
+const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
+
+type RawRequest = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } }
 
 /** Where log lines go instead of stdout. */
 export interface LogStream { write (line: string): void }
@@ -45,13 +52,39 @@ class RequestLog extends LogController {
   override routeNotFound () {}
 
   override requestCompleted (_err: Error | null | undefined, request: FastifyRequest, reply: FastifyReply) {
-    reply.log.info({
+    const { statusCode: status } = reply
+    reply.log[levelOf(status)]({
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
-      status: reply.statusCode,
+      status,
       ms: Math.round(reply.elapsedTime * 10) / 10,
-      ip: request.ip
+      ip: request.ip,
+      ...(status >= 400 ? { caller: request.principal?.id, code: request.errorCode } : {})
     }, 'request')
+  }
+}
+
+/** A fault of ours is an error; to be refused for want of something passes. */
+function levelOf (status: number): 'info' | 'warn' | 'error' {
+  if (status < 500) return 'info'
+  return status === 503 ? 'warn' : 'error'
+}
+
+/**
+ * The id of a request: the `X-Request-Id` that a trusted proxy has given it, when it is a plain word, else a new one.
+ * @param proxies CIDRs
+ */
+export function requestIds (proxies: readonly string[]): (request: RawRequest) => string {
+  const trusted = new BlockList()
+  for (const each of proxies) {
+    const [address = '', prefix] = each.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(prefix), family)
+  }
+  return ({ headers: { 'x-request-id': given }, socket: { remoteAddress: peer = '' } }) => {
+    const isGiven = typeof given === 'string' && REQUEST_ID.test(given)
+    return isGiven && trusted.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4') ? given : randomUUID()
   }
 }
 

@@ -3,7 +3,8 @@ import type { RouteOptions } from 'fastify'
 import postgres from 'postgres'
 import t from 'tap'
 import { loggerOptions, serializeError } from '#src/plugins/logging.ts'
-import { build } from '#test/helper.ts'
+import { Closed } from '#schemas/common.ts'
+import { build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, target } from '#test/raw.ts'
 
 const KEY = 'CANARY-chiave-0123456789'
@@ -139,6 +140,41 @@ t.test('every request is one line with its route\'s pattern, unknown and malform
   ])
   t.equal(logs.length, 3)
   t.notMatch(JSON.stringify(logs), '4711')
+})
+
+t.test('the line of a refused request says who called and why it was refused; a fault is an error', async (t) => {
+  const { app, call, logs, token } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova/rotta', { config: { access: 'public' }, schema: { response: { 200: Closed({}) } } }, async () => {
+      throw new Error('rotta')
+    })
+  }))
+  const authorization = `Bearer ${await token()}`
+  logs.length = 0
+  await call('GET', '/api/v1/prenotazioni/4711')
+  await app.inject({ url: '/api/v1/audit', headers: { authorization } })
+  await app.inject('/api/v1/prenotazioni')
+  await app.inject('/prova/rotta')
+  await call('GET', '/api/v1/paesi')
+  t.match(logs.filter(({ msg }) => msg === 'request'), [
+    { level: 30, status: 404, caller: 'server', code: 'PRENOTAZIONE_NON_TROVATA' },
+    { level: 30, status: 403, caller: /^[0-9a-f-]{36}$|^user:/, code: 'NON_AUTORIZZATO' },
+    { level: 30, status: 401, caller: undefined, code: 'NON_AUTENTICATO' },
+    { level: 50, status: 500, code: 'ERRORE_INTERNO' },
+    { level: 30, status: 200, code: undefined, caller: undefined }
+  ])
+})
+
+t.test('the id that a trusted proxy has given a request is kept, in answer and log, and no other', async (t) => {
+  const { app, logs } = await build(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8::1' })
+  const idOf = async (remoteAddress: string, id: string) => {
+    const answer = await app.inject({ url: '/nulla', remoteAddress, headers: { 'x-request-id': id } })
+    t.equal(logs.at(-1)?.reqId, answer.headers['x-request-id'])
+    t.equal(answer.json().requestId, answer.headers['x-request-id'])
+    return answer.headers['x-request-id']
+  }
+  for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8::1']) t.equal(await idOf(peer, 'abc-1.2:3'), 'abc-1.2:3')
+  for (const peer of ['127.0.0.1', '2001:db8::2']) t.match(await idOf(peer, 'abc-1.2:3'), /^[0-9a-f-]{36}$/)
+  for (const id of ['', 'con spazio', 'x'.repeat(101), 'à', '"']) t.match(await idOf('10.1.2.3', id), /^[0-9a-f-]{36}$/)
 })
 
 t.test('the level is the one that is asked for', async (t) => {

@@ -44,6 +44,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
   } else if (statusCode >= 500) {
     request.log.error({ err }, 'request failed')
   }
+  request.errorCode = code
   const version = request.headers['x-supabase-api-version']
   const isShort = typeof version === 'string' && VERSION.test(version) && version >= SHORT_SINCE
   if (isShort) reply.header('x-supabase-api-version', SHORT_SINCE)
