@@ -22,7 +22,7 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { firstAdministrator }, { default: closeWithGrace }] =
+  const [{ build }, { ConfigError, configWarnings, makeDataFolder, readConfig }, { firstAdministrator }, grace] =
     await Promise.all([
       import('./app.ts'),
       import('./config/config.ts'),
@@ -33,7 +33,7 @@ async function start (): Promise<void> {
   makeDataFolder(config.DATA_DIR)
   const app = await build({ config, processFigures })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
-  const { close } = closeWithGrace({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
+  const { close } = grace.default({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
     await app.close()
   })
@@ -60,6 +60,7 @@ async function start (): Promise<void> {
   // The password is shown this once and on stderr: log lines are kept, and other people read them.
   if (administrator) process.stderr.write(welcome(administrator))
   releaseMemory()
+  for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 

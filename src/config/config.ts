@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
-import { Environment } from '#schemas/config.ts'
+import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
 import { findFault, splitList } from './checks.ts'
 import { ConfigError } from './config-error.ts'
@@ -32,6 +33,7 @@ export type Config = Readonly<Omit<Environment, Read> & {
 
 export { ConfigError }
 export { makeDataFolder } from './data-folder.ts'
+export { configWarnings } from './warnings.ts'
 
 /**
  * The configuration from an environment. A missing `MASTER_KEY` is read from, or generated into, `DATA_DIR`.
@@ -67,9 +69,28 @@ function parse (environ: Readonly<Record<string, string | undefined>>): Environm
     return envSchema<Environment>({ schema: Environment, data, dotenv: false, env: false })
   } catch (err) {
     const first = err instanceof Error && 'errors' in err && Array.isArray(err.errors) ? err.errors[0] : undefined
-    const variable = String(first?.instancePath ?? '').slice(1) || 'ambiente'
-    throw new ConfigError(variable, `valore non valido (${first?.message ?? 'illeggibile'})`)
+    const variable = String(first?.instancePath ?? '').slice(1)
+    throw new ConfigError(variable || 'ambiente', `valore non valido: ${reasonOf(variable, first)}`)
   }
+}
+
+/** JSON Schema keywords in Italian. */
+const WORDS: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  type: ({ type }) => TYPES[String(type)] ?? 'deve essere un testo',
+  minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
+  maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
+  minLength: ({ limit }) => `deve avere almeno ${String(limit)} caratteri`,
+  maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
+  enum: ({ allowedValues }) => `può essere ${(allowedValues as string[]).join(', ')}`
+}
+const TYPES: Readonly<Record<string, string>> = {
+  integer: 'deve essere un numero intero',
+  boolean: 'deve essere true o false'
+}
+
+function reasonOf (variable: string, fault: Partial<ErrorObject> | undefined): string {
+  if (fault?.keyword === 'pattern') return FORMS[variable] ?? 'non ha la forma giusta'
+  return WORDS[fault?.keyword ?? '']?.(fault?.params ?? {}) ?? 'illeggibile'
 }
 
 function publicUrl ({ PUBLIC_URL, HOST, PORT }: Environment): string {
