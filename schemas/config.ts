@@ -137,11 +137,11 @@ export const FORMS: Readonly<Record<string, string>> = {
   ALLOGGIATI_ENDPOINT: WEB,
   PDF_ENGINE_URL: WEB,
   OCR_PROVIDER_URL: WEB,
-  DATABASE_URL: 'deve essere un indirizzo postgres://',
-  REDIS_URL: 'deve essere un indirizzo redis:// o rediss://',
+  DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
+  REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',
   ADMIN_EMAIL: 'deve essere un indirizzo e-mail',
-  SMTP_URL: 'deve essere un indirizzo smtp:// o smtps://',
+  SMTP_URL: 'deve essere l’indirizzo di un server di posta (schema smtp o smtps)',
   TRUST_PROXY: 'deve essere un elenco di indirizzi o CIDR, separati da virgola',
   TODAY: 'deve essere un giorno nella forma AAAA-MM-GG'
 }

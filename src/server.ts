@@ -22,10 +22,11 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, configWarnings, makeDataFolder, readConfig }, { firstAdministrator }, grace] =
+  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { configWarnings }, { firstAdministrator }, grace] =
     await Promise.all([
       import('./app.ts'),
       import('./config/config.ts'),
+      import('./config/warnings.ts'),
       import('./identity/index.ts'),
       import('close-with-grace')
     ])

@@ -33,7 +33,6 @@ export type Config = Readonly<Omit<Environment, Read> & {
 
 export { ConfigError }
 export { makeDataFolder } from './data-folder.ts'
-export { configWarnings } from './warnings.ts'
 
 /**
  * The configuration from an environment. A missing `MASTER_KEY` is read from, or generated into, `DATA_DIR`.

@@ -16,7 +16,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Environment } from '#schemas/config.ts'
-import { ConfigError, configWarnings, readConfig } from '#src/config/config.ts'
+import { ConfigError, readConfig } from '#src/config/config.ts'
+import { configWarnings } from '#src/config/warnings.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 type Environ = Record<string, string>
