@@ -126,3 +126,22 @@ export const Environment = Type.Object({
   TODAY: optional('^\\d{4}-\\d{2}-\\d{2}$', 'Giorno fisso per test e dimostrazioni; rifiutato in production')
 })
 export type Environment = Static<typeof Environment>
+
+const WEB = 'deve essere un indirizzo http:// o https://'
+
+/** What the variables that have a pattern must look like, Italian. */
+export const FORMS: Readonly<Record<string, string>> = {
+  PUBLIC_URL: WEB,
+  S3_ENDPOINT: WEB,
+  IDP_URL: WEB,
+  ALLOGGIATI_ENDPOINT: WEB,
+  PDF_ENGINE_URL: WEB,
+  OCR_PROVIDER_URL: WEB,
+  DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
+  REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
+  MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',
+  ADMIN_EMAIL: 'deve essere un indirizzo e-mail',
+  SMTP_URL: 'deve essere l’indirizzo di un server di posta (schema smtp o smtps)',
+  TRUST_PROXY: 'deve essere un elenco di indirizzi o CIDR, separati da virgola',
+  TODAY: 'deve essere un giorno nella forma AAAA-MM-GG'
+}

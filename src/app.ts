@@ -17,6 +17,7 @@ import closing from './plugins/closing.ts'
 import connections from './plugins/connections.ts'
 import counters from './plugins/counters.ts'
 import database from './plugins/database/plugin.ts'
+import disk from './plugins/disk.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs/plugin.ts'
@@ -24,7 +25,7 @@ import jsonBodies from './plugins/json-bodies.ts'
 import limits from './plugins/limits.ts'
 import type { LogStream } from './plugins/logging.ts'
 import mail from './plugins/mail/plugin.ts'
-import metrics from './plugins/metrics.ts'
+import metrics, { type ProcessFigures } from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import payloads from './plugins/payloads.ts'
@@ -35,10 +36,10 @@ import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
   config: Config
-  /** Resident memory of the process, bytes, for the metrics. */
-  residentMemory?: () => number
   /** How many files and connections the process may have open. */
   descriptors?: number | undefined
+  /** Figures of the process, for the metrics. */
+  processFigures?: () => ProcessFigures
   /** For tests: where log lines go. */
   logStream?: LogStream
   /** For tests: called on the bare instance, before anything is registered. */
@@ -55,7 +56,7 @@ export interface BuildOptions {
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { config, logStream, prepare, residentMemory, descriptors } = options
+  const { config, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
@@ -75,8 +76,9 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(closing)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
+    await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
-    await app.register(ledgerKey, { keys })
+    await app.register(ledgerKey, { config, keys })
     await app.register(changes)
     await app.register(jobs)
     await app.register(counters, { keys })
@@ -92,7 +94,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(publicPages)
     await app.register(idempotency, { keys })
     await app.register(payloads)
-    await app.register(metrics, { residentMemory })
+    await app.register(metrics, { processFigures })
     await app.register(mail, { config, keys })
     await app.register(ops)
     await app.register(streams, { stalledReaderMs })

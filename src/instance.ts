@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
 import type { Config } from './config/config.ts'
 import { addressMatcher } from './lib/addresses.ts'
 import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
-import { loggerOptions, requestLog, type LogStream } from './plugins/logging.ts'
+import { loggerOptions, requestIds, requestLog, type LogStream } from './plugins/logging.ts'
 import { schemaController } from './plugins/validation.ts'
 
 /** The options of the Fastify instance. */
@@ -11,7 +10,7 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
   return {
     logger: loggerOptions(config.LOG_LEVEL, logStream),
     logController: requestLog,
-    genReqId: () => randomUUID(),
+    genReqId: requestIds(config.TRUST_PROXY),
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,

@@ -1,27 +1,40 @@
+import { readdirSync } from 'node:fs'
 import type { Account } from './identity/index.ts'
 import { releaseMemory, speedUpLoading } from './loading.ts'
+import type { ProcessFigures } from './plugins/metrics.ts'
 
 /** They close the server; more of them change nothing. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
+const STARTED = Date.now() / 1000 - process.uptime()
+
+/** What the metrics say of this process. */
+function processFigures (): ProcessFigures {
+  const { user, system } = process.cpuUsage()
+  return {
+    residentBytes: process.memoryUsage.rss(),
+    cpuSeconds: (user + system) / 1e6,
+    startedAt: STARTED,
+    descriptors: process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined
+  }
+}
+
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const [{ build }, { ConfigError, readConfig }, { firstAdministrator }, { default: closeWithGrace }] =
+  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { configWarnings }, { firstAdministrator }, grace] =
     await Promise.all([
       import('./app.ts'),
       import('./config/config.ts'),
+      import('./config/warnings.ts'),
       import('./identity/index.ts'),
       import('close-with-grace')
     ])
   const config = readConfig(process.env)
-  const app = await build({
-    config,
-    residentMemory: () => process.memoryUsage.rss(),
-    descriptors: descriptorLimit()
-  })
+  makeDataFolder(config.DATA_DIR)
+  const app = await build({ config, processFigures, descriptors: descriptorLimit() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
-  const { close } = closeWithGrace({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
+  const { close } = grace.default({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
     await app.close()
   })
@@ -34,6 +47,13 @@ async function start (): Promise<void> {
       if (signals === 1) void close()
     })
   }
+  const { HOST: host, PORT: port } = config
+  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
+    await app.close()
+    const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
+    throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
+  })
+  // After the port is ours: a password that is shown to nobody would be lost.
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err
@@ -41,17 +61,14 @@ async function start (): Promise<void> {
   // The password is shown this once and on stderr: log lines are kept, and other people read them.
   if (administrator) process.stderr.write(welcome(administrator))
   releaseMemory()
-  const { HOST: host, PORT: port } = config
-  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
-    await app.close()
-    const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
-    throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
-  })
+  for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
 }
 
 /** How many files and connections the system lets this process have open (`ulimit -n`); Windows knows no such limit. */
 function descriptorLimit (): number | undefined {
+  // Without it the report asks name servers for the names of addresses.
+  process.report.excludeNetwork = true
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files: { soft: number | 'unlimited' } } }
   const limit = Number(userLimits?.open_files.soft)
   return Number.isInteger(limit) ? limit : undefined
@@ -74,8 +91,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1)
 }
 
-start().catch((err: unknown) => {
-  const reason = err instanceof Error ? (err.name === 'ConfigError' ? err.message : err.stack) : String(err)
-  process.stderr.write(`Locanda non può partire: ${reason}\n`)
-  process.exit(1)
+start().catch(async (err: unknown) => {
+  const { startError } = await import('./start-error.ts')
+  // The lines of the log come first: this is the last one.
+  process.stdout.write('', () => {
+    process.stderr.write(`Locanda non può partire: ${startError(err)}\n`, () => process.exit(1))
+  })
 })

@@ -33,7 +33,8 @@ export async function testDatabase (t: Test): Promise<TestDatabase> {
 /** Lets a server with another key start on a database: as it was before the first one. */
 export async function forgetKey (sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`alter table registro_chiave disable trigger user; delete from registro_chiave;
-    alter table registro_chiave enable trigger user`)
+    alter table registro_chiave enable trigger user;
+    alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
 }
 
 /** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */

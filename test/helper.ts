@@ -61,7 +61,7 @@ export async function build (
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
   options: Pick<
-    BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'residentMemory' | 'stalledReaderMs'
+    BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)

@@ -1,11 +1,16 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { get, request as send, Agent, type IncomingMessage } from 'node:http'
 import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { testDatabase } from './database.ts'
-import { API_KEY } from './helper.ts'
+import { API_KEY, temporaryFolder } from './helper.ts'
 import { openSocket } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
@@ -178,6 +183,36 @@ t.test('a key that is not the database\'s ends the start with one line, and noth
   t.same(await written(), before)
 })
 
+t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
+  const { sql, url, server } = await started(t)
+  server.signal('SIGTERM')
+  await server.exit
+  const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
+    const before = readdirSync(DATA_DIR)
+    const second = serverProcess(t, { DATA_DIR, ...environ })
+    t.equal(await second.exit, 1)
+    t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+    t.match(second.errors(), reason)
+    t.same(readdirSync(DATA_DIR), before)
+  }
+  const other = temporaryFolder(t)
+  const file = join(other, 'master.key')
+  writeFileSync(file, Buffer.alloc(32, 8).toString('base64'), { mode: 0o600 })
+  const key = Buffer.alloc(32, 8).toString('base64')
+  await refused(t, temporaryFolder(t), /\/master\.key manca/, { DATABASE_URL: url })
+  await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  // As a version that had no such record has left it.
+  await sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  const restored = temporaryFolder(t)
+  mkdirSync(join(restored, 'postgres'))
+  writeFileSync(join(restored, 'postgres', 'PG_VERSION'), '18\n')
+  await refused(t, restored, /manca il file \S+\/master\.key/)
+})
+
 t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
   const { url, sql } = await testDatabase(t)
   await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
@@ -223,6 +258,82 @@ t.test('the first start makes an administrator and says how to sign in, once and
   second.signal('SIGTERM')
   t.equal(await second.exit, 0)
   t.equal(second.errors(), '')
+})
+
+t.test('a server and its PostgreSQL that are ended together end both, and none is started again', async (t) => {
+  const DATA_DIR = temporaryFolder(t)
+  const server = serverProcess(t, { DATA_DIR, ...ADMIN })
+  await server.ready
+  const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
+  const postmaster = Number.parseInt(readFileSync(note, 'utf8'), 10)
+  const group = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
+  // As systemd does: every process of the service, in any order.
+  for (const pid of [postmaster, ...group]) process.kill(pid, 'SIGTERM')
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0, server.errors())
+  t.notOk(existsSync(note), 'PostgreSQL has ended')
+  t.equal(server.logs.filter(({ msg }) => /incorporato: \S+ avviato/.test(String(msg))).length, 1)
+})
+
+t.test('a full disk refuses what is to be written, with a code of its own, and readiness knows', async (t) => {
+  const DATA_DIR = temporaryFolder(t)
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=700', 'tmpfs', DATA_DIR]).status === 0
+  if (!mounted) return t.pass('a full disk', { skip: 'no file system of a bounded size can be mounted here' })
+  t.teardown(() => spawnSync('umount', ['-l', DATA_DIR]))
+  const server = serverProcess(t, { DATA_DIR, API_KEY, RATE_LIMIT_MAX: '1000000', ...ADMIN })
+  const base = await server.ready
+  const ready = async () => (await fetch(`${base}/health/ready`)).json()
+  const create = async () => (await fetch(`${base}/api/v1/prenotazioni`, {
+    method: 'POST', headers, body: JSON.stringify({ ...BOOKING, email: `${'a'.repeat(60)}@example.org` })
+  })).json() as Promise<{ status: number, codice?: string }>
+  t.same(await ready(), { stato: 'ok' })
+
+  const filler = join(DATA_DIR, 'filler')
+  const { bavail, bsize } = statfsSync(DATA_DIR)
+  writeFileSync(filler, Buffer.alloc(bavail * bsize))
+  t.match(await ready(), { status: 503, codice: 'SPAZIO_ESAURITO' })
+  let answer = await create()
+  while (answer.status === 201) answer = await create()
+  t.match(answer, { status: 503, codice: /SPAZIO_ESAURITO|DATABASE_NON_DISPONIBILE/ })
+  t.equal(server.logs.filter(({ msg }) => msg === 'the disk is full: nothing can be written').length, 1)
+
+  rmSync(filler)
+  while ((await fetch(`${base}/health/ready`)).status !== 200) { /* until PostgreSQL is up again */ }
+  t.match(await create(), { status: 201 })
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+
+  writeFileSync(filler, Buffer.alloc(statfsSync(DATA_DIR).bavail * bsize))
+  const next = serverProcess(t, { DATA_DIR, API_KEY, ...ADMIN })
+  t.equal(await next.exit, 1)
+  t.match(next.errors(), /^Locanda non può partire: [^\n]*disco è pieno[^\n]*\n$/)
+})
+
+t.test('a port that is taken does not use up the showing of the first password', async (t) => {
+  const { port } = await started(t)
+  const { url, sql } = await testDatabase(t)
+  const refused = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
+  t.equal(await refused.exit, 1)
+  t.match(refused.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
+t.test('what is wrong with the database is said in one line of Italian, without its password', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const nobody = `nessuno_${randomBytes(4).toString('hex')}`
+  await sql.unsafe(`create role ${nobody} login`)
+  const [{ name } = { name: '' }] = await sql<{ name: string }[]>`select current_database() as name`
+  await sql.unsafe('drop schema drizzle cascade')
+  for (const [reason, other] of [
+    [/il database indicato non esiste/, url.replace(name, 'mai_esistito')],
+    [/non può creare tabelle/, url.replace(/\/\/[^@/]+@/, `//${nobody}@`)]
+  ] as const) {
+    const server = serverProcess(t, { DATABASE_URL: other, MASTER_KEY })
+    t.equal(await server.exit, 1)
+    t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+    t.match(server.errors(), reason)
+  }
+  await sql.unsafe(`drop role ${nobody}`)
 })
 
 t.test(

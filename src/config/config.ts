@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
-import { Environment } from '#schemas/config.ts'
+import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
 import { findFault, splitList } from './checks.ts'
-import { masterKey } from './master-key.ts'
+import { ConfigError } from './config-error.ts'
+import { dataFolderError } from './data-folder.ts'
+import { masterKey, type MasterKey } from './master-key.ts'
 import { parseProviders } from './oauth-providers.ts'
 
 type Read =
@@ -15,6 +18,8 @@ export type Config = Readonly<Omit<Environment, Read> & {
   /** Without a slash at the end. */
   PUBLIC_URL: string
   MASTER_KEY: Buffer
+  /** Where the master key is from. */
+  MASTER_KEY_ORIGIN: Pick<MasterKey, 'file' | 'isNew'>
   /** CIDRs of the proxies whose `X-Forwarded-*` count; empty: no proxy is trusted. */
   TRUST_PROXY: readonly string[]
   CORS_ORIGINS: readonly string[]
@@ -26,13 +31,8 @@ export type Config = Readonly<Omit<Environment, Read> & {
   ALLOGGIATI_CA?: string
 }>
 
-/** A setting that stops the start: the message is one line and begins with the variable's name. */
-export class ConfigError extends Error {
-  constructor (variable: string, reason: string) {
-    super(`${variable}: ${reason}`)
-    this.name = 'ConfigError'
-  }
-}
+export { ConfigError }
+export { makeDataFolder } from './data-folder.ts'
 
 /**
  * The configuration from an environment. A missing `MASTER_KEY` is read from, or generated into, `DATA_DIR`.
@@ -43,6 +43,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
   const fault = findFault(env)
   if (fault) throw new ConfigError(...fault)
   const dataDir = resolve(env.DATA_DIR)
+  const { key, ...origin } = named('MASTER_KEY', () => masterKey(env.MASTER_KEY, dataDir), dataDir)
   return Object.freeze({
     ...env,
     DATA_DIR: dataDir,
@@ -53,7 +54,8 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
     TRUST_PROXY: splitList(env.TRUST_PROXY),
     CORS_ORIGINS: splitList(env.CORS_ORIGINS),
     OAUTH_PROVIDERS: named('OAUTH_PROVIDERS', () => parseProviders(env.OAUTH_PROVIDERS)),
-    MASTER_KEY: named('MASTER_KEY', () => masterKey(env.MASTER_KEY, dataDir))
+    MASTER_KEY: key,
+    MASTER_KEY_ORIGIN: origin
   })
 }
 
@@ -66,9 +68,28 @@ function parse (environ: Readonly<Record<string, string | undefined>>): Environm
     return envSchema<Environment>({ schema: Environment, data, dotenv: false, env: false })
   } catch (err) {
     const first = err instanceof Error && 'errors' in err && Array.isArray(err.errors) ? err.errors[0] : undefined
-    const variable = String(first?.instancePath ?? '').slice(1) || 'ambiente'
-    throw new ConfigError(variable, `valore non valido (${first?.message ?? 'illeggibile'})`)
+    const variable = String(first?.instancePath ?? '').slice(1)
+    throw new ConfigError(variable || 'ambiente', `valore non valido: ${reasonOf(variable, first)}`)
   }
+}
+
+/** JSON Schema keywords in Italian. */
+const WORDS: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  type: ({ type }) => TYPES[String(type)] ?? 'deve essere un testo',
+  minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
+  maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
+  minLength: ({ limit }) => `deve avere almeno ${String(limit)} caratteri`,
+  maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
+  enum: ({ allowedValues }) => `può essere ${(allowedValues as string[]).join(', ')}`
+}
+const TYPES: Readonly<Record<string, string>> = {
+  integer: 'deve essere un numero intero',
+  boolean: 'deve essere true o false'
+}
+
+function reasonOf (variable: string, fault: Partial<ErrorObject> | undefined): string {
+  if (fault?.keyword === 'pattern') return FORMS[variable] ?? 'non ha la forma giusta'
+  return WORDS[fault?.keyword ?? '']?.(fault?.params ?? {}) ?? 'illeggibile'
 }
 
 function publicUrl ({ PUBLIC_URL, HOST, PORT }: Environment): string {
@@ -90,11 +111,13 @@ function readCertificates (file: string | undefined): string | undefined {
   return pem
 }
 
-/** What reading a variable fails with, as an error that names the variable. */
-function named<T> (variable: string, read: () => T): T {
+/** What reading a variable fails with, as an error that names the variable, or the folder that it is read from. */
+function named<T> (variable: string, read: () => T, folder?: string): T {
   try {
     return read()
   } catch (err) {
+    if (err instanceof ConfigError) throw err
+    if (folder !== undefined && err instanceof Error && 'code' in err) throw dataFolderError(folder, err)
     throw new ConfigError(variable, err instanceof Error ? err.message : 'non leggibile')
   }
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   statSync,
@@ -12,25 +12,38 @@ import {
 } from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
+import { makeDataFolder } from './data-folder.ts'
 
 const KEY_BYTES = 32
 
+export interface MasterKey {
+  key: Buffer
+  /** Where it was read; undefined: it is the setting's. */
+  file?: string
+  /** It was generated into `file` just now: nothing can have been written with it yet. */
+  isNew: boolean
+}
+
 /**
- * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600).
+ * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600); not
+ * beside a database that is there already, whose key is another one.
  * Two servers that start together on an empty folder get the same key.
- * @throws Error (Italian, without the key) when it is malformed or readable by others
+ * @throws Error (Italian, without the key) when it is malformed, readable by others or lost
  */
-export function masterKey (base64: string | undefined, dataDir: string): Buffer {
-  if (base64 !== undefined) return decode(base64)
+export function masterKey (base64: string | undefined, dataDir: string): MasterKey {
+  if (base64 !== undefined) return { key: decode(base64), isNew: false }
   const file = join(dataDir, 'master.key')
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  try {
-    return readKeyFile(file)
-  } catch (err) {
-    if (!(err instanceof Error && 'code' in err && err.code === 'ENOENT')) throw err
+  makeDataFolder(dataDir)
+  const found = readKeyFile(file)
+  if (found) return { key: found, file, isNew: false }
+  if (existsSync(join(dataDir, 'postgres', 'PG_VERSION'))) {
+    throw new Error(`manca il file ${file}, con cui è stata scritta la base dati di DATA_DIR: rimetterlo dal ` +
+      'salvataggio, o dare la chiave in MASTER_KEY')
   }
-  writeIfAbsent(file, randomBytes(KEY_BYTES).toString('base64') + '\n')
-  return readKeyFile(file)
+  const isNew = writeIfAbsent(file, randomBytes(KEY_BYTES).toString('base64') + '\n')
+  const key = readKeyFile(file)
+  if (key === undefined) throw new Error(`${file} è un collegamento che non porta a un file`)
+  return { key, file, isNew }
 }
 
 function decode (base64: string): Buffer {
@@ -39,28 +52,42 @@ function decode (base64: string): Buffer {
   return key
 }
 
-function readKeyFile (file: string): Buffer {
-  const key = decode(readFileSync(file, 'utf8').trim())
+/** The key of a file; undefined when there is no such file. */
+function readKeyFile (file: string): Buffer | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? err.code : undefined
+    if (code === 'ENOENT') return undefined
+    throw new Error(`il file ${file} non si può leggere (${String(code)})`)
+  }
+  const key = decode(text.trim())
   if (platform() !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
     throw new Error('il file master.key in DATA_DIR è leggibile da altri: chmod 600')
   }
   return key
 }
 
-/** Writes a file whole and durably under a temporary name, then links it; a file that is there already stays. */
-function writeIfAbsent (file: string, content: string): void {
+/**
+ * Writes a file whole and durably under a temporary name, then links it; a file that is there already stays.
+ * True: it was not there.
+ */
+function writeIfAbsent (file: string, content: string): boolean {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
-    writeSync(descriptor, content)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-  try {
+    try {
+      writeSync(descriptor, content)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
     linkSync(temporary, file)
+    return true
   } catch (err) {
     if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
+    return false
   } finally {
     unlinkSync(temporary)
   }

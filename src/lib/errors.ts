@@ -32,6 +32,11 @@ export const ServizioOccupato = createError(
   'Servizio momentaneamente occupato: riprovare fra poco',
   503
 )
+export const SpazioEsaurito = createError(
+  'SPAZIO_ESAURITO',
+  'Lo spazio sul disco del server è finito: non si può scrivere nulla finché non se ne libera',
+  503
+)
 export const PostaNonConfigurata = createError(
   'POSTA_NON_CONFIGURATA',
   'L’invio di e-mail non è configurato su questo server',

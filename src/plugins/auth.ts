@@ -59,6 +59,8 @@ declare module 'fastify' {
     scope?: Scope
     /** A part of signing in and out: it goes on for everybody while the service is under maintenance. */
     signIn?: boolean
+    /** An API key may come as a bearer token, as Prometheus sends it. */
+    bearerKey?: boolean
   }
   interface FastifyRequest {
     /** Null for a caller without credentials, or with wrong ones. */
@@ -107,6 +109,7 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
       if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
       const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
       if (token === undefined) return 'no_authorization'
+      if (request.routeOptions.config.bearerKey && token.split('.').length !== 3) return byKey(token)
       const bearer = authenticator.bearer(token, request)
       return key === undefined || key === token || isServerKey(key) ? bearer : oneCaller(bearer, byKey(key))
     }

@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Its failure left nothing behind. */
     failedTransiently: boolean
+    /** The machine code of the error that it was answered with. */
+    errorCode: string | undefined
   }
 }
 
@@ -78,6 +80,7 @@ const BARE_HEADERS = {
  */
 export default fp(async function errors (app) {
   app.decorateRequest('failedTransiently', false)
+  app.decorateRequest('errorCode', undefined)
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
@@ -95,6 +98,7 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   // JavaScript throws anything, null too.
   const problem = err instanceof Error ? problemOf(err) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
+  request.errorCode = problem.codice
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)

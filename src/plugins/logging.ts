@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIPv6 } from 'node:net'
 import { LogController, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pino from 'pino'
-import { postgresError } from './database/problems.ts'
+import { causesOf, postgresError } from './database/problems.ts'
 
 /* Options of the Fastify instance, not a plugin: how log lines are written. */
 
@@ -10,6 +14,10 @@ import { postgresError } from './database/problems.ts'
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
+
+const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
+
+type RawRequest = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } }
 
 /** Where log lines go instead of stdout. */
 export interface LogStream { write (line: string): void }
@@ -44,13 +52,39 @@ class RequestLog extends LogController {
   override routeNotFound () {}
 
   override requestCompleted (_err: Error | null | undefined, request: FastifyRequest, reply: FastifyReply) {
-    reply.log.info({
+    const { statusCode: status } = reply
+    reply.log[levelOf(status)]({
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
-      status: reply.statusCode,
+      status,
       ms: Math.round(reply.elapsedTime * 10) / 10,
-      ip: request.ip
+      ip: request.ip,
+      ...(status >= 400 ? { caller: request.principal?.id, code: request.errorCode } : {})
     }, 'request')
+  }
+}
+
+/** A fault of ours is an error; to be refused for want of something passes. */
+function levelOf (status: number): 'info' | 'warn' | 'error' {
+  if (status < 500) return 'info'
+  return status === 503 ? 'warn' : 'error'
+}
+
+/**
+ * The id of a request: the `X-Request-Id` that a trusted proxy has given it, when it is a plain word, else a new one.
+ * @param proxies CIDRs
+ */
+export function requestIds (proxies: readonly string[]): (request: RawRequest) => string {
+  const trusted = new BlockList()
+  for (const each of proxies) {
+    const [address = '', prefix] = each.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(prefix), family)
+  }
+  return ({ headers: { 'x-request-id': given }, socket: { remoteAddress: peer = '' } }) => {
+    const isGiven = typeof given === 'string' && REQUEST_ID.test(given)
+    return isGiven && trusted.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4') ? given : randomUUID()
   }
 }
 
@@ -58,26 +92,37 @@ export const requestLog = new RequestLog()
 
 interface LoggedError { type: string, message: string, stack: string, [detail: string]: unknown }
 
+/** Characters: an error may hold all that a client sent. */
+const MESSAGE_LIMIT = 1000
+const STACK_LIMIT = 4000
+
 /**
- * An error for the log. Database errors carry bound values in message, detail and parameters: only their codes are
- * kept.
+ * An error for the log, and the only way into it. Database errors carry bound values in message, detail and
+ * parameters, and so does whatever has one as its cause: only their codes are kept.
  */
 export function serializeError (err: unknown): LoggedError {
+  if (!(err instanceof Error)) return { type: typeof err, message: '', stack: '' }
   const database = postgresError(err)
   if (database) {
     const { code, constraint_name: constraint, table_name: table, routine } = database
     return { type: 'PostgresError', message: `SQLSTATE ${code}`, constraint, table, routine, stack: frames(err) }
   }
-  if (err instanceof Error && err.name === 'DrizzleQueryError') {
-    const code = err.cause instanceof Error && 'code' in err.cause ? String(err.cause.code) : 'unknown'
-    return { type: err.name, message: `query failed: ${code}`, stack: frames(err) }
+  const query = causesOf(err).find((each) => each instanceof DrizzleQueryError)
+  if (query) {
+    const code = query.cause !== undefined && 'code' in query.cause ? String(query.cause.code) : 'unknown'
+    return { type: 'DrizzleQueryError', message: `query failed: ${code}`.slice(0, MESSAGE_LIMIT), stack: frames(err) }
   }
-  if (!(err instanceof Error)) return { type: typeof err, message: '', stack: '' }
   const { type, message, stack } = pino.stdSerializers.err(err)
-  return { type, message, stack, ...('code' in err ? { code: err.code } : {}) }
+  return {
+    type,
+    message: message.slice(0, MESSAGE_LIMIT),
+    stack: stack.slice(0, STACK_LIMIT),
+    ...('code' in err ? { code: String(err.code).slice(0, MESSAGE_LIMIT) } : {})
+  }
 }
 
-/** The stack without its first lines, which repeat the message. */
-function frames (err: unknown): string {
-  return err instanceof Error ? (err.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).join('\n') : ''
+/** The stack behind the message, which it repeats. */
+function frames ({ message, stack = '' }: Error): string {
+  const at = stack.indexOf(message)
+  return at === -1 ? '' : stack.slice(at + message.length).trimStart().slice(0, STACK_LIMIT)
 }

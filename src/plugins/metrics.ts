@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
+import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
 
 /** A number that is read when a client asks for the metrics, or one for each value of a label. */
 export interface GaugeSource {
@@ -33,13 +34,34 @@ const TEXT = Type.String({
   ]
 })
 
-interface MetricsOptions {
-  /** Resident memory of the process, bytes. Without it there is no gauge of it. */
-  residentMemory?: (() => number) | undefined
+/** What is said of the process. */
+export interface ProcessFigures {
+  residentBytes: number
+  /** Of processor, since the start. */
+  cpuSeconds: number
+  /** Seconds since 1970. */
+  startedAt: number
+  /** Open file descriptors, where the system tells. */
+  descriptors?: number | undefined
 }
 
+interface MetricsOptions {
+  /** Read when a client asks for the metrics. Without it nothing is said of the process. */
+  processFigures?: (() => ProcessFigures) | undefined
+}
+
+type ProcessGauge = readonly [name: string, help: string, read: (figures: ProcessFigures) => number | undefined]
+
+/** Names and words as Prometheus' own clients have them. */
+const PROCESS: readonly ProcessGauge[] = [
+  ['process_resident_memory_bytes', 'Resident memory of the process.', ({ residentBytes }) => residentBytes],
+  ['process_cpu_seconds_total', 'Processor time that the process has taken.', ({ cpuSeconds }) => cpuSeconds],
+  ['process_start_time_seconds', 'When the process started, since 1970.', ({ startedAt }) => startedAt],
+  ['process_open_fds', 'Open file descriptors.', ({ descriptors }) => descriptors]
+]
+
 /** Prometheus metrics at `/metrics`: the process, the durations of requests, and what the areas add. */
-export default fp<MetricsOptions>(async function metrics (app, { residentMemory }) {
+export default fp<MetricsOptions>(async function metrics (app, { processFigures }) {
   const registry = new Registry()
   const durations = new Histogram({
     name: `${PREFIX}http_request_duration_seconds`,
@@ -78,20 +100,50 @@ export default fp<MetricsOptions>(async function metrics (app, { residentMemory 
     }))
   })
 
-  // Of the library's default metrics only this one: its observers of garbage collection and event loop slowed a small
-  // GET down by a quarter.
-  if (residentMemory !== undefined) {
+  // Read when they are asked for, and not by the library's default collector: its observers of garbage collection and
+  // event loop slowed a small GET down by a quarter.
+  for (const [name, help, figure] of processFigures === undefined ? [] : PROCESS) {
+    registry.registerMetric(new Gauge({
+      name,
+      help,
+      registers: [],
+      collect () {
+        const value = figure(processFigures!())
+        if (value !== undefined) this.set(value)
+      }
+    }))
+  }
+  new Gauge({
+    name: `${PREFIX}build_info`,
+    help: 'The version that runs.',
+    labelNames: ['version', 'commit'],
+    registers: [registry]
+  }).set({ version: VERSION, commit: GIT_HEAD ?? '' }, 1)
+  if (app.hasDecorator('eventLoopDelay')) {
     app.addGauge({
-      name: 'process_resident_memory_bytes',
-      help: 'Resident memory of the process.',
-      read: async () => residentMemory()
+      name: 'event_loop_delay_seconds',
+      help: 'How late the event loop was when it was last measured; beyond a bound requests are refused.',
+      read: async () => app.eventLoopDelay()
+    })
+  }
+  if (app.hasDecorator('sql')) {
+    app.addGauge({
+      name: 'database_connections',
+      help: 'Connections of Locanda to the database, of all processes, by state.',
+      label: 'state',
+      read: async () => {
+        const found = await app.sql<{ state: string, count: number }[]>`
+          select coalesce(state, 'unknown') as state, count(*)::int as count from pg_stat_activity
+          where datname = current_database() and usename = current_user group by 1`
+        return { active: 0, idle: 0, ...Object.fromEntries(found.map(({ state, count }) => [state, count])) }
+      }
     })
   }
 
   app.route({
     method: 'GET',
     url: '/metrics',
-    config: { access: 'auth' },
+    config: { access: 'auth', bearerKey: true },
     schema: {
       operationId: 'getMetrics',
       tags: ['Sistema'],

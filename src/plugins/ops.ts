@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import { Closed, OneOf } from '#schemas/common.ts'
-import { ServizioOccupato } from '#src/lib/errors.ts'
+import { ServizioOccupato, SpazioEsaurito } from '#src/lib/errors.ts'
 
 const Health = Closed({ stato: OneOf(['ok']) }, { $id: 'Salute', examples: [{ stato: 'ok' }] })
 
@@ -36,7 +36,7 @@ export default fp(async function ops (app) {
     schema: {
       operationId: 'getHealthReady',
       tags: ['Sistema'],
-      summary: 'Il servizio può lavorare: il database risponde',
+      summary: 'Il servizio può lavorare: il database risponde e il disco non è pieno',
       response: { 200: Health }
     },
     handler: async () => {
@@ -45,7 +45,8 @@ export default fp(async function ops (app) {
       )
       look ??= ask().finally(() => { look = undefined })
       await Promise.race([look, timeout])
+      if (await app.isDiskFull()) throw new SpazioEsaurito()
       return { stato: 'ok' as const }
     }
   })
-}, { name: 'ops', dependencies: ['database'] })
+}, { name: 'ops', dependencies: ['database', 'disk'] })

@@ -74,6 +74,13 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
 
 const RESOLUTION_MS = 10
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How late the event loop was in the last sample, seconds. */
+    eventLoopDelay (): number
+  }
+}
+
 /**
  * Refuses requests while the event loop is behind by more than a limit, in milliseconds: the mean of a sample, which
  * takes as long as the limit. `@fastify/under-pressure`, which does so, looks at the memory as well, and for that Linux
@@ -82,14 +89,15 @@ const RESOLUTION_MS = 10
 function refuseWhenBehind (app: FastifyInstance, limit: number): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
-  let isBehind = false
+  let behindMs = 0
+  app.decorate('eventLoopDelay', () => behindMs / 1000)
   const sampling = setInterval(() => {
     // Not a number in a sample in which the loop hardly came round: then it was behind for the whole of it.
-    isBehind = !(delay.mean / 1e6 - RESOLUTION_MS <= limit)
+    behindMs = Number.isNaN(delay.mean) ? Infinity : Math.max(0, delay.mean / 1e6 - RESOLUTION_MS)
     delay.reset()
   }, limit).unref()
   app.addHook('onRequest', function refuse (_request, _reply, done) {
-    done(isBehind ? new ServizioOccupato() : undefined)
+    done(behindMs > limit ? new ServizioOccupato() : undefined)
   })
   app.addHook('onClose', async () => {
     clearInterval(sampling)

@@ -36,8 +36,6 @@ export default fp<StreamOptions>(async function streams (app, { stalledReaderMs 
 
   app.decorateReply('sendPieces', function sendPieces (pieces) {
     this.type('application/json; charset=utf-8')
-    // Fastify would read the whole stream, and throw it away.
-    if (this.request.method === 'HEAD') return this.send(Readable.from([]))
     let taken = false
     const takeOnce = () => {
       if (taken) return

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Environment } from '#schemas/config.ts'
 import { ConfigError, readConfig } from '#src/config/config.ts'
+import { configWarnings } from '#src/config/warnings.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
 type Environ = Record<string, string>
@@ -178,6 +179,7 @@ function refuses (t: Test, variable: string, environ: Environ) {
     t.ok(err instanceof ConfigError, title)
     const message = err instanceof Error ? err.message : ''
     t.match(message, new RegExp(`^${variable}: \\S[^\\n]*$`), title)
+    t.notMatch(message, /must|should|\^|undefined|object Object|illeggibile|forma giusta/, `${title}: in Italian`)
     const value = environ[variable]
     if (value !== undefined && value.length > 4) t.notOk(message.includes(value), `${title}: the value may be a secret`)
   }
@@ -246,6 +248,15 @@ t.test('good values are taken', async (t) => {
     { ALLOGGIATI_MODE: 'production' },
     'production without credentials runs, and says so when asked'
   )
+})
+
+t.test('what is probably not meant is warned of', async (t) => {
+  t.same(configWarnings(readConfig({ MASTER_KEY })), [])
+  for (const HOST of ['0.0.0.0', '::']) {
+    t.match(configWarnings(readConfig({ MASTER_KEY, HOST })), [/PUBLIC_URL is not set/])
+    t.same(configWarnings(readConfig({ MASTER_KEY, HOST, PUBLIC_URL: 'https://locanda.example' })), [])
+  }
+  t.match(configWarnings(readConfig({ MASTER_KEY, ALLOGGIATI_MODE: 'production' })), [/without credentials/])
 })
 
 t.test('a certificate file without a certificate stops the start', async (t) => {

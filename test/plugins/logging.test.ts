@@ -1,7 +1,10 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import type { RouteOptions } from 'fastify'
+import postgres from 'postgres'
 import t from 'tap'
 import { loggerOptions, serializeError } from '#src/plugins/logging.ts'
-import { build } from '#test/helper.ts'
+import { Closed } from '#schemas/common.ts'
+import { build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, target } from '#test/raw.ts'
 
 const KEY = 'CANARY-chiave-0123456789'
@@ -139,6 +142,41 @@ t.test('every request is one line with its route\'s pattern, unknown and malform
   t.notMatch(JSON.stringify(logs), '4711')
 })
 
+t.test('the line of a refused request says who called and why it was refused; a fault is an error', async (t) => {
+  const { app, call, logs, token } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova/rotta', { config: { access: 'public' }, schema: { response: { 200: Closed({}) } } }, async () => {
+      throw new Error('rotta')
+    })
+  }))
+  const authorization = `Bearer ${await token()}`
+  logs.length = 0
+  await call('GET', '/api/v1/prenotazioni/4711')
+  await app.inject({ url: '/api/v1/audit', headers: { authorization } })
+  await app.inject('/api/v1/prenotazioni')
+  await app.inject('/prova/rotta')
+  await call('GET', '/api/v1/paesi')
+  t.match(logs.filter(({ msg }) => msg === 'request'), [
+    { level: 30, status: 404, caller: 'server', code: 'PRENOTAZIONE_NON_TROVATA' },
+    { level: 30, status: 403, caller: /^[0-9a-f-]{36}$|^user:/, code: 'NON_AUTORIZZATO' },
+    { level: 30, status: 401, caller: undefined, code: 'NON_AUTENTICATO' },
+    { level: 50, status: 500, code: 'ERRORE_INTERNO' },
+    { level: 30, status: 200, code: undefined, caller: undefined }
+  ])
+})
+
+t.test('the id that a trusted proxy has given a request is kept, in answer and log, and no other', async (t) => {
+  const { app, logs } = await build(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8::1' })
+  const idOf = async (remoteAddress: string, id: string) => {
+    const answer = await app.inject({ url: '/nulla', remoteAddress, headers: { 'x-request-id': id } })
+    t.equal(logs.at(-1)?.reqId, answer.headers['x-request-id'])
+    t.equal(answer.json().requestId, answer.headers['x-request-id'])
+    return answer.headers['x-request-id']
+  }
+  for (const peer of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8::1']) t.equal(await idOf(peer, 'abc-1.2:3'), 'abc-1.2:3')
+  for (const peer of ['127.0.0.1', '2001:db8::2']) t.match(await idOf(peer, 'abc-1.2:3'), /^[0-9a-f-]{36}$/)
+  for (const id of ['', 'con spazio', 'x'.repeat(101), 'à', '"']) t.match(await idOf('10.1.2.3', id), /^[0-9a-f-]{36}$/)
+})
+
 t.test('the level is the one that is asked for', async (t) => {
   const { call, logs } = await build(t, { LOG_LEVEL: 'warn' })
   await call('GET', '/api/v1/paesi')
@@ -156,4 +194,62 @@ t.test('any value that was thrown can be logged', async (t) => {
     code: 'E',
     segreto: undefined
   })
+})
+
+t.test('an error of a statement is logged without its values, however wrapped, and none is long', async (t) => {
+  const value = 'CANARY\n    at CANARY (file:///x.js:1:1)\n'
+  const cut = Object.assign(new Error('write CONNECTION_CLOSED x'), { code: 'CONNECTION_CLOSED' })
+  const failed = new DrizzleQueryError('select $1', [value, 'x'.repeat(5_000_000)], cut)
+  const wrapped = new Error(value, { cause: failed })
+  for (const err of [failed, wrapped, new Error('a', { cause: wrapped })]) {
+    const logged = serializeError(err)
+    t.match(logged, { type: 'DrizzleQueryError', message: 'query failed: CONNECTION_CLOSED', stack: /^at \S/ })
+    t.notMatch(JSON.stringify(logged), 'CANARY')
+  }
+  const long = serializeError(Object.assign(new Error('x'.repeat(5_000_000)), { code: 'y'.repeat(5_000_000) }))
+  t.ok(JSON.stringify(long).length < 10_000)
+  const circle = new Error('a')
+  circle.cause = circle
+  t.match(serializeError(circle), { type: 'Error' })
+})
+
+t.test('what clients send stays out of the log when connections to the database die under load', async (t) => {
+  const { app, call, logs, url } = await build(t, {
+    LOG_LEVEL: 'trace',
+    ALLOGGIATI_MODE: 'sandbox',
+    ALLOGGIATI_UTENTE: GUEST,
+    ALLOGGIATI_PASSWORD: GUEST,
+    ALLOGGIATI_WSKEY: GUEST,
+    RATE_LIMIT_LOGIN_MAX: '100000'
+  })
+  const killer = postgres(url, { max: 1, onnotice: () => {} })
+  t.teardown(() => killer.end())
+  const body = {
+    nome_cognome: `Anna ${GUEST}`,
+    lingua: 'IT',
+    paese_id: 380,
+    check_in: '2026-11-21',
+    numero_notti: 2,
+    numero_ospiti: 1,
+    email: 'CANARY-ospite@example.com'
+  }
+  const account = { email: `${GUEST}@example.org`, password: `${GUEST}-segreta` }
+  const requests = [
+    () => call('POST', '/api/v1/prenotazioni', body),
+    () => call('POST', '/api/v1/prenotazioni', body, { 'idempotency-key': `${GUEST}-${Math.random()}` }),
+    () => call('GET', `/api/v1/prenotazioni?q=${GUEST}&limit=5`),
+    () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
+    () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account }),
+    () => call('GET', '/metrics')
+  ]
+  const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
+  const kinds = () => new Set(broken().map(({ msg }) => msg))
+  while (broken().length < 20 || kinds().size < 2) {
+    const under = Array.from({ length: 40 }, (_, at) => requests[at % requests.length]!())
+    await killer`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`
+    await Promise.all(under)
+  }
+  t.same(logs.filter((line) => JSON.stringify(line).includes('CANARY')), [])
+  t.ok(Math.max(...logs.map((line) => JSON.stringify(line).length)) < 8000)
 })

@@ -14,13 +14,34 @@ function samples (text: string, name: string): Record<string, number> {
 }
 
 t.test('the metrics are for callers with credentials, in the format of Prometheus', async (t) => {
-  const { app, call } = await build(t, {}, undefined, { residentMemory: () => 123_456_789 })
+  const figures = { residentBytes: 123_456_789, cpuSeconds: 1.5, startedAt: 1_790_000_000, descriptors: 42 }
+  const { app, call, token } = await build(t, {}, undefined, { processFigures: () => figures })
   t.equal((await app.inject('/metrics')).statusCode, 401)
   const answer = await call('GET', '/metrics')
   t.equal(answer.statusCode, 200)
   t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/)
   t.equal(answer.headers['cache-control'], 'no-store')
-  t.equal(samples(answer.body, 'locanda_process_resident_memory_bytes')[''], 123_456_789)
+  for (const [name, value] of [
+    ['process_resident_memory_bytes', 123_456_789],
+    ['process_cpu_seconds_total', 1.5],
+    ['process_start_time_seconds', 1_790_000_000],
+    ['process_open_fds', 42]
+  ] as const) t.equal(samples(answer.body, name)[''], value)
+  t.ok(samples(answer.body, 'locanda_event_loop_delay_seconds')['']! >= 0)
+  t.ok(samples(answer.body, 'locanda_database_connections')['state="active"']! >= 1)
+  t.match(answer.body, /^locanda_build_info\{version="[\d.]+",commit="\w*"\} 1$/m)
+
+  const bearer = async (credential: string, url = '/metrics') =>
+    (await app.inject({ url, headers: { authorization: `Bearer ${credential}` } })).statusCode
+  const { apiKey } = (await app.inject({
+    url: '/api/cli/auth/key',
+    headers: { authorization: `Bearer ${await token()}` }
+  })).json<{ apiKey: string }>()
+  t.equal(await bearer(API_KEY), 200, 'as Prometheus sends a credential')
+  t.equal(await bearer(apiKey), 200)
+  t.equal(await bearer(`${apiKey}x`), 401)
+  t.equal(await bearer(await token()), 200)
+  t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'there alone')
 })
 
 t.test('requests are counted by method, pattern of the route and status; no address is ever shown', async (t) => {

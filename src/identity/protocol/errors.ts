@@ -46,6 +46,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     request.log.error({ err }, 'request failed')
   }
   if (statusCode === 401) challenge(request, reply)
+  request.errorCode = code
   const version = request.headers['x-supabase-api-version']
   const isShort = typeof version === 'string' && VERSION.test(version) && version >= SHORT_SINCE
   if (isShort) reply.header('x-supabase-api-version', SHORT_SINCE)

@@ -5,6 +5,7 @@ import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '../database/connect.ts'
 import { LOCKS } from '../database/locks.ts'
+import { isDiskFull } from '../database/problems.ts'
 import type { AuditAction } from './actions.ts'
 import { linkHash, type AuditRow } from './link.ts'
 
@@ -26,7 +27,8 @@ export interface Audit {
   /**
    * Writes an entry at the end of the log. Inside a transaction it must be the last statement: until the commit all
    * others wait. With the database itself it is a transaction of its own.
-   * @throws RegistroNonDisponibile, and the caller's transaction is lost: what cannot be written down is not done
+   * @throws RegistroNonDisponibile, or the error of a full disk, and the caller's transaction is lost: what cannot be
+   * written down is not done
    */
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
@@ -51,7 +53,7 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
         await ('rollback' in executor ? write(executor, entry) : executor.transaction((tx) => write(tx, entry)))
       } catch (err) {
         log.error({ err, action: entry.action }, 'the audit log cannot be written: the action is not carried out')
-        throw new RegistroNonDisponibile()
+        throw isDiskFull(err) ? err : new RegistroNonDisponibile()
       }
     }
   }

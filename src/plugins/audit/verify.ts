@@ -44,6 +44,12 @@ function fault (key: Buffer, row: Row, previous: Row | undefined, end: Link | un
   return isEnd && linkHash(key, row, previous?.hash).equals(row.hash) ? null : row.id
 }
 
+/** Whether the log was begun with these keys; true also of an empty one. */
+export async function isAuditKey (db: Executor, keys: Keys): Promise<boolean> {
+  const [first] = await db.select().from(t).orderBy(asc(t.id)).limit(1)
+  return first === undefined || linkHash(keys.derive('audit'), first, undefined).equals(first.hash)
+}
+
 /** Every row of the table, also with numbers below 1, which only a forger writes. */
 async function * rows (db: Executor): AsyncGenerator<Row> {
   let last: number | undefined

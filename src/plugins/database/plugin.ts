@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
 import { migrate, NewerDatabaseError } from './migrate.ts'
-import { unreachable } from './problems.ts'
+import { startProblem } from './problems.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -32,13 +32,12 @@ const NEWER = 'il database è di una versione di Locanda più recente di questa:
 export default fp<DatabaseOptions>(async function database (app, { config, settings }) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
+  app.closing.addEventListener('abort', () => embedded?.letGo())
   app.addHook('onClose', async () => embedded?.stop())
   await migrate(url, settings).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
-    const reason = unreachable(err)
-    throw embedded === undefined && reason !== undefined
-      ? new ConfigError('DATABASE_URL', `il database non è raggiungibile (${reason})`)
-      : err
+    const reason = startProblem(err)
+    throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
   const openPool: FastifyInstance['openPool'] = (max, own = {}) => {
@@ -50,7 +49,7 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   app.decorate('db', db)
   app.decorate('sql', sql)
   app.decorate('openPool', openPool)
-}, { name: 'database' })
+}, { name: 'database', dependencies: ['closing'] })
 
 async function startEmbedded (dataDir: string, log: FastifyBaseLogger) {
   const { startEmbedded } = await import('./embedded/cluster.ts')

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { SpazioEsaurito } from '#src/lib/errors.ts'
 
 export interface DatabaseProblem { status: number, codice: string, error: string }
 
@@ -7,6 +8,8 @@ const UNAVAILABLE: DatabaseProblem = {
   codice: 'DATABASE_NON_DISPONIBILE',
   error: 'Archivio momentaneamente non disponibile: riprovare fra poco'
 }
+const { code, message, statusCode } = new SpazioEsaurito()
+const NO_SPACE: DatabaseProblem = { status: statusCode ?? 503, codice: code, error: message }
 const OUT_OF_RANGE: DatabaseProblem = {
   status: 400,
   codice: 'RICHIESTA_NON_VALIDA',
@@ -28,8 +31,14 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   '57P01': UNAVAILABLE,
   '57P02': UNAVAILABLE,
   '57P03': UNAVAILABLE,
-  53300: UNAVAILABLE
+  53100: NO_SPACE,
+  53200: UNAVAILABLE,
+  53300: UNAVAILABLE,
+  58030: UNAVAILABLE
 }
+
+/** A disk without room, or without any that this user may take, as the system names it. */
+const DISK_FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 /** Errors of the connection itself, as the driver and the socket name them. */
 const CONNECTION = new Set([
@@ -37,19 +46,38 @@ const CONNECTION = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'
 ])
 
-/** Refusals at the door: wrong credentials, no such database, no room. */
-const REFUSALS = new Set(['28000', '28P01', '3D000', '53300', '57P03'])
+/** What the host can put right before a start. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  28000: 'il database non fa entrare questo utente',
+  '28P01': 'il database non accetta utente e password',
+  '3D000': 'il database indicato non esiste: crearlo',
+  42501: 'l’utente del database non può creare tabelle: dargli CREATE sul database e sullo schema public',
+  25006: 'il database è di sola lettura',
+  53200: 'al database manca la memoria',
+  53300: 'il database ha già tutte le connessioni che ammette',
+  '57P03': 'il database si sta avviando o fermando'
+}
+
+/** An error and its causes, the outermost first. */
+export function causesOf (err: unknown): Error[] {
+  const found = new Set<Error>()
+  for (let inner = err; inner instanceof Error && !found.has(inner); inner = inner.cause) found.add(inner)
+  return [...found]
+}
 
 /** The driver's error inside Drizzle's wrapper, whose message and `params` hold bound values and must not be shown. */
 export function postgresError (err: unknown): postgres.PostgresError | undefined {
-  for (let inner = err; inner instanceof Error; inner = inner.cause) {
-    if (inner instanceof postgres.PostgresError) return inner
-  }
-  return undefined
+  return causesOf(err).find((each) => each instanceof postgres.PostgresError)
+}
+
+/** Whether the disk of the database, or of our own files, has no room left. */
+export function isDiskFull (err: unknown): boolean {
+  return causesOf(err).some((each) => 'code' in each && (each.code === '53100' || DISK_FULL.has(String(each.code))))
 }
 
 /** What a database error means to a caller; undefined when it is a fault of ours. */
 export function databaseProblem (err: unknown): DatabaseProblem | undefined {
+  if (isDiskFull(err)) return NO_SPACE
   const sqlstate = postgresError(err)?.code
   if (sqlstate !== undefined) return BY_SQLSTATE[sqlstate]
   return connectionCode(err) === undefined ? undefined : UNAVAILABLE
@@ -68,13 +96,18 @@ export function mayPass (err: unknown): boolean {
   return sqlstate === undefined ? connectionCode(err) !== undefined : PASSING.test(sqlstate)
 }
 
-/** Why a database cannot be had, as a code; undefined when the connection is not the matter. */
-export function unreachable (err: unknown): string | undefined {
+/** Why a server cannot start with its database, Italian; undefined: it is not for want of anything outside of us. */
+export function startProblem (err: unknown): string | undefined {
   const sqlstate = postgresError(err)?.code
-  return sqlstate !== undefined && REFUSALS.has(sqlstate) ? sqlstate : connectionCode(err)
+  if (isDiskFull(err)) return 'il disco della base dati è pieno'
+  const reason = sqlstate === undefined ? undefined : REFUSALS[sqlstate]
+  if (reason !== undefined) return `${reason} (${sqlstate})`
+  const code = connectionCode(err)
+  return code === undefined ? undefined : `il database non è raggiungibile (${code})`
 }
 
-function connectionCode (err: unknown): string | undefined {
+/** The code of an error of the connection itself; undefined when that is not the matter. */
+export function connectionCode (err: unknown): string | undefined {
   const inner = err instanceof Error && err.cause instanceof Error ? err.cause : err
   return inner instanceof Error && 'code' in inner && CONNECTION.has(String(inner.code)) && isDriverError(err)
     ? String(inner.code)

@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
-import { unreachable, postgresError } from '#src/plugins/database/problems.ts'
+import { connectionCode, postgresError } from '#src/plugins/database/problems.ts'
 import { findFaults } from './check.ts'
 import { RIGHTS } from './rights.ts'
 import { scramVerifier } from './scram.ts'
@@ -59,7 +59,7 @@ export async function prepareRole (sql: postgres.Sql, keys: Keys, anew: boolean)
 
 /** The code of a failure, which may be shown: never its words. */
 export function codeOf (err: unknown): string {
-  return postgresError(err)?.code ?? unreachable(err) ?? 'errore interno'
+  return postgresError(err)?.code ?? connectionCode(err) ?? 'errore interno'
 }
 
 /**

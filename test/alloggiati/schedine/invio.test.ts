@@ -111,7 +111,7 @@ t.test('references of submissions at once are all different and without gaps', a
 t.test('the police holds byte for byte the row that the ledger keeps', async (t) => {
   const server = await build(t, TODAY)
   await send(server, family({ cognome: "D'Énrico-Prova" }))
-  const keys = createKeys(masterKey(undefined, server.dataDir))
+  const keys = createKeys(masterKey(undefined, server.dataDir).key)
   const kept = await server.app.sql`select invio_id, indice, riga from invii_schedine order by indice`
   const opened = kept.map(({ invio_id, indice, riga }) =>
     keys.unseal(riga, `invii_schedine.riga/${invio_id}/${indice}`).toString()

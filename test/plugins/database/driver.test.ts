@@ -105,3 +105,17 @@ t.test('a connection that is cut while a query is written is opened again for th
   t.same([...await sql`select 3 as n`], [{ n: 3 }])
   t.equal(sockets.length, 2)
 })
+
+t.test('the first query of a connection that dies under it fails, and does not wait for ever', async (t) => {
+  const { url, sql: other } = await testDatabase(t)
+  const sql = postgres(url, { max: 1, fetch_types: false, connection: { application_name: 'first query' } })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  const cut = sql`select pg_sleep(600)`.execute()
+  cut.catch(() => {})
+  for (let ended = 0; ended === 0;) {
+    ended = (await other`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'first query' and query like '%pg_sleep(600)'`).count
+  }
+  await t.rejects(cut, { code: /CONNECTION_CLOSED|EPIPE|ECONNRESET/ })
+  t.same([...await sql`select 3 as n`], [{ n: 3 }])
+})

@@ -19,9 +19,13 @@ export async function readKeyRecord (db: Executor, keys: Keys): Promise<KeyRecor
   return fingerprintOf(keys, record).equals(found.impronta) ? record : undefined
 }
 
-/** Writes down whose key the ledger is sealed with, unless it is written. Of several servers one is the first. */
+/** Whether it is written down whose key the ledger is sealed with. */
+export async function isRecorded (db: Executor): Promise<boolean> {
+  return await db.$count(records) > 0
+}
+
+/** Writes down whose key the ledger is sealed with. Of several servers one is the first. */
 export async function recordKey (db: Database, keys: Keys): Promise<void> {
-  if (await db.$count(records) > 0) return
   const record = await beginning(db)
   await db.insert(records).values({
     primo_anello: record.firstLink,

@@ -9,7 +9,7 @@ import type { Lease } from './lease.ts'
 import { withLock } from './lock.ts'
 import type { Log } from './problems.ts'
 import { prepareDatabase, DATABASE, USER } from './role.ts'
-import { attachOrStart, leave } from './running.ts'
+import { attachAgain, attachOrStart, leave } from './running.ts'
 import type { Site } from './site.ts'
 
 const RETRY_MS = 1000
@@ -20,6 +20,8 @@ export interface EmbeddedCluster {
   url: string
   /** True when this call started PostgreSQL, false when it was running. */
   owned: boolean
+  /** From now on a cluster that ends is not started again: whoever ends this server may be ending both. */
+  letGo (): void
   /** Leaves the cluster. The last process to leave stops it, also if another started it; a killed process has left. */
   stop (): Promise<void>
 }
@@ -51,7 +53,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
     const { lease, owned } = await attachOrStart(site, () => {
       state.lease = undefined
       if (!state.leaving) state.renewal ??= renew({ ...site, ...placeOf(lease.endpoint) })
-    })
+    }, () => !state.leaving)
     state.lease = lease
     return { lease, owned }
   }
@@ -81,13 +83,18 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
     connection: { ...endpoint, user: USER, database: DATABASE },
     url: urlOf(endpoint, USER, DATABASE),
     owned,
+    letGo () {
+      state.leaving = true
+    },
     async stop () {
       state.leaving = true
       await state.renewal
       const { lease } = state
-      if (!lease) return
       state.lease = undefined
-      const stopped = await locked(() => leave(site, lease))
+      const stopped = await locked(async () => {
+        const held = lease ?? await attachAgain(site)
+        return held === undefined || await leave(site, held)
+      })
       log(`PostgreSQL incorporato: ${stopped ? 'fermato' : 'lasciato in esecuzione, altri lo usano'}`)
     }
   }

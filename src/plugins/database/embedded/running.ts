@@ -19,17 +19,30 @@ const STOP_LIMIT_MS = 60_000
  */
 const PASSING = /is still in use|lock file ".*" already exists/
 
-/** The cluster, found running or started; to be called inside the lock of the site. */
-export async function attachOrStart (site: Site, onLost: () => void): Promise<{ lease: Lease, owned: boolean }> {
+/**
+ * The cluster, found running or started; to be called inside the lock of the site.
+ * @param isWanted asked before a start: a server that is ending starts nothing any more
+ */
+export async function attachOrStart (
+  site: Site,
+  onLost: () => void,
+  isWanted: () => boolean
+): Promise<{ lease: Lease, owned: boolean }> {
   const deadline = Date.now() + START_LIMIT_MS
   for (;;) {
     const found = await attach(site, onLost, deadline)
     if (found) return { lease: found, owned: false }
+    if (!isWanted()) throw new EmbeddedError('il server si ferma, non lo riavvio')
     const started = await start(site, onLost, deadline)
     if (started) return { lease: started, owned: true }
     failAfter(deadline, site)
     await sleep(RETRY_MS)
   }
+}
+
+/** A new lease of a cluster that was lost and is there all the same; undefined when it has ended, or is ending. */
+export function attachAgain (site: Site): Promise<Lease | undefined> {
+  return attach(site, () => {}, Date.now() + STOP_LIMIT_MS)
 }
 
 async function attach (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {

@@ -1,0 +1,44 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { ConfigError } from './config-error.ts'
+
+/** What a person can do something about; of other failures the code is said. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'l’utente del server non può scriverci',
+  EPERM: 'l’utente del server non può scriverci',
+  EROFS: 'il disco è di sola lettura',
+  ENOTDIR: 'non è una cartella, o è dentro un file',
+  ENOENT: 'lì non si possono creare cartelle',
+  ENOSPC: 'il disco è pieno',
+  EDQUOT: 'lo spazio concesso sul disco è finito'
+}
+
+/**
+ * Makes `DATA_DIR` where it is missing (mode 0700), and sees that files can be made in it.
+ * @throws ConfigError naming DATA_DIR
+ */
+export function makeDataFolder (folder: string): void {
+  try {
+    make(folder)
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (err) {
+    throw dataFolderError(folder, err)
+  }
+}
+
+/** The failure of a file in `DATA_DIR`. */
+export function dataFolderError (folder: string, err: unknown): ConfigError {
+  const code = err instanceof Error && 'code' in err ? String(err.code) : 'illeggibile'
+  return new ConfigError('DATA_DIR', `la cartella ${folder} non si può usare: ${REASONS[code] ?? code}`)
+}
+
+/** One folder after the other: Node's own `recursive` never ends below `/proc` (Node 24.21). */
+function make (folder: string): void {
+  if (existsSync(folder)) return
+  if (dirname(folder) !== folder) make(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (err) {
+    if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
+  }
+}

@@ -1,0 +1,20 @@
+import { isDiskFull, startProblem } from './plugins/database/problems.ts'
+import { EmbeddedError } from './plugins/database/embedded/problems.ts'
+import { ConfigError } from './config/config.ts'
+import { serializeError } from './plugins/logging.ts'
+
+/** What PostgreSQL, its initdb and SQLite say of a disk without room. */
+const NO_ROOM = /No space left on device|disk is full/i
+
+/** Why the server cannot start: one line for the person who starts it. */
+export function startError (err: unknown): string {
+  if (err instanceof ConfigError) return err.message
+  const text = err instanceof Error ? err.message : ''
+  if (isDiskFull(err) || NO_ROOM.test(text)) return 'DATA_DIR: il disco è pieno'
+  if (err instanceof EmbeddedError) return err.message
+  const { type, message, stack } = serializeError(err)
+  const known = startProblem(err)
+  if (known !== undefined) return known
+  const place = /\(?(?:file:\/\/)?[^\s()]*\/(src\/[^\s()]+)\)?/.exec(stack)?.[1]
+  return `errore imprevisto: ${type} ${message}`.replaceAll(/\s+/g, ' ') + (place === undefined ? '' : ` (${place})`)
+}
