@@ -1,6 +1,7 @@
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
 import type { Config } from './config/config.ts'
 import { addressMatcher } from './lib/addresses.ts'
+import { renderAuthError } from './identity/index.ts'
 import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
 import { loggerOptions, requestIds, requestLog, type LogStream } from './plugins/logging.ts'
 import { schemaController } from './plugins/validation.ts'
@@ -26,7 +27,9 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     schemaController,
     // `plugins/closing.ts` refuses in the words of this API.
     return503OnClosing: false,
-    frameworkErrors: renderFrameworkError,
+    // The clients of the identity provider read errors in its own form.
+    frameworkErrors: (err, request, reply) =>
+      renderFrameworkError(err, request, reply, request.url.startsWith('/auth/v1/') ? renderAuthError : undefined),
     clientErrorHandler: renderClientError
   }
 }

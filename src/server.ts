@@ -67,8 +67,6 @@ async function start (): Promise<void> {
 
 /** How many files and connections the system lets this process have open (`ulimit -n`); Windows knows no such limit. */
 function descriptorLimit (): number | undefined {
-  // Without it the report asks name servers for the names of addresses.
-  process.report.excludeNetwork = true
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files: { soft: number | 'unlimited' } } }
   const limit = Number(userLimits?.open_files.soft)
   return Number.isInteger(limit) ? limit : undefined

@@ -85,13 +85,15 @@ export default fp(async function errors (app) {
 }, { name: 'errors' })
 
 /** What the router refuses meets no hook: its address, its log line and the headers of every answer are set here. */
-export function renderFrameworkError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+export function renderFrameworkError (
+  err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
+): void {
   settleAddress(request)
   request.log.info(
     { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
     'request'
   )
-  renderError(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
+  render(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {

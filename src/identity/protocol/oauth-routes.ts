@@ -56,10 +56,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     },
     handler: async (request, reply) => {
       const asked = readAuthorizeRequest(request.query)
-      return await reply
-        .code(302)
-        .header('location', await start(reply, asked).catch(redirectError(asked)))
-        .send(null)
+      return await reply.redirect(await start(reply, asked).catch(redirectError(asked)), 302)
     }
   })
 
@@ -76,11 +73,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       querystring: CallbackQuery,
       response: { 302: Type.Null() }
     },
-    handler: async (request, reply) =>
-      await reply
-        .code(302)
-        .header('location', await finish(request, reply, request.query))
-        .send(null)
+    handler: async (request, reply) => await reply.redirect(await finish(request, reply, request.query), 302)
   })
 
   app.route({
@@ -102,10 +95,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       if (query.skip_http_redirect === 'true') {
         return { url: await start(reply, asked, linking).catch(answerUnavailable) }
       }
-      return await reply
-        .code(302)
-        .header('location', await start(reply, asked, linking).catch(redirectError(asked)))
-        .send(null)
+      return await reply.redirect(await start(reply, asked, linking).catch(redirectError(asked)), 302)
     }
   })
 
@@ -156,7 +146,7 @@ const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { confi
       for (const [name, value] of Object.entries(body)) {
         if (name in CallbackQuery.properties && typeof value === 'string') url.searchParams.set(name, value)
       }
-      return await reply.code(303).header('location', url.href).send(null)
+      return await reply.redirect(url.href, 303)
     }
   })
 }

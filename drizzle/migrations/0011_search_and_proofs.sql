@@ -1,3 +1,12 @@
+-- Nobody is in an account whose address nobody has proven: earlier versions let one take over such an address.
+DELETE FROM "sessions" USING "users" WHERE "users"."id" = "sessions"."user_id" AND "users"."email_confirmed_at" IS NULL;
+--> statement-breakpoint
+UPDATE "api_keys" SET "revoked_at" = now() FROM "users"
+WHERE "users"."id" = "api_keys"."user_id" AND "users"."email_confirmed_at" IS NULL AND "api_keys"."revoked_at" IS NULL;
+--> statement-breakpoint
+-- Nobody knows in which browsers these were chosen.
+UPDATE "users" SET "password_hash" = NULL WHERE "email_confirmed_at" IS NULL AND "app_metadata" ->> 'role' = 'pending';
+--> statement-breakpoint
 -- The index of the search in bookings: trigrams of the three columns. A database may not let this role have the
 -- extension: then everything works without the index, slowly, and every start of the server asks again.
 CREATE FUNCTION prenotazioni_indice_ricerca () RETURNS boolean LANGUAGE plpgsql AS $$
