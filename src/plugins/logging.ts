@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv6 } from 'node:net'
 import { LogController, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pino from 'pino'
+import { addressMatcher } from '#src/lib/addresses.ts'
 import { causesOf, postgresError } from './database/problems.ts'
 
 /* Options of the Fastify instance, not a plugin: how log lines are written. */
@@ -75,16 +75,10 @@ function levelOf (status: number): 'info' | 'warn' | 'error' {
  * @param proxies CIDRs
  */
 export function requestIds (proxies: readonly string[]): (request: RawRequest) => string {
-  const trusted = new BlockList()
-  for (const each of proxies) {
-    const [address = '', prefix] = each.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (prefix === undefined) trusted.addAddress(address, family)
-    else trusted.addSubnet(address, Number(prefix), family)
-  }
-  return ({ headers: { 'x-request-id': given }, socket: { remoteAddress: peer = '' } }) => {
+  const isTrusted = addressMatcher(proxies)
+  return ({ headers: { 'x-request-id': given }, socket: { remoteAddress: peer } }) => {
     const isGiven = typeof given === 'string' && REQUEST_ID.test(given)
-    return isGiven && trusted.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4') ? given : randomUUID()
+    return isGiven && isTrusted(peer) ? given : randomUUID()
   }
 }
 

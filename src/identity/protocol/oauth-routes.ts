@@ -1,4 +1,3 @@
-import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import { Location } from '#schemas/auth/answers.ts'
@@ -28,8 +27,6 @@ const PASSED_ON = [
 
 /** Signing in through another provider, and linking an identity there to an account. */
 const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
-  // For writing them: reading is stricter here than the plugin is.
-  await app.register(cookie, { hook: false })
   const flows = oauthFlows(app, options)
   const { start, finish, errorRedirect } = flows
 
