@@ -3,7 +3,7 @@ import { EmbeddedError } from './plugins/database/embedded/problems.ts'
 import { ConfigError } from './config/config.ts'
 import { serializeError } from './plugins/logging.ts'
 
-/** What PostgreSQL, its initdb and SQLite say of a disk without room. */
+/** What PostgreSQL and its initdb say of a disk without room. */
 const NO_ROOM = /No space left on device|disk is full/i
 
 /** Why the server cannot start: one line for the person who starts it. */

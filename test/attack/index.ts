@@ -1,0 +1,67 @@
+import { randomInt } from 'node:crypto'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { runFuzz } from '#test/fuzz/run.ts'
+import { fuzzServer } from '#test/fuzz/server.ts'
+import { runRawCorpus } from './raw-sockets.ts'
+import type { Scenario } from './scenario.ts'
+import { bodies } from './scenarios/bodies.ts'
+import { guesses } from './scenarios/guesses.ts'
+import { head } from './scenarios/head.ts'
+import { lists } from './scenarios/lists.ts'
+import { search } from './scenarios/search.ts'
+import { signUps } from './scenarios/sign-ups.ts'
+import { sockets } from './scenarios/sockets.ts'
+import { users } from './scenarios/users.ts'
+
+/*
+ * `npm run test:attack -- --only lists --cases 20000 --seed 1`: a server process is attacked from outside, in full
+ * size; a line of figures for each attack. What needs no size is held by the tests, which run with the others.
+ */
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    cases: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) }
+  }
+})
+
+const bytes: Scenario = {
+  name: 'bytes that no client sends',
+  async run () {
+    const server = await fuzzServer()
+    try {
+      const { cases, faults } = await runRawCorpus(Number(new URL(server.address).port))
+      return { figures: { cases }, faults }
+    } finally {
+      await server.end()
+    }
+  }
+}
+
+const fuzz: Scenario = {
+  name: 'requests from the description',
+  async run () {
+    const server = await fuzzServer()
+    try {
+      const { requests, accepted, slowest, faults } = await runFuzz({
+        ...server, cases: Number(values.cases), seed: Number(values.seed)
+      })
+      return { figures: { seed: Number(values.seed), requests, ...accepted, 'slowest, ms': slowest.ms }, faults }
+    } finally {
+      await server.end()
+    }
+  }
+}
+
+const scenarios = { sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, users, bytes, fuzz }
+
+for (const [key, { name, run }] of Object.entries(scenarios)) {
+  if (values.only !== '' && !values.only.split(',').includes(key)) continue
+  const { figures, faults } = await run()
+  const told = Object.entries(figures).map(([what, value]) => `${what} ${value}`).join(', ')
+  process.stdout.write(`${faults.length === 0 ? 'held' : 'FAILED'}  ${name}: ${told}\n`)
+  for (const fault of faults.slice(0, 50)) process.stdout.write(`        ${fault}\n`)
+  if (faults.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,11 @@
+import t from 'tap'
+import { build } from '#test/helper.ts'
+import { listen } from '#test/raw.ts'
+import { runRawCorpus } from './raw-sockets.ts'
+
+t.test('bytes that no client sends are refused, and smuggle no request in', async (t) => {
+  const { app } = await build(t)
+  const { cases, faults } = await runRawCorpus(await listen(app))
+  t.same(faults, [])
+  t.ok(cases > 50)
+})

@@ -1,0 +1,39 @@
+import { bounded, timed, type Scenario } from '../scenario.ts'
+import { startTarget } from '../target.ts'
+
+const USERS = 70_000
+
+/** More users than a statement of PostgreSQL can have parameters. */
+export const users: Scenario = {
+  name: 'lists of 70,000 users',
+  async run () {
+    const target = await startTarget()
+    try {
+      await target.sql`
+        insert into users (email, email_confirmed_at, app_metadata)
+        select 'utente' || n || '@example.org', now(), '{"role":"operator"}' from generate_series(1, ${USERS}::int) n`
+      const headers = { authorization: `Bearer ${target.serviceKey}` }
+      let listed = 0
+      const statuses: number[] = []
+      const ms = await timed(async () => {
+        const answer = await fetch(`${target.address}/api/users`, { headers })
+        statuses.push(answer.status)
+        listed = ((await answer.json()) as { data?: unknown[] }).data?.length ?? 0
+      })
+      for (const page of [1, 2, 700]) {
+        const answer = await fetch(`${target.address}/auth/v1/admin/users?per_page=100&page=${page}`, { headers })
+        statuses.push(answer.status)
+        await answer.arrayBuffer()
+      }
+      return {
+        figures: { users: USERS, listed, ms: Math.round(ms) },
+        faults: [
+          ...(statuses.every((status) => status === 200) ? [] : [`answers ${statuses.join()}`]),
+          ...bounded('users that are missing', USERS - listed, 0)
+        ]
+      }
+    } finally {
+      await target.stop()
+    }
+  }
+}
