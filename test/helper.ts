@@ -25,6 +25,11 @@ type Environ = Record<string, string | undefined>
 /** The key of the first application on each database: a database takes no other. */
 const masterKeys = new Map<string, string>()
 
+/** What was written to the database without an application was written with this key: so are the applications on it. */
+export function writtenWith (url: string, masterKey: Buffer): void {
+  masterKeys.set(url, masterKey.toString('base64'))
+}
+
 /** Somebody: of the same name it is the same person, in another session. */
 export interface Who {
   name?: string

@@ -6,7 +6,7 @@ import { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/config.ts'
-import { ServizioOccupato } from '#src/lib/errors.ts'
+import { CampiNonValidi, ServizioOccupato } from '#src/lib/errors.ts'
 
 /** Browsers keep what they were told of a route for two hours at most. */
 const PREFLIGHT_KEPT_S = 7200
@@ -40,7 +40,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
   const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
-    done()
+    done(hasHosts(request.raw.rawHeaders) ? new CampiNonValidi(HOSTS) : undefined)
   })
   await app.register(cors, {
     origin: config.CORS_ORIGINS.length > 0 ? [...config.CORS_ORIGINS] : false,
@@ -71,6 +71,13 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
   })
   refuseWhenBehind(app, config.OVERLOAD_AFTER_MS)
 }, { name: 'security' })
+
+const HOSTS = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
+
+/** A request with two hosts must be refused (RFC 9112, 3.2). Node.js keeps the first, a proxy may go by the last. */
+function hasHosts (rawHeaders: readonly string[] = []): boolean {
+  return rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1
+}
 
 const RESOLUTION_MS = 10
 

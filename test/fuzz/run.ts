@@ -1,4 +1,5 @@
 import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { callers, type Callers } from './callers.ts'
 import { operationsOf, resolver, type Document } from './document.ts'
@@ -113,7 +114,9 @@ function exchange (
       response.on('error', reject)
       response.on('end', () => {
         const { statusCode: status = 0, headers }: { statusCode?: number, headers: IncomingHttpHeaders } = response
-        resolve({ status, headers, body: Buffer.concat(chunks).toString() })
+        const bytes = Buffer.concat(chunks)
+        const body = headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes
+        resolve({ status, headers, body: body.toString() })
       })
     })
     request.end(body)

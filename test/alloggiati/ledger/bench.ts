@@ -14,7 +14,7 @@ import { createClock } from '#src/lib/time.ts'
 import { tables } from '#test/alloggiati/rules/samples.ts'
 import { CREDENTIALS, productionEnviron, standIn } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
-import { temporaryFolder } from '#test/helper.ts'
+import { temporaryFolder, writtenWith } from '#test/helper.ts'
 
 /** What has to be said of a submission besides its guests. */
 export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
@@ -27,7 +27,9 @@ export async function ledgerBench (t: Test) {
   const police = await standIn(t)
   const { db, sql, url } = await testDatabase(t)
   const dataDir = temporaryFolder(t)
-  const keys = createKeys(randomBytes(32))
+  const masterKey = randomBytes(32)
+  writtenWith(url, masterKey)
+  const keys = createKeys(masterKey)
   const clock = createClock()
   const logs: Record<string, unknown>[] = []
   const log = pino(

@@ -79,10 +79,11 @@ t.test('no field that a person writes about themselves gives a right', async (t)
       sub: user.id,
       app_metadata: user.app_metadata
     })
-    const { apiKey } = (await as(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')).json<{
-      apiKey: string
-    }>()
-    t.equal((await app.inject({ url: '/api/users', headers: { 'x-api-key': apiKey } })).statusCode, 403, 'nor by a key')
+    const minted = await as(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
+    t.equal(minted.statusCode, letIn, 'who waits for a role mints no key')
+    if (letIn !== 200) continue
+    const headers = { 'x-api-key': minted.json<{ apiKey: string }>().apiKey }
+    t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'nor by a key')
   }
   t.same(
     Object.keys({}).concat(
