@@ -31,16 +31,21 @@ t.test(
         if (url === undefined) return
         return await reply
           .code(LET_IN)
-          .headers({ 'x-reached': `${method} ${url}`, 'x-access': config.access, 'x-scope': config.scope })
+          .headers({
+            'x-reached': `${method} ${url}`,
+            'x-access': config.access,
+            'x-scope': config.scope,
+            'x-bearer-key': String(config.bearerKey === true)
+          })
           .type('text/plain')
           .send('entrato')
       })
     })
     const routes = all.flatMap(({ method, url, config }): Route[] => {
-      const { access, scope } = config ?? {}
+      const { access, scope, bearerKey = false } = config ?? {}
       return access === undefined || scope === undefined
         ? []
-        : [method].flat().map((each) => ({ method: each, url, access, scope }))
+        : [method].flat().map((each) => ({ method: each, url, access, scope, bearerKey }))
     })
     const everybody = await callers(test)
     const client = rawClient(await listen(test.app))
@@ -78,7 +83,8 @@ t.test(
         count.letIn++
         const reached: Guarded = {
           access: got.get('x-access') as Access,
-          scope: got.get('x-scope') as Guarded['scope']
+          scope: got.get('x-scope') as Guarded['scope'],
+          bearerKey: got.get('x-bearer-key') === 'true'
         }
         if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
       } else if (!REFUSED.has(status)) {
@@ -91,10 +97,10 @@ t.test(
 )
 
 /** 401 for who is not known, 403 for who is and may not. */
-function expected ({ access, scope, url }: Route, caller: Caller): number {
-  if (caller.mayCall({ access, scope })) return LET_IN
-  const isKnown =
-    caller.mayCall({ access: 'user', scope }) || SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each }))
+function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
+  if (caller.mayCall({ access, scope, bearerKey })) return LET_IN
+  const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
+    SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each, bearerKey: false }))
   if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isTold(caller) ? 403 : 401
   return 403
 }
