@@ -13,9 +13,9 @@ const floors = [
   ['alloggiati', 'documents', 'letters', 'reports', 'storage', 'system'],
   ['administration'],
   // The tool stands beside the server: of the server it does not even import what `notForTheTool` names.
-  ['app.ts', 'instance.ts', 'loading.ts', 'server.ts', 'cli']
+  ['app.ts', 'instance.ts', 'loading.ts', 'server.ts', 'start-error.ts', 'cli']
 ]
-const notForTheTool = ['plugins', 'app.ts', 'instance.ts', 'loading.ts', 'server.ts']
+const notForTheTool = ['plugins', 'app.ts', 'instance.ts', 'loading.ts', 'server.ts', 'start-error.ts']
 
 /** Higher floors import any file of these. The other folders are areas: others import only their `index.ts`. */
 const common = ['lib', 'config', 'plugins']

@@ -275,6 +275,8 @@ t.test('a server and its PostgreSQL that are ended together end both, and none i
   t.equal(server.logs.filter(({ msg }) => /incorporato: \S+ avviato/.test(String(msg))).length, 1)
 })
 
+const FULL = 'the disk is full: nothing can be written'
+
 t.test('a full disk refuses what is to be written, with a code of its own, and readiness knows', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=700', 'tmpfs', DATA_DIR]).status === 0
@@ -295,7 +297,8 @@ t.test('a full disk refuses what is to be written, with a code of its own, and r
   let answer = await create()
   while (answer.status === 201) answer = await create()
   t.match(answer, { status: 503, codice: /SPAZIO_ESAURITO|DATABASE_NON_DISPONIBILE/ })
-  t.equal(server.logs.filter(({ msg }) => msg === 'the disk is full: nothing can be written').length, 1)
+  await server.logged(FULL)
+  t.equal(server.logs.filter(({ msg }) => msg === FULL).length, 1)
 
   rmSync(filler)
   while ((await fetch(`${base}/health/ready`)).status !== 200) { /* until PostgreSQL is up again */ }

@@ -62,7 +62,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
 function parse (environ: Readonly<Record<string, string | undefined>>): Environment {
   // An empty value is how shells and compose files spell "not set".
   const data = Object.fromEntries(
-    Object.entries(environ).filter(([name, value]) => name in Environment.properties && value !== '')
+    Object.entries(environ).filter(([name, value]) => Object.hasOwn(Environment.properties, name) && value !== '')
   )
   try {
     return envSchema<Environment>({ schema: Environment, data, dotenv: false, env: false })

@@ -141,7 +141,8 @@ const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { confi
     handler: async ({ body }, reply) => {
       const url = new URL(callbackAddress(config))
       for (const [name, value] of Object.entries(body)) {
-        if (name in CallbackQuery.properties && typeof value === 'string') url.searchParams.set(name, value)
+        const isKnown = Object.hasOwn(CallbackQuery.properties, name)
+        if (isKnown && typeof value === 'string') url.searchParams.set(name, value)
       }
       return await reply.redirect(url.href, 303)
     }
