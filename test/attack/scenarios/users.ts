@@ -10,8 +10,9 @@ export const users: Scenario = {
     const target = await startTarget()
     try {
       await target.sql`
-        insert into users (email, email_confirmed_at, app_metadata)
-        select 'utente' || n || '@example.org', now(), '{"role":"operator"}' from generate_series(1, ${USERS}::int) n`
+        insert into users (email, email_confirmed_at, app_metadata, created_at)
+        select 'utente' || n || '@example.org', now(), '{"role":"operator"}', now() - n * interval '1 second'
+        from generate_series(1, ${USERS}::int) n`
       const headers = { authorization: `Bearer ${target.serviceKey}` }
       let listed = 0
       const statuses: number[] = []
