@@ -130,7 +130,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         if (isNewPassword) await deleteTokens(tx, id)
         const locked = await lockUserAndRights(tx, id)
         const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
-        const present = isHandedOver ? await withIdentities(tx, await startAnew(tx, locked)) : locked
+        const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
         const user = await updateUser(tx, id, change, present)
         if (isNewPassword) {
