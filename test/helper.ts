@@ -43,6 +43,8 @@ export interface TestApp {
   /** The database's URL, for a second application on the same one. */
   url: string
   dataDir: string
+  /** In base64. */
+  masterKey: string
   /** Log lines so far, parsed. */
   logs: Record<string, unknown>[]
   /** A request with the server's API key; a body is sent as JSON. */
@@ -82,7 +84,8 @@ export async function build (
     DATA_DIR: dataDir,
     DATABASE_URL: url
   })
-  masterKeys.set(url, config.MASTER_KEY.toString('base64'))
+  const masterKey = config.MASTER_KEY.toString('base64')
+  masterKeys.set(url, masterKey)
   const logs: Record<string, unknown>[] = []
   const logStream = {
     write: (line: string) => {
@@ -104,6 +107,7 @@ export async function build (
     app,
     url,
     dataDir,
+    masterKey,
     logs,
     call: (method = 'GET', url, body, headers = {}) =>
       app.inject({

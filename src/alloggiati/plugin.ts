@@ -44,7 +44,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const mode = config.ALLOGGIATI_MODE
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
-  const chainHead = ledgerChainHead(config.DATA_DIR)
+  const chainHead = ledgerChainHead(config.DATA_DIR, keys)
   const bell = { db, clock, log, mail: app.mail, recipients: recipientsOf(config), mode }
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const ledger: LedgerContext | null =

@@ -6,6 +6,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import type { UserRow } from '../people/find-users.ts'
+import { ADDRESS_PROVEN } from '../people/revoke-access.ts'
 import {
   createFlow,
   isFlowExpired,
@@ -189,7 +190,7 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
       await app.audit.append(tx, {
         ...entry,
         action: 'sessioni_revocate',
-        details: { reason: 'address_proven', provider }
+        details: { ...ADDRESS_PROVEN, provider }
       })
     }
     // With a code the session begins, and is written to the audit log, when the client exchanges it.

@@ -10,6 +10,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { containing } from '#src/plugins/database/columns.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
 import { revokeKeys } from '../keys/key-store.ts'
+import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
@@ -128,9 +129,10 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         const isNewPassword = password_hash !== undefined
         // A person who knew only the old password is signed out, and the mails that they have asked for are void.
         if (isNewPassword) await deleteTokens(tx, id)
+        if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
         const locked = await lockUserAndRights(tx, id)
         const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
-        const present = isHandedOver ? await withIdentities(tx, await startAnew(tx, locked)) : locked
+        const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
         const user = await updateUser(tx, id, change, present)
         if (isNewPassword) {

@@ -159,7 +159,7 @@ async function invite (
   await deleteTokens(tx, user.id)
   const present = await lockUserAndRights(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
-  const { app_metadata } = await startAnew(tx, present)
+  const { row: { app_metadata } } = await startAnew(tx, present)
   const { role, ...others } = app_metadata
   return await updateUser(tx, user.id, {
     app_metadata: role === 'pending' ? others : app_metadata,

@@ -5,6 +5,7 @@ import type { UserUpdate } from '#schemas/auth/requests.ts'
 import { AuthError } from '../errors.ts'
 import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { revokeKeys } from '../keys/key-store.ts'
+import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
@@ -47,6 +48,7 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
       // Locks in the order in which a proof by mail takes them. A new password also voids the mails sent before, and a
       // change of address that a stranger may have started.
       if (email || password_hash) await deleteTokens(tx, user.id, password_hash ? undefined : EMAIL_CHANGE_KINDS)
+      if (password_hash) await deleteCodes(tx, user.id)
       const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
       const values: UserChange = {
         ...(body.data && { user_metadata: storableMetadata(mergeMetadata(present.user_metadata, body.data)) }),

@@ -8,6 +8,7 @@ import type { Author } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { isBanned, lockUser, type UserRow } from '../people/find-users.ts'
+import { ADDRESS_PROVEN, startAnew } from '../people/revoke-access.ts'
 import { updateUser } from '../people/users.ts'
 import { browsers } from '../sign-in/browser.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
@@ -46,7 +47,7 @@ type Take = (tx: Transaction) => Promise<TokenRow | undefined>
 
 /** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
 const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
-  const { db, identity: { signer } } = app
+  const { db, identity: { signer, waitForListeners } } = app
   const { isSame } = browsers(config)
 
   app.addJob({
@@ -133,12 +134,14 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
     take: Take,
     next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
   ): Promise<T | 'waiting'> {
+    let wasRevoked = false
     const result = await db.transaction(async (tx) => {
       const token = await take(tx)
-      const user = token && (await confirmAddress(tx, request, token))
+      const user = token && (await confirmAddress(tx, request, token, () => { wasRevoked = true }))
       if (!token || !user) return new AuthError('otp_expired')
       return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
     })
+    if (wasRevoked) await waitForListeners()
     if (result instanceof AuthError) throw result
     return result
   }
@@ -207,18 +210,30 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
 
   /**
    * Locks the person who has proven that an address is theirs, and confirms the address. Undefined when the account has
-   * another address by now.
+   * another address by now. What others had of an account that nobody had confirmed ends: `onRevoked` says so.
    */
   async function confirmAddress (
     tx: Transaction,
     request: FastifyRequest,
-    token: TokenRow
+    token: TokenRow,
+    onRevoked: () => void
   ): Promise<UserRow | 'waiting' | AuthError | undefined> {
     const person = await lockUser(tx, token.user_id)
     if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
     if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, keys, person, token)
     if (!person || token.sent_to !== person.email) return undefined
     if (person.email_confirmed_at !== null) return person
+    const { revoked } = await startAnew(tx, person)
+    if (revoked) {
+      onRevoked()
+      const author = personAuthor(request, person)
+      await app.audit.append(tx, {
+        ...author,
+        action: 'sessioni_revocate',
+        object: `user:${person.id}`,
+        details: ADDRESS_PROVEN
+      })
+    }
     return await updateUser(tx, person.id, {
       email_confirmed_at: new Date(),
       password_hash: isOwnPassword(request, person, token) ? person.password_hash : null

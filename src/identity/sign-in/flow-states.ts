@@ -90,6 +90,14 @@ export async function exchangeCode (
   return matchesChallenge(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
 }
 
+/**
+ * Voids the codes of a person that no client has exchanged. Before the caller locks the person's row: an exchange at
+ * this moment holds its code and waits for that row.
+ */
+export async function deleteCodes (tx: Transaction, user_id: string): Promise<void> {
+  await tx.delete(flow_states).where(eq(flow_states.user_id, user_id))
+}
+
 /** Deletes flows that were never finished. Flows of mails are kept as long as the mail's link is good. */
 export async function deleteOldFlows (db: Executor): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states

@@ -113,6 +113,15 @@ export async function deleteTokens (tx: Executor, user_id: string, kinds?: reado
   await tx.delete(t).where(and(eq(t.user_id, user_id), kinds && inArray(t.kind, kinds)))
 }
 
+/**
+ * The same where the transaction has locked the person's row before. A token that is being proven at this moment waits
+ * for that row: it is left to its own transaction.
+ */
+export async function deleteIdleTokens (tx: Transaction, user_id: string): Promise<void> {
+  const idle = tx.select({ id: t.id }).from(t).where(eq(t.user_id, user_id)).for('update', { skipLocked: true })
+  await tx.delete(t).where(inArray(t.id, idle))
+}
+
 export async function deleteExpiredTokens (db: Executor): Promise<void> {
   await db.delete(t).where(lte(t.expires_at, sql`now()`))
 }

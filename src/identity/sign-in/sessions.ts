@@ -4,6 +4,7 @@ import { identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { isBanned, lockUser, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { deleteCodes } from './flow-states.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
 
@@ -84,6 +85,7 @@ export type SessionScope = 'global' | 'local' | 'others'
 
 /**
  * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns how many have ended.
+ * Codes that were not exchanged yet would begin further ones: they end with all others.
  */
 export async function endSessions (
   tx: Transaction,
@@ -91,6 +93,7 @@ export async function endSessions (
   scope: SessionScope,
   sessionId?: string
 ): Promise<number> {
+  if (scope !== 'local') await deleteCodes(tx, userId)
   await lockUser(tx, userId)
   return await deleteSessions(tx, userId, scope, sessionId)
 }

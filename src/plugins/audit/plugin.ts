@@ -23,7 +23,7 @@ declare module 'fastify' {
  */
 export default fp<{ config: Config, keys: Keys }>(async function audit (app, { config, keys }) {
   const { db, log } = app
-  const head = chainHead(join(config.DATA_DIR, 'audit.head'), audit_log)
+  const head = chainHead(join(config.DATA_DIR, 'audit.head'), audit_log, keys)
   let alarmed = false
 
   app.decorate('audit', {

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
+import { secretComparer, type Keys } from '#src/lib/secrets.ts'
 import { writeWhole } from '#src/lib/whole-file.ts'
 import type { Executor } from './connect.ts'
 
@@ -13,6 +14,9 @@ export type Chain = AnyPgTable & {
 
 /** A row of a chain; the hash in hexadecimal. */
 export interface Link { id: number, hash: string }
+
+/** A link as the file has it. */
+interface Note extends Link { mac: unknown }
 
 /** The ids are of PostgreSQL's type `integer`: no row has a higher one, and to ask for it is an error. */
 const MAX_ID = 2 ** 31 - 1
@@ -56,6 +60,10 @@ export interface ChainHead {
 }
 
 /**
+ * The note is authenticated with a key of its own from `MASTER_KEY`: who can write the folder, and nothing else, cannot
+ * note an older end of the chain. The version before this noted without a MAC. Such a note is accepted when it is the
+ * one that this process finds at its first look, until it is replaced by the next note; one that appears later is not.
+ *
  * The file is read every time: another process with the same folder may have noted a later link. The statements are
  * prepared, because a Send waits for them: one round trip each instead of two, and no planning.
  *
@@ -63,9 +71,30 @@ export interface ChainHead {
  * processes with one folder nothing orders them: of two that note at the same instant, the earlier link may stay, until
  * either of them notes again.
  */
-export function chainHead (file: string, chain: Chain): ChainHead {
-  const last = () => read(file)
+export function chainHead (file: string, chain: Chain, keys: Pick<Keys, 'fingerprint'>): ChainHead {
+  const name = basename(file)
+  /** The note of the version before that this process has found; null: there was none, or it is replaced. */
+  let plain: string | null | undefined
   let notes: Promise<unknown> = Promise.resolve()
+
+  async function last (): Promise<Link | undefined> {
+    const text = await read(file)
+    const noted = text === undefined ? undefined : parse(text)
+    const isPlain = noted !== undefined && noted.mac === undefined
+    if (plain === undefined || !isPlain) plain = isPlain ? text! : null
+    if (text === undefined) return undefined
+    if (!noted || !(isPlain ? text === plain : isAuthentic(noted))) throw new HeadFileError(`${name} is not readable`)
+    return { id: noted.id, hash: noted.hash }
+  }
+
+  function isAuthentic ({ mac, ...link }: Note): boolean {
+    return secretComparer(macOf(link))(mac)
+  }
+
+  /** The name of the file is part of it: no chain's note serves another one. */
+  function macOf ({ id, hash }: Link): string {
+    return keys.fingerprint('chain-head', name, String(id), hash).toString('hex')
+  }
 
   async function has (db: Executor, noted: Link | undefined): Promise<boolean> {
     if (noted === undefined) return true
@@ -93,8 +122,8 @@ export function chainHead (file: string, chain: Chain): ChainHead {
       return
     }
     const noted = await last().catch(() => undefined)
-    if (noted && noted.id >= link.id && await has(db, noted)) return
-    await written(file, writeWhole(file, JSON.stringify(link)))
+    if (noted && noted.id >= link.id && plain === null && await has(db, noted)) return
+    await written(file, writeWhole(file, JSON.stringify({ ...link, mac: macOf(link) })))
   }
 
   return {
@@ -110,24 +139,20 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   }
 }
 
-async function read (file: string): Promise<Link | undefined> {
-  let text: string
+async function read (file: string): Promise<string | undefined> {
   try {
-    text = await readFile(file, 'utf8')
+    return await readFile(file, 'utf8')
   } catch (err) {
     if (isAbsent(err)) return undefined
     throw new HeadFileError(`${basename(file)} cannot be read`, { cause: err })
   }
-  const link = parse(text)
-  if (link === undefined) throw new HeadFileError(`${basename(file)} is not readable`)
-  return link
 }
 
 function isAbsent (err: unknown): boolean {
   return err instanceof Error && 'code' in err && err.code === 'ENOENT'
 }
 
-function parse (text: string): Link | undefined {
+function parse (text: string): Note | undefined {
   let link: unknown
   try {
     link = JSON.parse(text)
@@ -137,7 +162,7 @@ function parse (text: string): Link | undefined {
   if (typeof link !== 'object' || link === null || !('id' in link) || !('hash' in link)) return undefined
   const { id, hash } = link
   const isId = typeof id === 'number' && Number.isInteger(id) && id >= 1 && id <= MAX_ID
-  return isId && typeof hash === 'string' ? { id, hash } : undefined
+  return isId && typeof hash === 'string' ? { id, hash, mac: 'mac' in link ? link.mac : undefined } : undefined
 }
 
 async function written (file: string, work: Promise<void>): Promise<void> {

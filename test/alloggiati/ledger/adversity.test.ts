@@ -5,7 +5,6 @@ import type postgres from 'postgres'
 import t from 'tap'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { attribute, lockChain } from '#src/alloggiati/ledger/moves.ts'
-import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { waitingCaller } from '#src/alloggiati/schedine/requester.ts'
@@ -163,10 +162,10 @@ t.test('a worker whose claim was lost during the rehearsal does not send', async
 })
 
 t.test('a worker whose dispatch fails writes nothing of another worker\'s attempt, whose Send is out', async (t) => {
-  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { police, sql, worker, reserve, states, headIn } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const [reached, gate, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), held()]
-  const head = ledgerChainHead(t.testdir())
+  const head = headIn(t.testdir())
   // The dispatch alone asks for it.
   const last = async () => {
     reached.resolve()

@@ -61,7 +61,7 @@ export async function ledgerBench (t: Test) {
         clock,
         service: service!,
         lane: createLane(),
-        chainHead: ledgerChainHead(dataDir),
+        chainHead: ledgerChainHead(dataDir, keys),
         audit,
         log,
         beforeReady: [],
@@ -69,6 +69,8 @@ export async function ledgerBench (t: Test) {
         ...changes
       }
     },
+    /** The head of the chain in another folder. */
+    headIn: (folder: string) => ledgerChainHead(folder, keys),
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
       reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
     /** Lets the leases of all submissions end, or of one. */

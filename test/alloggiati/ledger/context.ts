@@ -11,11 +11,11 @@ import type { TestApp } from '#test/helper.ts'
 
 /** The ledger of an application as another process on its database would have it, for a police on loopback. */
 export async function ledgerOf (
-  { app, dataDir, url }: Pick<TestApp, 'app' | 'dataDir' | 'url'>,
+  { app, dataDir, url, masterKey: MASTER_KEY }: Pick<TestApp, 'app' | 'dataDir' | 'url'> & { masterKey?: string },
   police: { endpoint: string },
   clock: Clock = createClock()
 ): Promise<LedgerContext> {
-  const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, ...productionEnviron(police) })
+  const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, MASTER_KEY, ...productionEnviron(police) })
   const keys = createKeys(config.MASTER_KEY)
   const { service } = await policeService({ config, keys, clock, db: app.db, log: app.log })
   const { db, log } = app
@@ -28,7 +28,7 @@ export async function ledgerOf (
     clock,
     service: service!,
     lane: createLane(),
-    chainHead: ledgerChainHead(dataDir),
+    chainHead: ledgerChainHead(dataDir, keys),
     audit: app.audit,
     log: app.log,
     beforeReady: [],

@@ -76,7 +76,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     clock,
     service: service!,
     lane: createLane(),
-    chainHead: ledgerChainHead(config.DATA_DIR),
+    chainHead: ledgerChainHead(config.DATA_DIR, keys),
     audit: auditLog(keys, log),
     log,
     beforeReady: [],

@@ -1,7 +1,6 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
 import { connect } from '#src/plugins/database/connect.ts'
@@ -138,16 +137,17 @@ t.test('a database older than its history sends nothing until an administrator r
 })
 
 t.test('while ledger.head cannot be read nothing is sent, all are told so, and what is expired ends', async (t) => {
-  for (const kind of ['damaged', 'a directory']) {
+  for (const kind of ['forged', 'damaged', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
       await sent(server, [guestNo(1)])
       await unknown(police, server)
       const head = join(server.dataDir, 'ledger.head')
+      const forged = readFileSync(head, 'utf8').replace(/"id":\d+/, '"id":1')
       rmSync(head)
       // No row has that number.
-      if (kind === 'damaged') writeFileSync(head, '{"id":3000000000,"hash":"x"}')
-      else mkdirSync(head)
+      if (kind === 'a directory') mkdirSync(head)
+      else writeFileSync(head, kind === 'forged' ? forged : '{"id":3000000000,"hash":"x"}')
       const sends = police.callsOf('Send').length
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
@@ -172,17 +172,17 @@ t.test('while ledger.head cannot be read nothing is sent, all are told so, and w
       t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep goes on')
       t.equal(told(server).length, 2, 'one line for each suspension')
       const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
-      t.equal(resumed.statusCode, kind === 'damaged' ? 200 : 503)
+      t.equal(resumed.statusCode, kind === 'a directory' ? 503 : 200)
     })
   }
 })
 
 t.test('a folder of data that takes no file: nothing is sent, and the caller is told the cause', async (t) => {
-  const { police, reserve, states, worker, logs, sql } = await ledgerBench(t)
+  const { police, reserve, states, worker, logs, sql, headIn } = await ledgerBench(t)
   const folder = join(temporaryFolder(t), 'away')
   symlinkSync(join(temporaryFolder(t), 'nowhere', 'at-all'), folder)
   const { id } = await reserve([guestNo(1)])
-  const mine = await worker({ chainHead: ledgerChainHead(folder) })
+  const mine = await worker({ chainHead: headIn(folder) })
   t.match(await carryOut(mine, id, true), { stato: 'non_inviato', causa: 'CARTELLA_NON_SCRIVIBILE' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -196,15 +196,15 @@ t.test('a folder of data that takes no file: nothing is sent, and the caller is 
 })
 
 t.test('a chain that is found short only at the dispatch is not sent on, and is alarmed at once', async (t) => {
-  const { police, reserve, states, worker, logs } = await ledgerBench(t)
+  const { police, reserve, states, worker, logs, headIn, db } = await ledgerBench(t)
   const folder = temporaryFolder(t)
   const { id } = await reserve([guestNo(1)])
   const rehearsal = held()
   police.on.Test = rehearsal.behaviour
-  const sending = carryOut(await worker({ chainHead: ledgerChainHead(folder) }), id, true)
+  const sending = carryOut(await worker({ chainHead: headIn(folder) }), id, true)
   await rehearsal.arrived
   // As if another process had noted the end of a chain that this database does not know.
-  writeFileSync(join(folder, 'ledger.head'), JSON.stringify({ id: 4711, hash: '00' }))
+  await headIn(folder).note(db, { id: 4711, hash: '00' })
   rehearsal.release(answer(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
   t.notOk(police.begun.includes('Send'))

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { ledgerChainHead } from '#src/alloggiati/ledger/context.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { carryOut } from '#src/alloggiati/ledger/sending/worker.ts'
@@ -282,9 +281,9 @@ t.test('a submission whose arrival the service does not take any more goes to a 
 })
 
 t.test('a worker that slept between the commit and the first byte does not write any more', async (t) => {
-  const { police, sql, worker, reserve, states } = await ledgerBench(t)
+  const { police, sql, worker, reserve, states, headIn } = await ledgerBench(t)
   const { id } = await reserve([single()])
-  const chainHead = { ...ledgerChainHead(t.testdir()), note: async () => { await sleep(5100) } }
+  const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
@@ -292,10 +291,10 @@ t.test('a worker that slept between the commit and the first byte does not write
 })
 
 t.test('an attempt that was committed and could not be followed is written down as not sent', async (t) => {
-  const { police, worker, reserve, states } = await ledgerBench(t)
+  const { police, worker, reserve, states, headIn } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const note = async () => { throw new Error('no space left on the device') }
-  const chainHead = { ...ledgerChainHead(t.testdir()), note }
+  const chainHead = { ...headIn(t.testdir()), note }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
   t.notOk(police.begun.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
@@ -323,11 +322,11 @@ t.test('a worker that lost its claim frees no row that another worker is about t
 })
 
 t.test('a worker that lost its claim while it connected does not send', async (t) => {
-  const { police, worker, reserve, states, sql } = await ledgerBench(t)
+  const { police, worker, reserve, states, sql, headIn } = await ledgerBench(t)
   const { id } = await reserve([single()])
   const [gate, rehearsal] = [Promise.withResolvers<void>(), held()]
   let looks = 0
-  const head = ledgerChainHead(t.testdir())
+  const head = headIn(t.testdir())
   // The first look at the end of the chain alone is the dispatch's.
   const last = async () => {
     looks++

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createUser } from '#src/identity/people/users.ts'
 import { deleteUnconfirmed } from '#src/identity/people/unconfirmed.ts'
+import { signIn } from '#test/helper.ts'
 import { HOME, newBrowser, PASSWORD, site } from './mailbox.ts'
 
 t.test('sign-up', async (t) => {
@@ -97,6 +98,37 @@ t.test('sign-up', async (t) => {
         t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
         t.equal((await client().auth.signInWithPassword({ email, password: PASSWORD })).error, null)
       }
+    }
+  })
+
+  t.test('what a stranger had of the account before its address was proven has ended then', async (t) => {
+    const email = 'vera@example.org'
+    for (const flowType of ['implicit', 'pkce'] as const) {
+      await place.forgetCounts()
+      await app.sql`delete from users where email = ${email}`
+      const { auth } = client({ flowType, browser: newBrowser() })
+      await auth.signUp({ email, password: PASSWORD })
+      const { link, code } = await letter()
+      const { access_token, user: { id } } = await signIn(app, 'vera', 'pending')
+      await app.sql`insert into identities (user_id, provider, provider_id, identity_data)
+        values (${id}, 'github', '666', '{}')`
+      await app.sql`insert into flow_states (provider, redirect_to, authentication_method, user_id, auth_code)
+        values ('github', ${HOME}, 'oauth', ${id}, 'x')`
+      if (flowType === 'pkce') {
+        const { target } = await follow(link)
+        t.equal((await auth.exchangeCodeForSession(target.searchParams.get('code')!)).error, null)
+      } else t.equal((await auth.verifyOtp({ email, token: code, type: 'email' })).error, null)
+      const planted = { url: '/auth/v1/user', headers: { authorization: `Bearer ${access_token}` } }
+      t.equal((await app.inject(planted)).statusCode, 403, flowType)
+      const { data } = await auth.getUser()
+      t.strictSame(data.user?.identities?.map(({ provider }) => provider), ['email'])
+      t.strictSame(data.user?.app_metadata.providers, ['email'])
+      t.same(await app.sql`select from flow_states where user_id = ${id}`, [])
+      t.strictSame(
+        (await app.sql`select details from audit_log where action = 'sessioni_revocate' and object = ${`user:${id}`}`)
+          .map(({ details }) => details as unknown),
+        [{ reason: 'address_proven' }]
+      )
     }
   })
 

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
+import type { AuthSession } from '#schemas/auth/session.ts'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
+import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
@@ -146,6 +148,38 @@ t.test('revoking all sessions', async (t) => {
         message: '1 sessione chiusa'
       })
       t.equal(await isLetIn(apps[1 - round % 2]!, bearer(access_token)), 401)
+    }
+  })
+
+  t.test('a code that no client has exchanged yet ends with all sessions', async (t) => {
+    const service = await token({ service: true })
+    const ends: Record<string, (person: AuthSession) => Promise<{ statusCode: number }>> = {
+      'revoke-all': ({ access_token }) => as(app, access_token, 'POST', '/api/sessions/revoke-all'),
+      'sign-out': ({ access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=global'),
+      ban: ({ user: { id } }) => as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { ban_duration: '1h' }),
+      reset: ({ user: { id } }) =>
+        as(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { password: 'una-frase-del-tutto-nuova' }),
+      'sign-out here': ({ access_token }) => as(app, access_token, 'POST', '/auth/v1/logout?scope=local')
+    }
+    for (const [name, end] of Object.entries(ends)) {
+      const person = await signIn(app, `dario-${name.replace(' ', '-')}`, 'operator')
+      const code_verifier = 'v'.repeat(43)
+      const flow = await createFlow(app.db, {
+        provider: 'email',
+        redirect_to: 'https://app.example',
+        authentication_method: 'magiclink',
+        code_challenge: code_verifier,
+        code_challenge_method: 'plain'
+      })
+      const auth_code = await issueAuthCode(app.db, flow.id, person.user.id)
+      t.ok((await end(person)).statusCode < 300, name)
+      await as(app, service, 'PUT', `/auth/v1/admin/users/${person.user.id}`, { ban_duration: 'none' })
+      const { statusCode } = await app.inject({
+        method: 'POST',
+        url: '/auth/v1/token?grant_type=pkce',
+        payload: { auth_code, code_verifier }
+      })
+      t.equal(statusCode, name === 'sign-out here' ? 200 : 404, name)
     }
   })
 

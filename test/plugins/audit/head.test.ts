@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import {
-  existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync
+  existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { audit_log } from '#drizzle/tables/audit.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { chainHead } from '#src/plugins/database/chain-head.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -124,6 +125,54 @@ t.test('a note that cannot be read is no proof: nothing is called intact', async
   }
 })
 
+t.test('who can write the folder cannot note an older end of the log', async (t) => {
+  const server = await build(t)
+  await fill(server, 2)
+  await server.app.audit.verify()
+  const older = JSON.parse(readFileSync(headOf(server), 'utf8'))
+  await fill(server, 2)
+  await server.app.audit.verify()
+  const { mac, ...present } = JSON.parse(readFileSync(headOf(server), 'utf8'))
+  await cut(server, 3)
+  const { id, hash } = older
+  for (const forged of [{ id, hash }, { id, hash, mac }, { ...older, mac: null }, { ...present, mac: older.mac }]) {
+    writeFileSync(headOf(server), JSON.stringify(forged))
+    await t.rejects(server.app.audit.verify(), { message: 'audit.head is not readable' }, JSON.stringify(forged))
+  }
+})
+
+t.test('the note of one chain is none of another', async (t) => {
+  const { app: { db } } = await build(t)
+  const folder = temporaryFolder(t)
+  const keys = createKeys(randomBytes(32))
+  await chainHead(join(folder, 'una.head'), audit_log, keys).note(db, { id: 1, hash: 'ab' })
+  renameSync(join(folder, 'una.head'), join(folder, 'altra.head'))
+  await t.rejects(chainHead(join(folder, 'altra.head'), audit_log, keys).last(), {
+    message: 'altra.head is not readable'
+  })
+})
+
+t.test('the note of the version before, without a MAC, is believed at the start, and replaced', async (t) => {
+  const server = await build(t)
+  await fill(server, 3)
+  await server.app.close()
+  const { mac, ...plain } = JSON.parse(readFileSync(headOf(server), 'utf8'))
+  t.match(mac, /^[\da-f]{64}$/)
+
+  writeFileSync(headOf(server), JSON.stringify({ ...plain, hash: '00' }))
+  const short = await again(t, server)
+  await until(() => told(short) === 1)
+  t.match(await short.app.audit.verify(), { integro: false, prima_riga_errata: 3 }, 'it counts until it is replaced')
+  await short.app.close()
+
+  writeFileSync(headOf(server), JSON.stringify(plain))
+  const next = await again(t, server)
+  t.match(await next.app.audit.verify(), { integro: true })
+  t.strictSame(JSON.parse(readFileSync(headOf(server), 'utf8')), { ...plain, mac })
+  writeFileSync(headOf(server), JSON.stringify(plain))
+  await t.rejects(next.app.audit.verify(), { message: 'audit.head is not readable' }, 'once')
+})
+
 t.test('a server closes although its log is gone', async (t) => {
   const server = await build(t)
   await server.app.sql`drop table audit_log`
@@ -136,7 +185,7 @@ t.test('of two notes at once the later link stays, whichever is asked for first'
   await fill(server, 2)
   const { db } = server.app
   const file = join(temporaryFolder(t), 'prova.head')
-  const head = chainHead(file, audit_log)
+  const head = chainHead(file, audit_log, createKeys(randomBytes(32)))
   const links = (await db.select({ id: audit_log.id, hash: audit_log.hash }).from(audit_log).orderBy(audit_log.id))
     .map(({ id, hash }) => ({ id, hash: hash.toString('hex') }))
   for (let round = 0; round < 40; round++) {
@@ -151,7 +200,7 @@ t.test('a note that fails leaves no file behind, and the next one takes away wha
   const { app: { db } } = await build(t)
   const folder = temporaryFolder(t)
   const file = join(folder, 'prova.head')
-  const head = chainHead(file, audit_log)
+  const head = chainHead(file, audit_log, createKeys(randomBytes(32)))
   const link = { id: 1, hash: 'ab' }
   mkdirSync(file)
   await t.rejects(head.note(db, link), { message: 'prova.head cannot be written' })
