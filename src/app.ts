@@ -52,12 +52,14 @@ export interface BuildOptions {
   idpTimeoutMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
+  /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
+  jobsByClock?: boolean
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -80,7 +82,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })
     await app.register(changes)
-    await app.register(jobs)
+    await app.register(jobs, { byClock: jobsByClock })
     await app.register(counters, { keys })
     await app.register(audit, { config, keys })
     await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })

@@ -60,7 +60,8 @@ export interface TestApp {
 
 /**
  * The application exactly as the server builds it, on a database of the test's own (or the one of `DATABASE_URL`), with
- * every payload checked against its schema. It is closed when the test ends. `prepare` sees the bare instance first.
+ * every payload checked against its schema, and without the clock: no job falls into the middle of a test. It is closed
+ * when the test ends. `prepare` sees the bare instance first.
  * Without a folder or a key of its own, a further application has the key of the first one on its database.
  */
 export async function build (
@@ -68,7 +69,8 @@ export async function build (
   environ: Environ = {},
   prepare?: (app: FastifyInstance) => void,
   options: Pick<
-    BuildOptions, 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
+    BuildOptions,
+    'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs' | 'jobsByClock'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
@@ -94,6 +96,7 @@ export async function build (
   }
   const check = checkPayloads(t)
   const app = await buildApp({
+    jobsByClock: false,
     ...options,
     config,
     logStream,

@@ -54,6 +54,17 @@ t.test('what every process does is listed with its last run', async (t) => {
   t.match(await find('ledger-sweep'), { ogni_processo: true, ultimo_avvio: String, durata_ms: Number })
 })
 
+t.test('jobs are run by the clock, those of one process and those of every process', async (t) => {
+  const runs = { shared: 0, own: 0 }
+  const prepare = extraRoutes((app) => {
+    const common = { description: 'Prova', cron: '* * * * * *' }
+    app.addJob({ ...common, name: 'prova', run: async () => { runs.shared++ } })
+    app.addJob({ ...common, name: 'prova-di-ognuno', everyProcess: true, run: async () => { runs.own++ } })
+  })
+  await build(t, {}, prepare, { jobsByClock: true })
+  await until(async () => runs.shared > 1 && runs.own > 1)
+})
+
 t.test('a job that an administrator starts is run at once, is audited, and keeps its next time', async (t) => {
   let runs = 0
   const { app, call, find } = await server(t, async () => { runs++ })

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import type { ScheduledTask } from 'node-cron'
 import type { Job } from './job.ts'
 import { jobRunner, type JobRunner } from './runner.ts'
-import { nextTime, scheduleTicks } from './schedule.ts'
+import { nextTime, tickTask } from './schedule.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,6 +15,11 @@ declare module 'fastify' {
   }
 }
 
+interface JobsOptions {
+  /** False when jobs are run at the start and by hand alone. */
+  byClock?: boolean | undefined
+}
+
 /** Between the times at which most jobs are run. */
 const EVERY_MINUTE = '20 * * * * *'
 
@@ -22,15 +27,20 @@ const EVERY_MINUTE = '20 * * * * *'
  * Recurring work. Each scheduled time of a job is run once across all processes, unless the job says that it belongs to
  * each process. What was missed, because no server or no database was there, is run at the start or within a minute.
  */
-export default fp(async function jobs (app) {
+export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, log } = app
   const runner = jobRunner({ db, log })
   const tasks: ScheduledTask[] = []
 
+  function startByClock (task: ScheduledTask): ScheduledTask {
+    tasks.push(task)
+    if (byClock) void task.start()
+    return task
+  }
+
   app.decorate('addJob', function addJob (job) {
     const { name, cron, atStart } = job
-    const task = scheduleTicks(cron, log, (slot) => runner.tick(name, slot), name)
-    tasks.push(task)
+    const task = startByClock(tickTask(cron, log, (slot) => runner.tick(name, slot), name))
     runner.add({ ...job, nextAfter: (instant) => nextTime(task, instant) })
     // Not awaited: the server is ready before the work is done.
     if (atStart) app.addHook('onReady', async () => { void runner.tick(name, new Date()) })
@@ -45,7 +55,7 @@ export default fp(async function jobs (app) {
     await runner.putTimesRight()
     await runner.catchUp()
   }
-  tasks.push(scheduleTicks(EVERY_MINUTE, log, look))
+  startByClock(tickTask(EVERY_MINUTE, log, look))
   app.addHook('onReady', async () => { void look() })
   app.addHook('preClose', () => app.stopJobs())
 }, { name: 'jobs', dependencies: ['database'] })

@@ -1,17 +1,17 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { schedule, type ScheduledTask } from 'node-cron'
+import { createTask, type ScheduledTask } from 'node-cron'
 
 /**
- * Calls `tick` at the times of a cron expression, Europe/Rome, with each time.
+ * A task that, once it is started, calls `tick` at the times of a cron expression, Europe/Rome, with each time.
  * @param tick never rejects
  */
-export function scheduleTicks (
+export function tickTask (
   cron: string,
   log: FastifyBaseLogger,
   tick: (slot: Date) => Promise<void>,
   name?: string
 ): ScheduledTask {
-  return schedule(cron, ({ date }) => tick(date), {
+  return createTask(cron, ({ date }) => tick(date), {
     name,
     timezone: 'Europe/Rome',
     // A process that was busy or asleep at a time ticks late; of several such times, for the last.

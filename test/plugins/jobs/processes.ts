@@ -5,7 +5,7 @@ import { jobs } from '#drizzle/tables/jobs.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import type { Job } from '#src/plugins/jobs/job.ts'
 import { jobRunner, type JobRunner } from '#src/plugins/jobs/runner.ts'
-import { nextTime, scheduleTicks } from '#src/plugins/jobs/schedule.ts'
+import { nextTime, tickTask } from '#src/plugins/jobs/schedule.ts'
 import { testDatabase } from '#test/database.ts'
 
 /** A job of the night whose runs are counted, as far as a test has nothing else to say of it. */
@@ -29,7 +29,7 @@ export async function processes (t: Test) {
     const log = pino({}, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
     const runner = jobRunner({ db: own, log, renewEveryMs })
     let runs = 0
-    const task = scheduleTicks(cron, log, (slot) => runner.tick('night', slot), 'night')
+    const task = tickTask(cron, log, (slot) => runner.tick('night', slot), 'night')
     const work = () => {
       runs++
       return run()
