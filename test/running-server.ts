@@ -2,9 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import manifest from '../package.json' with { type: 'json' }
 import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
+/** What `npm start` tells Node. */
+const FLAGS = manifest.scripts.start.match(/--\S+/g) ?? []
 
 /** A server as a process of its own. */
 export interface ServerProcess {
@@ -30,7 +33,7 @@ export interface ServerProcess {
 export async function startServer (
   env: Record<string, string>, entry: URL = SERVER, files?: number
 ): Promise<ServerProcess> {
-  const command = [process.execPath, fileURLToPath(entry)]
+  const command = [process.execPath, ...FLAGS, fileURLToPath(entry)]
   const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
     env: { API_KEY, PORT: '0', ...NEVER_OVERLOADED, ...env },

@@ -10,7 +10,7 @@ import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 import type { Comparison, SentRow } from '../ledger/sent-rows.ts'
 
 /** Bookings that are checked at a time: what an answer holds in memory. */
-const BATCH = 8000
+const BATCH = 2000
 
 interface Stay {
   id: number
