@@ -202,6 +202,7 @@ t.test('administrators of an external provider', async (t) => {
       .update(seen_sessions)
       .set({ revoked_at: new Date() })
       .where(eq(seen_sessions.id, claimsOf(token).session_id))
+    await first.app.identity.waitForListeners()
     t.equal(await byPage(token), false)
   })
 })
