@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
+import { plainAddress } from '#src/plugins/mail/address.ts'
 import type { Mail } from '#src/plugins/mail/queue.ts'
 import { build } from '#test/helper.ts'
 import { smtpError, startSmtp } from '#test/smtp.ts'
@@ -46,7 +47,7 @@ const address = fc.oneof(
   hostile,
   fc.tuple(hostile, hostile).map(([before, after]) => `${before}ada@ospiti.example${after}`),
   fc.emailAddress(),
-  fc.constant(MAIL.to)
+  fc.constantFrom(MAIL.to, 'ada@caffè.example')
 )
 
 t.test(
@@ -65,8 +66,9 @@ t.test(
       }
       const { envelope, headers, raw, text, html } = await smtp.next()
       t.same(envelope, { from: FROM, to: [envelope.to[0]] })
-      // The domain alone may be written otherwise.
-      t.equal(envelope.to[0]!.toLowerCase(), mail.to.toLowerCase())
+      // The domain alone may be written otherwise: the mail server reads it as Unicode.
+      const sentTo = plainAddress(mail.to)
+      t.equal(plainAddress(envelope.to[0]!), sentTo)
       // A mail in one format alone has its encoding up there, too.
       t.same(
         Object.keys(headers)
@@ -75,7 +77,7 @@ t.test(
         HEADERS
       )
       for (const values of Object.values(headers)) t.equal(values.length, 1)
-      t.equal(headers.to![0], envelope.to[0])
+      t.equal(headers.to![0], sentTo)
       t.equal(headers.subject![0]!.trim(), mail.subject.trim())
       t.equal(lines(text), lines(mail.text))
       t.equal(lines(html), lines(mail.html))
