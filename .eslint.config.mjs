@@ -123,7 +123,7 @@ export default [
   },
   {
     files: ['src/**'],
-    ignores: ['src/server.ts', 'src/cli/index.ts'],
+    ignores: ['src/server.ts', 'src/cli/index.ts', 'src/node-version.cjs'],
     rules: {
       'no-restricted-globals': ['error', {
         globals: [{ name: 'process', message: onlyTheEntriesReadProcess }],

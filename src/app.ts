@@ -30,6 +30,7 @@ import openapi, { openapiPages } from './plugins/openapi.ts'
 import ops from './plugins/ops.ts'
 import payloads from './plugins/payloads.ts'
 import publicPages from './plugins/public-pages.ts'
+import reachability from './plugins/reachability.ts'
 import security from './plugins/security.ts'
 import streams from './plugins/streams.ts'
 import { settings, system } from './system/index.ts'
@@ -76,6 +77,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
     await app.register(connections, { config, descriptors })
     await app.register(closing)
+    await app.register(reachability)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })
     await app.register(disk, { config })

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import type { Account } from './identity/index.ts'
-import { releaseMemory, speedUpLoading } from './loading.ts'
+import { loadingError, releaseMemory, speedUpLoading } from './loading.ts'
 import type { ProcessFigures } from './plugins/metrics.ts'
 
 /** They close the server; more of them change nothing. */
@@ -81,18 +81,10 @@ function welcome ({ email, password }: Account): string {
   ].join('\n')
 }
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(
-    `Locanda vuole Node 22.18 o successivo, questo è ${process.versions.node}: usare «npm start»\n`
-  )
-  process.exit(1)
-}
-
 start().catch(async (err: unknown) => {
-  const { startError } = await import('./start-error.ts')
+  const reason = loadingError(err) ?? (await import('./start-error.ts')).startError(err)
   // The lines of the log come first: this is the last one.
   process.stdout.write('', () => {
-    process.stderr.write(`Locanda non può partire: ${startError(err)}\n`, () => process.exit(1))
+    process.stderr.write(`Locanda non può partire: ${reason}\n`, () => process.exit(1))
   })
 })

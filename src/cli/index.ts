@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { homedir, hostname } from 'node:os'
 import { run } from './run.ts'
 

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import fp from 'fastify-plugin'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
-/** How long a client may still take to send a body: nothing has been done for it yet. */
-const BODY_WITHIN_MS = 3000
+/** How long a client may still take to send a body, for which nothing has been done yet, or to read anything. */
+const CLIENT_WITHIN_MS = 3000
+/** How long an answer that has begun may still take: a long one can be asked for again. */
+const ANSWER_WITHIN_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -40,11 +43,17 @@ export default fp(async function closing (app) {
     refusing = true
     end.abort()
     app.server.close()
-    const deadline = setTimeout(() => {
-      for (const { req } of unfinished) if (!req.complete) req.destroy()
-    }, BODY_WITHIN_MS)
+    for (const response of unfinished) cutWhenStalled(response, CLIENT_WITHIN_MS)
+    const deadlines = [
+      setTimeout(() => {
+        for (const { req } of unfinished) if (!req.complete) req.destroy()
+      }, CLIENT_WITHIN_MS),
+      setTimeout(() => {
+        for (const response of unfinished) if (response.headersSent) response.destroy()
+      }, ANSWER_WITHIN_MS)
+    ]
     await Promise.all([...unfinished].map((response) => once(response, 'close')))
-    clearTimeout(deadline)
+    deadlines.forEach(clearTimeout)
     app.server.closeAllConnections()
   })
 }, { name: 'closing' })

@@ -1,7 +1,6 @@
-import { Socket } from 'node:net'
 import { finished, Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitTurns } from '#src/lib/turns.ts'
 
 /** Long answers under way at a time, of all callers and of one. */
@@ -43,18 +42,7 @@ export default fp<StreamOptions>(async function streams (app, { stalledReaderMs 
       taken = true
       finished(this.raw, giveBack)
     }
-    cutWhenStalled(this, stalledReaderMs)
+    cutWhenStalled(this.raw, stalledReaderMs)
     return this.send(Readable.from(pieces(takeOnce), { objectMode: false }))
   })
 }, { name: 'streams' })
-
-/** The time starts anew whenever the connection takes bytes; after the answer the server sets its own again. */
-function cutWhenStalled ({ raw }: FastifyReply, ms: number): void {
-  const { socket } = raw
-  // An injected request has none.
-  if (!(socket instanceof Socket)) return
-  raw.setTimeout(ms, () => {
-    // With nothing to write it is the next piece that takes its time.
-    if (socket.writableLength > 0) socket.destroy()
-  })
-}

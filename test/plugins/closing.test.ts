@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
 import { build, extraRoutes } from '#test/helper.ts'
@@ -51,3 +51,40 @@ t.test(
     await closed
   }
 )
+
+/** As much as is asked for, without end. */
+const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32)) } })
+
+t.test('a caller who does not read holds up no end, be the answer whole or in pieces', async (t) => {
+  const { app } = await build(t, {}, answering({
+    '/prova/intera': () => Buffer.alloc(50_000_000, 32),
+    '/prova/pezzi': endless
+  }))
+  const port = await listen(app)
+  for (const url of ['/prova/intera', '/prova/pezzi']) {
+    await once(await openSocket(t, port, target('GET', url)), 'readable')
+  }
+  await app.close()
+  t.notOk(app.server.listening)
+})
+
+t.test('an answer that goes on without end is cut in the end', async (t) => {
+  const { app } = await build(t, {}, answering({ '/prova/pezzi': endless }))
+  const reader = await openSocket(t, await listen(app), target('GET', '/prova/pezzi'))
+  reader.resume()
+  await once(reader, 'data')
+  await app.close()
+  t.notOk(app.server.listening)
+})
+
+function answering (answers: Record<string, () => Buffer | Readable>) {
+  return extraRoutes((app) => {
+    for (const [url, answer] of Object.entries(answers)) {
+      app.get(
+        url,
+        { config: { access: 'public' }, schema: { response: { 200: Closed({}) } } },
+        async (_request, reply) => reply.type('text/plain').send(answer())
+      )
+    }
+  })
+}

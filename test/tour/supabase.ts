@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import type { Static } from '@sinclair/typebox'
-import { createClient } from '@supabase/supabase-js'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { ClientConfig } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
@@ -11,6 +10,11 @@ import type { Session } from '#schemas/session.ts'
  *   ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
  * It makes an operator, and deletes it again. Exit code 1 at the first surprise.
  */
+
+const { createClient } = await import('@supabase/supabase-js').catch(() => {
+  process.stderr.write('Sorpresa: manca il client ufficiale, @supabase/supabase-js: installarlo con «npm ci»\n')
+  process.exit(1)
+})
 
 const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2)
 const { ADMIN_EMAIL = '', ADMIN_PASSWORD = '' } = process.env

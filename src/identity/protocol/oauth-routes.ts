@@ -31,6 +31,9 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
   const { start, finish, errorRedirect } = flows
 
   await app.register(formPost, options)
+  for (const provider of options.config.OAUTH_PROVIDERS) {
+    if ('issuer' in provider) app.expectReachable({ setting: 'OAUTH_PROVIDERS', ...placeOf(new URL(provider.issuer)) })
+  }
 
   app.addJob({
     name: 'old-flows',
@@ -105,6 +108,10 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
   }
 }
 export default oauthRoutes
+
+function placeOf ({ protocol, hostname, port }: URL): { host: string, port: number } {
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }
+}
 
 /**
  * The only route whose body is a form, and must be one. The form comes from another site, without the cookie that binds

@@ -67,12 +67,9 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   }
   const from = sender(config.MAIL_FROM)
   const domain = from.address.slice(from.address.indexOf('@') + 1)
-  const { deliver, stop } = mailWorker({
-    db: app.db,
-    keys,
-    transport: smtpTransport(config.SMTP_URL, from),
-    log: app.log
-  })
+  const transport = smtpTransport(config.SMTP_URL, from)
+  app.expectReachable({ setting: 'SMTP_URL', ...transport.server })
+  const { deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log })
 
   app.decorate('mail', {
     ...reading,
@@ -91,7 +88,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     run: async () => deliver()
   })
   app.addHook('preClose', stop)
-}, { name: 'mail', dependencies: ['database', 'jobs', 'metrics'] })
+}, { name: 'mail', dependencies: ['database', 'jobs', 'metrics', 'reachability'] })
 
 function sender (text: string | undefined): Mailbox {
   const from = text === undefined ? undefined : mailbox(text.trim())

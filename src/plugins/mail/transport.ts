@@ -20,6 +20,8 @@ const TIMEOUTS = {
 const IDLE_MS = 5000
 
 export interface Transport {
+  /** Where it sends. */
+  server: { host: string, port: number }
   /** Resolves when the server has taken the mail, with the codes of its reply; see `replyCodes`. */
   send (mail: Mail, messageId: string, signal: AbortSignal): Promise<string | null>
   /** Drops every connection, also one that is sending. */
@@ -41,6 +43,7 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
     }
   }
   return {
+    server: { host: options.host, port: options.port },
     async send ({ to, subject, html, text }, messageId, signal) {
       opened ??= open()
       const { transporter, encodeWord } = await opened
@@ -63,13 +66,14 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
  * certificates.
  * @throws ConfigError without the URL, which may hold a password
  */
-export function smtpOptions (url: string): SMTPPoolOptions {
+export function smtpOptions (url: string): SMTPPoolOptions & Transport['server'] {
   const { protocol, hostname, port, username, password, pathname, search, hash } = parse(url)
   if (hostname === '' || !['', '/'].includes(pathname) || search !== '' || hash !== '') throw malformed()
   const secure = protocol === 'smtps:'
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    ...(port === '' ? {} : { port: Number(port) }),
+    // Without one, the usual port of each (RFC 8314).
+    port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
     // `URL` leaves the host of a scheme that it does not know as it is written.
     requireTLS: !secure && !isLoopbackHost(hostname.toLowerCase()),

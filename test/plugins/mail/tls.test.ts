@@ -78,8 +78,8 @@ t.test('the URL says who, where and how', async (t) => {
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' }
   })
   const plain = smtpOptions('smtp://smtp.example')
-  t.match(plain, { host: 'smtp.example', secure: false, requireTLS: true })
-  t.notOk('port' in plain || 'auth' in plain)
+  t.match(plain, { host: 'smtp.example', port: 587, secure: false, requireTLS: true })
+  t.notOk('auth' in plain)
   t.equal(smtpOptions('smtp://[2001:db8::1]:25/').host, '2001:db8::1')
   for (const loopback of ['localhost', 'LOCALHOST', '127.0.0.1', '127.9.9.9', '[::1]']) {
     t.equal(smtpOptions(`smtp://${loopback}:25`).requireTLS, false, loopback)
