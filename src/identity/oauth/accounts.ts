@@ -1,11 +1,11 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { identities, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
 import { getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
-import { findUser, isBanned, lockUser, type IdentityRow, type UserRow } from '../people/find-users.ts'
+import { findUser, isBanned, type IdentityRow, type UserRow } from '../people/find-users.ts'
+import { lockSignIns, lockUser } from '../people/locks.ts'
 import { addIdentity, updateProviders } from '../people/identity-rows.ts'
 import { revokeUnprovenAccess } from '../people/revoke-access.ts'
 import { insertUser, updateUser } from '../people/users.ts'
@@ -145,11 +145,6 @@ async function applyProfile (
 
 function ownNames (known: Metadata): Metadata {
   return Object.fromEntries(Object.entries(known).filter(([key]) => OWN_NAMES.includes(key)))
-}
-
-/** One sign-in at a time: of two first sign-ins of a person at once, the second one finds the account of the first. */
-async function lockSignIns (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
 }
 
 async function findIdentity (

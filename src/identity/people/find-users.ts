@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, gt, inArray, isNull, lt, lte, or, type SQL } from 'drizzle-orm'
 import { identities, isImportedHash, users } from '#drizzle/tables/identity.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { normalizeEmail } from './email.ts'
 
@@ -24,16 +24,6 @@ export async function getUser (db: Executor, id: string): Promise<User> {
   const user = await findUser(db, { id })
   if (!user) throw new AuthError('user_not_found')
   return user
-}
-
-/**
- * Locks a person's row until the transaction ends: meanwhile no other transaction changes the person, or begins or ends
- * a session of theirs.
- */
-export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
-  // The weakest lock that keeps others from changing the row: other rows may refer to it meanwhile.
-  const [row] = await tx.select().from(users).where(and(eq(users.id, id), notDeleted)).for('no key update')
-  return row
 }
 
 /** Users read at a time when all are wanted. */

@@ -126,11 +126,11 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         false
       )
       const changed = await db.transaction(async (tx) => {
+        const locked = await lockUserAndRights(tx, id)
         const isNewPassword = password_hash !== undefined
         // A person who knew only the old password is signed out, and the mails that they have asked for are void.
         if (isNewPassword) await deleteTokens(tx, id)
         if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
-        const locked = await lockUserAndRights(tx, id)
         const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
         const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }

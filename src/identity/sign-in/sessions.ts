@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { isBanned, lockUser, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { lockUser } from '../people/locks.ts'
 import { deleteCodes } from './flow-states.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
@@ -93,8 +94,8 @@ export async function endSessions (
   scope: SessionScope,
   sessionId?: string
 ): Promise<number> {
-  if (scope !== 'local') await deleteCodes(tx, userId)
   await lockUser(tx, userId)
+  if (scope !== 'local') await deleteCodes(tx, userId)
   return await deleteSessions(tx, userId, scope, sessionId)
 }
 
