@@ -11,7 +11,7 @@ import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
-import { allUsers } from '../people/find-users.ts'
+import { allUsers } from '../people/user-lists.ts'
 import { createUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 
