@@ -58,19 +58,19 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       for await (const users of allUsers(db)) yield users.map(presentUser)
     },
 
-    async unlink (request, { id: actor, userId }, provider) {
+    async unlink (request, { id: actor, userId, sessionId }, provider) {
       try {
         await db.transaction(async (tx) => {
           const ofProvider = and(eq(identities.user_id, userId), eq(identities.provider, provider))
           const [identity] = await tx.select({ id: identities.id }).from(identities).where(ofProvider)
           if (!identity) throw new ProviderNonCollegato(provider)
-          await unlinkIdentity(tx, userId, identity.id)
+          const revoked = await unlinkIdentity(tx, { userId, sessionId }, identity.id)
           await app.audit.append(tx, {
             actor,
             ip: request.ip,
             action: 'identita_scollegata',
             object: `user:${userId}`,
-            details: { provider }
+            details: { provider, revoked }
           })
         })
       } catch (err) {

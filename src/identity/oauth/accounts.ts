@@ -31,7 +31,8 @@ const OWN_NAMES = ['name', 'surname']
 /**
  * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
  * verified address; without an account a new one is created. The transaction has locked or written the account's row.
- * @throws AuthError user_banned, signup_disabled; OAuthError when the address is missing or not proven
+ * @throws AuthError user_banned, signup_disabled, identity_not_found; OAuthError when the address is missing or not
+ * proven
  */
 export async function findOrCreateAccount (
   tx: Transaction,
@@ -92,7 +93,10 @@ export async function requireLinkable (
   return person
 }
 
-/** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
+/**
+ * @throws AuthError user_banned, identity_not_found; OAuthError for an account whose address is not confirmed by this
+ * profile
+ */
 async function signInKnown (
   tx: Transaction,
   incoming: ProviderIdentity,
@@ -105,10 +109,13 @@ async function signInKnown (
     if (!profile.emailVerified || profile.email !== person.email) throw unverifiedEmail(provider)
     await revokeUnprovenAccess(tx, person.id, id)
   }
-  await tx
+  const [present] = await tx
     .update(identities)
     .set({ identity_data: profile.metadata, updated_at: new Date() })
     .where(eq(identities.id, id))
+    .returning({ id: identities.id })
+  // The person may have unlinked it before they were locked.
+  if (!present) throw new AuthError('identity_not_found')
   return { user: await applyProfile(tx, person, profile), how: 'known', accessRevoked }
 }
 

@@ -93,9 +93,10 @@ export async function exchangeCode (
   return matchesChallenge(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
 }
 
-/** Voids the codes of a person that no client has exchanged. */
-export async function deleteCodes (tx: Transaction, user_id: string): Promise<void> {
-  await tx.delete(flow_states).where(eq(flow_states.user_id, user_id))
+/** Voids the codes of a person that no client has exchanged: all of them, or those of a provider. */
+export async function deleteCodes (tx: Transaction, user_id: string, provider?: string): Promise<void> {
+  const ofProvider = provider === undefined ? undefined : eq(flow_states.provider, provider)
+  await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
 }
 
 /** Deletes flows that were never finished. Flows of mails are kept as long as the mail's link is good. */
