@@ -70,6 +70,8 @@ export const sessions = pgTable('sessions', {
   id: uuid().primaryKey().defaultRandom(),
   user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
+  /** Of the identity that began it; null: an earlier version began it and did not say. */
+  provider: text(),
   /** The number of the current refresh token. The tokens are computed, not kept. */
   refresh_counter: integer().notNull().default(0),
   refreshed_at: instantDate(),

@@ -11,7 +11,7 @@ import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
-import { allUsers } from '../people/find-users.ts'
+import { allUsers } from '../people/user-lists.ts'
 import { createUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 
@@ -58,19 +58,19 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       for await (const users of allUsers(db)) yield users.map(presentUser)
     },
 
-    async unlink (request, { id: actor, userId }, provider) {
+    async unlink (request, { id: actor, userId, sessionId }, provider) {
       try {
         await db.transaction(async (tx) => {
           const ofProvider = and(eq(identities.user_id, userId), eq(identities.provider, provider))
           const [identity] = await tx.select({ id: identities.id }).from(identities).where(ofProvider)
           if (!identity) throw new ProviderNonCollegato(provider)
-          await unlinkIdentity(tx, userId, identity.id)
+          const revoked = await unlinkIdentity(tx, { userId, sessionId }, identity.id)
           await app.audit.append(tx, {
             actor,
             ip: request.ip,
             action: 'identita_scollegata',
             object: `user:${userId}`,
-            details: { provider }
+            details: { provider, revoked }
           })
         })
       } catch (err) {

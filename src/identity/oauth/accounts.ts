@@ -1,11 +1,11 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { identities, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
 import { AuthError } from '../errors.ts'
 import { getSessionOwner } from '../sign-in/sessions.ts'
 import { isStorable } from '../people/metadata.ts'
-import { findUser, isBanned, lockUser, type IdentityRow, type UserRow } from '../people/find-users.ts'
+import { findUser, isBanned, type IdentityRow, type UserRow } from '../people/find-users.ts'
+import { lockSignIns, lockUser } from '../people/locks.ts'
 import { addIdentity, updateProviders } from '../people/identity-rows.ts'
 import { revokeUnprovenAccess } from '../people/revoke-access.ts'
 import { insertUser, updateUser } from '../people/users.ts'
@@ -31,7 +31,8 @@ const OWN_NAMES = ['name', 'surname']
 /**
  * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
  * verified address; without an account a new one is created. The transaction has locked or written the account's row.
- * @throws AuthError user_banned, signup_disabled; OAuthError when the address is missing or not proven
+ * @throws AuthError user_banned, signup_disabled, identity_not_found; OAuthError when the address is missing or not
+ * proven
  */
 export async function findOrCreateAccount (
   tx: Transaction,
@@ -92,7 +93,10 @@ export async function requireLinkable (
   return person
 }
 
-/** @throws AuthError user_banned; OAuthError for an account whose address is not confirmed by this profile */
+/**
+ * @throws AuthError user_banned, identity_not_found; OAuthError for an account whose address is not confirmed by this
+ * profile
+ */
 async function signInKnown (
   tx: Transaction,
   incoming: ProviderIdentity,
@@ -105,10 +109,13 @@ async function signInKnown (
     if (!profile.emailVerified || profile.email !== person.email) throw unverifiedEmail(provider)
     await revokeUnprovenAccess(tx, person.id, id)
   }
-  await tx
+  const [present] = await tx
     .update(identities)
     .set({ identity_data: profile.metadata, updated_at: new Date() })
     .where(eq(identities.id, id))
+    .returning({ id: identities.id })
+  // The person may have unlinked it before they were locked.
+  if (!present) throw new AuthError('identity_not_found')
   return { user: await applyProfile(tx, person, profile), how: 'known', accessRevoked }
 }
 
@@ -145,11 +152,6 @@ async function applyProfile (
 
 function ownNames (known: Metadata): Metadata {
   return Object.fromEntries(Object.entries(known).filter(([key]) => OWN_NAMES.includes(key)))
-}
-
-/** One sign-in at a time: of two first sign-ins of a person at once, the second one finds the account of the first. */
-async function lockSignIns (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
 }
 
 async function findIdentity (

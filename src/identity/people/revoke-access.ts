@@ -2,7 +2,7 @@ import { and, eq, ne, or } from 'drizzle-orm'
 import { flow_states, identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { revokeKeys } from '../keys/key-store.ts'
-import { deleteIdleTokens } from '../sign-in/one-time-tokens.ts'
+import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
 import type { UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
@@ -20,7 +20,7 @@ export async function revokeUnprovenAccess (tx: Transaction, id: string, provenI
     .returning({ id: identities.id })
   const ended = await deleteSessions(tx, id, 'global')
   const revoked = await revokeKeys(tx, id)
-  await deleteIdleTokens(tx, id)
+  await deleteTokens(tx, id)
   // Codes of the earlier sign-ins, and flows that would link a further identity.
   await tx.delete(flow_states).where(or(eq(flow_states.user_id, id), eq(flow_states.linking_user_id, id)))
   await tx.update(users).set({ password_hash: null, new_email: null }).where(eq(users.id, id))

@@ -2,17 +2,26 @@ import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
+import { endSessionsOf } from '../sign-in/sessions.ts'
 import { isEmail, normalizeEmail } from './email.ts'
-import { lockUser, withIdentities, type IdentityRow, type User } from './find-users.ts'
+import { withIdentities, type IdentityRow, type User } from './find-users.ts'
+import { lockUser } from './locks.ts'
 import { updateProviders } from './identity-rows.ts'
 import { updateUser } from './users.ts'
 
 /**
- * Removes an identity of a person. Two requests at once wait for each other, so that the last identity stays.
+ * Removes an identity of a person, and ends the sessions that it began: whoever has the account at the provider may be
+ * in one. The session that asks for it goes on. Two requests at once wait for each other, so that the last identity
+ * stays. After the commit the caller awaits `waitForListeners`.
+ * @returns how many sessions have ended
  * @throws AuthError user_not_found, identity_not_found, single_identity_not_deletable,
  * email_conflict_identity_not_deletable
  */
-export async function unlinkIdentity (tx: Transaction, userId: string, identityId: string): Promise<void> {
+export async function unlinkIdentity (
+  tx: Transaction,
+  { userId, sessionId }: { userId: string, sessionId?: string },
+  identityId: string
+): Promise<number> {
   const row = await lockUser(tx, userId)
   if (!row) throw new AuthError('user_not_found')
   const user = await withIdentities(tx, row)
@@ -25,6 +34,7 @@ export async function unlinkIdentity (tx: Transaction, userId: string, identityI
   // Without its e-mail identity an account has no password either.
   if (identity.provider === 'email') await tx.update(users).set({ password_hash: null }).where(eq(users.id, userId))
   await updateProviders(tx, userId)
+  return await endSessionsOf(tx, userId, identity.provider, sessionId)
 }
 
 /**

@@ -1,14 +1,14 @@
 import { and, count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
 import { identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import { LOCKS } from '#src/plugins/database/locks.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { AuthError } from '../errors.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { normalizeEmail } from './email.ts'
-import { isBanned, lockUser, notDeleted, withIdentities, type User, type UserRow } from './find-users.ts'
+import { isBanned, notDeleted, withIdentities, type User, type UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity } from './identity-rows.ts'
+import { lockRights, lockUser } from './locks.ts'
 import { isAdmin } from './roles.ts'
 
 export interface NewUser {
@@ -113,7 +113,6 @@ export async function updateUser (
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
-  await deleteTokens(tx, id)
   await refuseLastAdmin(tx, await findRowAndLockRights(tx, id), () => false)
   const [deleted] = soft
     ? await tx
@@ -135,6 +134,7 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
   if (!deleted) throw new AuthError('user_not_found')
   await revokeKeys(tx, id)
   if (soft) {
+    await deleteTokens(tx, id)
     await tx.delete(sessions).where(eq(sessions.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))
   }
@@ -177,10 +177,6 @@ async function findRowAndLockRights (tx: Transaction, id: string): Promise<UserR
 /** Whether a person is an administrator who can sign in. */
 function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: UserRow): boolean {
   return isAdmin(app_metadata) && !isBanned(banned_until) && email_confirmed_at !== null
-}
-
-async function lockRights (tx: Transaction): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }
 
 /** The administrators, as `isAdmin` knows them. */

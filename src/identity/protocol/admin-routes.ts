@@ -14,9 +14,10 @@ import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/present.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
-import { getUser, listUsers, withIdentities, type User } from '../people/find-users.ts'
+import { getUser, withIdentities, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
 import { isPending } from '../people/roles.ts'
+import { pageOfUsers } from '../people/user-lists.ts'
 import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { newUserOf, userChangeOf } from './admin-user.ts'
 import { parseUuid } from '../uuid.ts'
@@ -47,11 +48,8 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       const where = filter
         ? or(sql`${users.email} ilike ${pattern}`, sql`${users.user_metadata}::text ilike ${pattern}`)
         : undefined
-      const { users: found, total } = await listUsers(db, {
-        limit: page.size,
-        offset: (page.number - 1) * page.size,
-        where
-      })
+      const offset = (page.number - 1) * page.size
+      const { users: found, total } = await pageOfUsers(db, { limit: page.size, offset, where })
       reply.headers({
         'x-total-count': total,
         link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, filter)
@@ -126,11 +124,11 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         false
       )
       const changed = await db.transaction(async (tx) => {
+        const locked = await lockUserAndRights(tx, id)
         const isNewPassword = password_hash !== undefined
         // A person who knew only the old password is signed out, and the mails that they have asked for are void.
         if (isNewPassword) await deleteTokens(tx, id)
         if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
-        const locked = await lockUserAndRights(tx, id)
         const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
         const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }

@@ -12,6 +12,7 @@ import { presentUser } from '../people/present.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
+import { lockUser } from '../people/locks.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { EMAIL_CHANGE_KINDS } from './email-change.ts'
 import { requireAddress, type SentKind } from './mail-flows.ts'
@@ -130,7 +131,6 @@ const RECIPIENTS: Readonly<Record<LinkType & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
-    await deleteTokens(tx, user.id)
     const present = await lockUserAndRights(tx, user.id)
     if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
     await startAnew(tx, present)
@@ -155,8 +155,6 @@ async function invite (
   { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>
 ): Promise<User> {
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
-  // Locks in the order in which a proof by mail takes them.
-  await deleteTokens(tx, user.id)
   const present = await lockUserAndRights(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
   const { row: { app_metadata } } = await startAnew(tx, present)
@@ -170,13 +168,13 @@ async function invite (
 
 /** Starts a change of address; an unfinished change to a third address is given up. */
 async function prepareEmailChange (tx: Transaction, { user, new_email = '' }: LinkRecipient): Promise<User> {
-  const { id, email, new_email: pending } = requireUser(user)
+  const { id, email, new_email: pending } = requireUser(await lockUser(tx, requireUser(user).id))
   if (new_email === email || await findUser(tx, { email: new_email })) throw new AuthError('email_exists')
   if (new_email !== pending) await deleteTokens(tx, id, EMAIL_CHANGE_KINDS)
   return await updateUser(tx, id, { new_email })
 }
 
-function requireUser (user: User | undefined): User {
+function requireUser<T> (user: T | undefined): T {
   if (!user) throw new AuthError('user_not_found')
   return user
 }

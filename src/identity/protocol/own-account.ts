@@ -12,7 +12,7 @@ import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
 import { findUser, getUser, type User } from '../people/find-users.ts'
 import { updateUser, type UserChange } from '../people/users.ts'
 import { passwordLimits } from './password-limits.ts'
-import { EMAIL_CHANGE_KINDS, startEmailChange } from './email-change.ts'
+import { startEmailChange } from './email-change.ts'
 import { requireAddress } from './mail-flows.ts'
 import type { ProtocolOptions } from './options.ts'
 
@@ -45,11 +45,12 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
       body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
 
     const changed = await db.transaction(async (tx) => {
-      // Locks in the order in which a proof by mail takes them. A new password also voids the mails sent before, and a
-      // change of address that a stranger may have started.
-      if (email || password_hash) await deleteTokens(tx, user.id, password_hash ? undefined : EMAIL_CHANGE_KINDS)
-      if (password_hash) await deleteCodes(tx, user.id)
       const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
+      // A new password also voids the mails sent before, and a change of address that a stranger may have started.
+      if (password_hash) {
+        await deleteTokens(tx, user.id)
+        await deleteCodes(tx, user.id)
+      }
       const values: UserChange = {
         ...(body.data && { user_metadata: storableMetadata(mergeMetadata(present.user_metadata, body.data)) }),
         ...(password_hash && { password_hash, new_email: null })

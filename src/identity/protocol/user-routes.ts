@@ -95,14 +95,16 @@ const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, optio
       const { principal, params } = request
       const identity_id = parseUuid(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
-        await unlinkIdentity(tx, principal!.userId!, identity_id)
+        const { userId, sessionId } = principal!
+        const revoked = await unlinkIdentity(tx, { userId: userId!, sessionId }, identity_id)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'identita_scollegata',
-          object: `user:${principal!.userId}`,
-          details: { identity_id }
+          object: `user:${userId}`,
+          details: { identity_id, revoked }
         })
       })
+      await waitForListeners()
       return {}
     }
   })

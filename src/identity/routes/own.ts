@@ -71,6 +71,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
       } = request
       if (!isPerson(principal!)) throw new ServeUnaPersona()
       await directory.unlink(request, principal, provider)
+      await waitForListeners()
       return { success: true, message: `Provider ${provider} scollegato`, status: 200 }
     }
   })

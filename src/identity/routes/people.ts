@@ -4,8 +4,8 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
-import { USERS_AT_A_TIME } from '../people/find-users.ts'
 import { isAdmin } from '../people/roles.ts'
+import { USERS_AT_A_TIME } from '../people/user-lists.ts'
 
 const tags = ['Utenti']
 

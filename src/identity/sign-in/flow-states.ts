@@ -3,6 +3,7 @@ import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { flow_states } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
+import { lockSignIns, lockUser } from '../people/locks.ts'
 import { isUuid } from '../uuid.ts'
 
 export type FlowState = typeof flow_states.$inferSelect
@@ -72,30 +73,30 @@ export async function issueAuthCode (
 }
 
 /**
- * Takes a code and checks that the client that exchanges it is the one that started the flow. A code is used up even
- * when the check fails: an error is returned, not thrown, so that the transaction commits (flow_state_not_found,
- * flow_state_expired, bad_code_verifier).
+ * Takes a code, locks its person, and checks that the client that exchanges it is the one that started the flow. A code
+ * is used up even when the check fails: an error is returned, not thrown, so that the transaction commits
+ * (flow_state_not_found, flow_state_expired, bad_code_verifier).
  */
 export async function exchangeCode (
   tx: Transaction,
   code: string,
   verifier: string
 ): Promise<(FlowState & { user_id: string }) | AuthError> {
-  const [state] = await tx
-    .delete(flow_states)
-    .where(eq(flow_states.auth_code, digest(code)))
-    .returning()
+  const { auth_code, user_id, linking_user_id } = flow_states
+  const isCode = eq(auth_code, digest(code))
+  const [found] = await tx.select({ user_id, linking_user_id }).from(flow_states).where(isCode)
+  if (found?.linking_user_id) await lockSignIns(tx)
+  if (found?.user_id) await lockUser(tx, found.user_id)
+  const [state] = await tx.delete(flow_states).where(isCode).returning()
   if (!state || state.user_id === null || state.authenticated_at === null) return new AuthError('flow_state_not_found')
   if (isFlowExpired(state.authenticated_at)) return new AuthError('flow_state_expired')
   return matchesChallenge(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
 }
 
-/**
- * Voids the codes of a person that no client has exchanged. Before the caller locks the person's row: an exchange at
- * this moment holds its code and waits for that row.
- */
-export async function deleteCodes (tx: Transaction, user_id: string): Promise<void> {
-  await tx.delete(flow_states).where(eq(flow_states.user_id, user_id))
+/** Voids the codes of a person that no client has exchanged: all of them, or those of a provider. */
+export async function deleteCodes (tx: Transaction, user_id: string, provider?: string): Promise<void> {
+  const ofProvider = provider === undefined ? undefined : eq(flow_states.provider, provider)
+  await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
 }
 
 /** Deletes flows that were never finished. Flows of mails are kept as long as the mail's link is good. */

@@ -1,9 +1,10 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { and, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
 import { one_time_tokens as t } from '#drizzle/tables/identity.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { lockUsers } from '../people/locks.ts'
 
 /** The secrets that go by mail. Either of the two is enough, and both are void once one was used. */
 export interface TokenSecrets {
@@ -51,23 +52,25 @@ export async function issueToken (
   return { code, link }
 }
 
-/** Takes the token of a link, which is good once. A token of another kind is not touched. */
+/**
+ * Takes the token of a link, which is good once, and locks its person. A token of another kind is not touched.
+ */
 export async function takeByLink (
   tx: Transaction,
   keys: Keys,
   link: string,
   kinds: readonly TokenKind[]
 ): Promise<TokenRow | undefined> {
-  const [row] = await tx
-    .delete(t)
-    .where(and(eq(t.link_fingerprint, linkFingerprint(keys, link)), inArray(t.kind, kinds), notExpired))
-    .returning()
+  const which = and(eq(t.link_fingerprint, linkFingerprint(keys, link)), inArray(t.kind, kinds), notExpired)
+  await lockUsers(tx, tx.select({ user_id: t.user_id }).from(t).where(which))
+  const [row] = await tx.delete(t).where(which).returning()
   return row
 }
 
 /**
- * Takes the token of a code that went to an address, or to a person; it is good once. A wrong code counts against every
- * token that it was compared with, so the caller must commit the transaction in either case.
+ * Takes the token of a code that went to an address, or to a person; it is good once. The persons whose tokens it is
+ * compared with are locked. A wrong code counts against each of them, so the caller must commit the transaction in
+ * either case.
  */
 export async function takeByCode (
   tx: Transaction,
@@ -75,12 +78,16 @@ export async function takeByCode (
   { to, code, kinds }: { to: { address: string } | { userId: string }; code: string; kinds: readonly TokenKind[] }
 ): Promise<TokenRow | undefined> {
   const recipient = 'address' in to ? eq(t.sent_to, to.address) : eq(t.user_id, to.userId)
+  const isCandidate = and(recipient, inArray(t.kind, kinds), notExpired, lt(t.attempts, MAX_ATTEMPTS))
+  const order = [desc(t.created_at), asc(t.id)]
   // The lock makes many guesses at once count one after the other.
+  const candidates = tx.select({ user_id: t.user_id }).from(t).where(isCandidate).orderBy(...order).limit(CANDIDATES)
+  const locked = await lockUsers(tx, candidates)
   const rows = await tx
     .select()
     .from(t)
-    .where(and(recipient, inArray(t.kind, kinds), notExpired, lt(t.attempts, MAX_ATTEMPTS)))
-    .orderBy(desc(t.created_at), t.id)
+    .where(and(isCandidate, inArray(t.user_id, locked)))
+    .orderBy(...order)
     .limit(CANDIDATES)
     .for('update')
   const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) =>
@@ -111,15 +118,6 @@ export async function confirmedAddress (tx: Executor, user_id: string): Promise<
 /** Voids the codes and links that a person was sent: all of them, or those of some kinds. */
 export async function deleteTokens (tx: Executor, user_id: string, kinds?: readonly TokenKind[]): Promise<void> {
   await tx.delete(t).where(and(eq(t.user_id, user_id), kinds && inArray(t.kind, kinds)))
-}
-
-/**
- * The same where the transaction has locked the person's row before. A token that is being proven at this moment waits
- * for that row: it is left to its own transaction.
- */
-export async function deleteIdleTokens (tx: Transaction, user_id: string): Promise<void> {
-  const idle = tx.select({ id: t.id }).from(t).where(eq(t.user_id, user_id)).for('update', { skipLocked: true })
-  await tx.delete(t).where(inArray(t.id, idle))
 }
 
 export async function deleteExpiredTokens (db: Executor): Promise<void> {

@@ -1,9 +1,10 @@
-import { and, desc, eq, lt, ne, not, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, lt, ne, not, or, sql } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
 import { identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { isBanned, lockUser, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { lockUser } from '../people/locks.ts'
 import { deleteCodes } from './flow-states.ts'
 
 export type SessionRow = typeof sessions.$inferSelect
@@ -47,6 +48,7 @@ export async function beginSession (
     .insert(sessions)
     .values({
       user_id,
+      provider,
       amr: [{ method, timestamp: Math.floor(now.getTime() / 1000) }],
       not_after: new Date(now.getTime() + ABSOLUTE_MS),
       ...client
@@ -93,8 +95,8 @@ export async function endSessions (
   scope: SessionScope,
   sessionId?: string
 ): Promise<number> {
-  if (scope !== 'local') await deleteCodes(tx, userId)
   await lockUser(tx, userId)
+  if (scope !== 'local') await deleteCodes(tx, userId)
   return await deleteSessions(tx, userId, scope, sessionId)
 }
 
@@ -111,6 +113,24 @@ export async function deleteSessions (
     ? ofPerson
     : and(ofPerson, scope === 'local' ? eq(sessions.id, sessionId!) : ne(sessions.id, sessionId!))
   return (await tx.delete(sessions).where(which).returning({ id: sessions.id })).length
+}
+
+/**
+ * Ends the sessions of a person that a provider's identity began, and those of earlier versions, of which that is not
+ * known; `exceptId` goes on. Codes that were not exchanged yet end, too. The person is locked.
+ * @returns how many sessions have ended
+ */
+export async function endSessionsOf (
+  tx: Transaction,
+  userId: string,
+  provider: string,
+  exceptId: string | undefined
+): Promise<number> {
+  await deleteCodes(tx, userId, provider)
+  const isOf = or(eq(sessions.provider, provider), isNull(sessions.provider))
+  const others = exceptId === undefined ? undefined : ne(sessions.id, exceptId)
+  return (await tx.delete(sessions).where(and(eq(sessions.user_id, userId), isOf, others))
+    .returning({ id: sessions.id })).length
 }
 
 /** A person's sessions that have not ended, the latest first. */

@@ -18,8 +18,12 @@ export interface Held extends TestApp {
    * Does something in a transaction that is not committed before what is begun meanwhile stands in front of its locks.
    * What that has come to is answered.
    */
-  meanwhile<T> (change: (tx: postgres.TransactionSql) => Promise<unknown>, begun: () => Promise<T>): Promise<T>
+  meanwhile<T> (change: Moment, begun: () => Promise<T>): Promise<T>
+  /** The same for several, each of which is begun when the one before stands in front of a lock. */
+  inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]>
 }
+
+type Moment = (tx: postgres.TransactionSql) => Promise<unknown>
 
 /** An application, and a connection beside it that can hold a moment. */
 export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
@@ -27,11 +31,31 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
   const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
   const { app, token } = test
 
-  async function isWaiting (): Promise<boolean> {
+  async function countWaiting (): Promise<number> {
     const [row] = await sql<
       [{ n: number }]
     >`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    return row.n > 0
+    return row.n
+  }
+
+  async function inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]> {
+    const { promise: changed, resolve } = Promise.withResolvers<void>()
+    const { promise: waiting, resolve: release } = Promise.withResolvers<void>()
+    const committed = sql.begin(async (tx) => {
+      await change(tx)
+      resolve()
+      await waiting
+    })
+    await Promise.race([changed, committed])
+    const answers: Promise<T>[] = []
+    const state = { isOver: false }
+    for (const begin of begun) {
+      answers.push(begin().finally(() => { state.isOver = true }))
+      while (!state.isOver && await countWaiting() < answers.length);
+    }
+    release()
+    await committed
+    return await Promise.all(answers)
   }
 
   return {
@@ -58,21 +82,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
       })
     },
 
-    async meanwhile (change, begun) {
-      const { promise: changed, resolve } = Promise.withResolvers<void>()
-      const { promise: waiting, resolve: release } = Promise.withResolvers<void>()
-      const committed = sql.begin(async (tx) => {
-        await change(tx)
-        resolve()
-        await waiting
-      })
-      await Promise.race([changed, committed])
-      const state = { isOver: false }
-      const answer = begun().finally(() => { state.isOver = true })
-      while (!state.isOver && !await isWaiting());
-      release()
-      await committed
-      return await answer
-    }
+    meanwhile: async (change, begun) => (await inTurn(change, [begun]))[0]!,
+    inTurn
   }
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import t from 'tap'
+import { findOrCreateAccount } from '#src/identity/oauth/accounts.ts'
+import { profileOf } from '#src/identity/oauth/profile.ts'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { as, bearer } from '#test/identity/requests.ts'
 import { held, PASSWORD } from './held.ts'
@@ -93,6 +95,29 @@ t.test('changes of a person while they are signing in', async (t) => {
       t.match([answer.statusCode, answer.json()], [400, { error_code }], name)
     }
   })
+})
+
+t.test('a sign-in through an identity that is unlinked meanwhile is refused', async (t) => {
+  const { app, person, sql, meanwhile } = await held(t)
+  const id = await person('rosa@example.org')
+  await sql`
+    insert into identities (user_id, provider, provider_id, identity_data)
+    values (${id}, 'google', 'rosa-1', '{"email":"altra@example.org","email_verified":true}')`
+  const claims = {
+    issuer: 'https://id.example',
+    subject: 'rosa-1',
+    email: 'altra@example.org',
+    emailVerified: true,
+    name: 'Rosa Verdi',
+    userName: 'rosa',
+    picture: undefined
+  }
+  const signIn = () => app.db.transaction(async (tx) =>
+    await findOrCreateAccount(tx, { provider: 'google', profile: profileOf(claims) }, false))
+  await t.rejects(meanwhile(async (tx) => {
+    await tx`select 1 from users where id = ${id} for update`
+    await tx`delete from identities where provider_id = 'rosa-1'`
+  }, signIn), { code: 'identity_not_found' })
 })
 
 t.test('changes of a person while they change their account', async (t) => {

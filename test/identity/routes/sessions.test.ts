@@ -4,6 +4,8 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { addIdentity, updateProviders } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { createFlow, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
+import { sessionAnswer } from '#src/identity/sign-in/session-answer.ts'
+import { beginSession } from '#src/identity/sign-in/sessions.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
 import { as, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
@@ -214,7 +216,59 @@ t.test('unlinking a provider', async (t) => {
       app_metadata: { role: 'operator', provider: 'email', providers: ['email', 'github'] }
     })
     const [entry] = await app.sql`select actor, object, details from audit_log where action = 'identita_scollegata'`
-    t.same({ ...entry }, { actor: `user:${id}`, object: `user:${id}`, details: { provider: 'google' } })
+    t.same({ ...entry }, { actor: `user:${id}`, object: `user:${id}`, details: { provider: 'google', revoked: 0 } })
+  })
+
+  t.test('the sessions and codes that the provider began end with it, but the session that asks', async (t) => {
+    const { id, token, unlink } = await person(app, 'gina', ['google', 'github'])
+    const begin = async (provider: string) => {
+      const device = { ip: '192.0.2.7', user_agent: 'di chi ha rubato l’account' }
+      const { user, session } = await app.db.transaction((tx) => beginSession(tx, { id }, 'oauth', device, provider))
+      return { id: session.id, ...(await sessionAnswer(app.identity.signer, user, session)) }
+    }
+    const [stolen, other1, unknown] = [await begin('google'), await begin('github'), await begin('google')]
+    await app.sql`update sessions set provider = null where id = ${unknown.id}`
+    const code_challenge = 'v'.repeat(43)
+    const { id: flowId } = await createFlow(app.db, {
+      provider: 'google',
+      code_challenge,
+      code_challenge_method: 'plain',
+      redirect_to: 'https://app.example',
+      authentication_method: 'oauth'
+    })
+    const auth_code = await issueAuthCode(app.db, flowId, id)
+    for (const { access_token } of [stolen, other1, unknown]) {
+      t.equal(await isLetIn(other, bearer(access_token)), 200)
+    }
+    t.equal((await unlink('google')).statusCode, 200)
+    for (const on of [app, other]) {
+      t.equal(await isLetIn(on, bearer(stolen.access_token)), 401)
+      t.equal(await isLetIn(on, bearer(unknown.access_token)), 401, 'an earlier version did not say who began it')
+      t.equal(await isLetIn(on, bearer(other1.access_token)), 200, 'of another provider')
+      t.equal(await isLetIn(on, bearer(token)), 200, 'the session that asks')
+    }
+    const exchange = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=pkce',
+      payload: { auth_code, code_verifier: code_challenge }
+    })
+    t.match([exchange.statusCode, exchange.json()], [404, { error_code: 'flow_state_not_found' }])
+    const refreshed = await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=refresh_token',
+      payload: { refresh_token: stolen.refresh_token }
+    })
+    t.equal(refreshed.statusCode, 400)
+    t.match(
+      [...await app.sql`
+        select details from audit_log where action = 'identita_scollegata' and object = ${`user:${id}`}`],
+      [{ details: { provider: 'google', revoked: 2 } }]
+    )
+
+    const { access_token: mine } = await begin('github')
+    t.equal((await as(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
+    t.equal(await isLetIn(app, bearer(mine)), 200, 'also when that provider began it')
+    t.equal(await isLetIn(app, bearer(other1.access_token)), 401)
   })
 
   t.test('unlinking the e-mail identity removes the password', async (t) => {
