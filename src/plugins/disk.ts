@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
+import { databaseProblem, isDiskFull } from './database/problems.ts'
 
 /** Bytes. With less in `DATA_DIR` nothing of ours can be relied on to be written. */
 const ROOM = 1024 * 1024
@@ -12,12 +13,14 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Whether the disk of `DATA_DIR`, or of the database, has no room, as far as it is known. */
     isDiskFull (): Promise<boolean>
+    /** Whether work has failed for want of room: then the log says so already, once for all work. */
+    isToldOfDisk (err: unknown): boolean
   }
 }
 
 /**
- * Knows when a disk is full: by looking at that of `DATA_DIR`, and by what requests were answered. One line in the log
- * says that it is full, and one that there is room again.
+ * Knows when a disk is full: by looking at that of `DATA_DIR`, and by what requests and jobs have met. One line in the
+ * log says that it is full, and one that there is room again.
  */
 export default fp<{ config: Config }>(async function disk (app, { config }) {
   let isFull = false
@@ -32,6 +35,12 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
   app.addHook('onResponse', function noteFailure (request, _reply, done) {
     if (request.errorCode === CODE) note(true)
     done()
+  })
+
+  app.decorate('isToldOfDisk', (err) => {
+    if (isDiskFull(err)) return note(true)
+    // PostgreSQL ends where it cannot write its log.
+    return isFull && databaseProblem(err) !== undefined
   })
 
   app.decorate('isDiskFull', async () => {

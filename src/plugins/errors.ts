@@ -90,7 +90,7 @@ export function renderFrameworkError (
 ): void {
   settleAddress(request)
   request.log.info(
-    { method: request.method, route: 'unknown', status: problemOf(err).status, ip: request.ip },
+    { method: request.method, route: 'unknown', status: problemOf(err, request).status, ip: request.ip },
     'request'
   )
   render(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
@@ -98,7 +98,7 @@ export function renderFrameworkError (
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   // JavaScript throws anything, null too.
-  const problem = err instanceof Error ? problemOf(err) : INTERNAL
+  const problem = err instanceof Error ? problemOf(err, request) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
   request.errorCode = problem.codice
   request.failedTransiently = err instanceof Error && err.transient === true
@@ -149,9 +149,9 @@ function wholeBody ({ status, error }: Problem): FieldError[] | undefined {
   return status === 400 ? [{ campo: '', messaggio: error }] : undefined
 }
 
-function problemOf (err: FastifyError): Problem {
+function problemOf (err: FastifyError, request: FastifyRequest): Problem {
   if (err.validation) {
-    const dettagli = fieldErrors(err.validation, err.validationContext)
+    const dettagli = fieldErrors(request, err)
     return {
       status: 400,
       codice: 'RICHIESTA_NON_VALIDA',

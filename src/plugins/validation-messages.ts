@@ -1,4 +1,4 @@
-import type { FastifySchemaValidationError } from 'fastify'
+import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
 
 type Params = Record<string, unknown>
@@ -51,14 +51,37 @@ const FIELDS_MAX = 50
 const NAME_MAX = 200
 
 /**
- * Validation errors as `{campo, messaggio}`, one for each field and so many at most; a `campo` inside a list reads
- * `dati[0].nome`, and that of the body as a whole is empty.
+ * Where each part of a request is. The body comes last: at fault throughout, it must not hide the faults of the others.
  */
-export function fieldErrors (errors: readonly FastifySchemaValidationError[], context = 'body'): FieldError[] {
+const PARTS = { params: 'params', querystring: 'query', headers: 'headers', body: 'body' } as const
+
+type Part = keyof typeof PARTS
+
+/**
+ * What is wrong with a request, as `{campo, messaggio}`: one for each field, of all parts, and so many at most. A
+ * `campo` inside a list reads `dati[0].nome`, and that of the body as a whole is empty.
+ * @param err what Fastify found: it stops at the first part that is at fault
+ */
+export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
+  return Object.keys(PARTS)
+    .flatMap((part) => {
+      const errors = part === validationContext ? validation : faultsOf(request, part as Part)
+      return errorsOfPart(errors ?? [], part as Part)
+    })
+    .slice(0, FIELDS_MAX)
+}
+
+function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
+  const validate = request.getValidationFunction(part)
+  // What is not there is null to Fastify, too.
+  return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
+}
+
+function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part): FieldError[] {
   const found = new Map<string, string>()
   for (const error of errors) {
     if (found.size === FIELDS_MAX) break
-    const campo = fieldName(error) || (context === 'body' ? '' : context)
+    const campo = fieldName(error) || (part === 'body' ? '' : part)
     if (!found.has(campo)) found.set(campo, MESSAGES[error.keyword]?.(error.params) ?? 'non è valido')
   }
   return [...found].map(([campo, messaggio]) => ({ campo, messaggio }))

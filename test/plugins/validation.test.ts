@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import type { RouteOptions } from 'fastify'
+import type { FastifySchema, RouteOptions } from 'fastify'
 import t from 'tap'
+import type { FieldError } from '#schemas/common.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
 const BOOKING = {
@@ -35,7 +36,7 @@ t.test('validation', async (t) => {
     .map(({ method, url, schema }) => ({
       method: String(method) as 'POST',
       url,
-      example: (schema?.body as { examples: [Record<string, unknown>] }).examples[0]
+      example: exampleOf(schema)
     }))
 
   t.test('a body is taken literally: nothing in it is turned into what it is not', async (t) => {
@@ -74,13 +75,60 @@ t.test('validation', async (t) => {
     const inApi = routes.filter(({ url, schema }) => url.startsWith('/api/') && schema)
     t.ok(inApi.length >= 40)
     for (const { method, url, schema } of inApi) {
-      const example = (schema?.body as { examples: [object] } | undefined)?.examples[0]
+      const example = exampleOf(schema)
       const path = `${url.replace(/:\w+/, '1')}?testMode=true&api_key=${API_KEY}`
       for (const each of [method].flat()) {
         const answer = await call(each as 'POST', path, example, { authorization })
         t.equal(answer.statusCode, 400, `${each} ${url}`)
         if (each !== 'GET' && each !== 'HEAD') t.match(answer.json().dettagli, [{ campo: /^(testMode|id)$/ }], url)
       }
+    }
+  })
+
+  t.test('a 400 names the faults of path, query and body together on every route of the API', async (t) => {
+    const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
+    const inApi = routes.filter(({ method, url, schema }) => url.startsWith('/api/') && schema && method !== 'HEAD')
+    for (const { method, url, schema } of inApi) {
+      const example = exampleOf(schema)
+      const parameter = /:(\w+)/.exec(url)?.[1]
+      const parts = [...parameter ? [parameter] : [], 'dalla_query', ...example ? ['dal_corpo'] : []]
+      for (const wrong of [parts, ...parts.map((right) => parts.filter((part) => part !== right))]) {
+        const target = url.replace(/:\w+/, wrong.includes(parameter ?? '') ? '!' : '1')
+        const query = wrong.includes('dalla_query') ? '?dalla_query=1' : ''
+        const payload = example && { ...example, ...wrong.includes('dal_corpo') && { dal_corpo: 1 } }
+        if (wrong.length < 2) continue
+        const answer = await call(method as 'POST', target + query, payload, { authorization })
+        const named: string[] = answer.json().dettagli?.map(({ campo }: FieldError) => campo) ?? []
+        t.same(named.filter((campo) => wrong.includes(campo)), wrong, `${String(method)} ${target}${query}`)
+      }
+    }
+  })
+
+  t.test('a field that is wrong in two parts of a request is named for each', async (t) => {
+    const answer = await call('PUT', '/api/v1/prenotazioni/1?lingua=IT', { lingua: 7 })
+    t.same(answer.json().dettagli, [
+      { campo: 'lingua', messaggio: 'non è un campo previsto' },
+      { campo: 'lingua', messaggio: 'deve essere di tipo stringa' }
+    ])
+  })
+
+  t.test('a body that is wrong throughout does not hide what is wrong elsewhere', async (t) => {
+    const unknown = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`ignoto_${at}`, at]))
+    const { dettagli } = (await call('PUT', '/api/v1/prenotazioni/zero?ignoto=1', unknown)).json()
+    t.equal(dettagli.length, 50)
+    t.match(dettagli, [{ campo: 'id' }, { campo: 'ignoto' }, { campo: 'ignoto_0' }])
+  })
+
+  t.test('who may not call a route is told nothing of what is wrong with the request', async (t) => {
+    const wrong = (headers: Record<string, string>) => call('POST', '/api/v1/jobs/!/avvia?ignoto=1', {}, headers)
+    for (const [status, headers] of [
+      [401, { 'x-api-key': 'sbagliata' }],
+      [403, { authorization: `Bearer ${await token()}` }]
+    ] as const) {
+      t.strictSame((({ status, dettagli }) => ({ status, dettagli }))((await wrong(headers)).json()), {
+        status,
+        dettagli: undefined
+      })
     }
   })
 
@@ -210,6 +258,11 @@ t.test('validation', async (t) => {
     t.equal((await app.inject('/health/live')).statusCode, 200)
   })
 })
+
+/** The example of a route's body. */
+function exampleOf (schema: FastifySchema | undefined): Record<string, unknown> | undefined {
+  return (schema?.body as { examples: [Record<string, unknown>] } | undefined)?.examples[0]
+}
 
 type Place = readonly string[]
 

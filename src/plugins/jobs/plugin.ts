@@ -29,7 +29,7 @@ const EVERY_MINUTE = '20 * * * * *'
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, log } = app
-  const runner = jobRunner({ db, log })
+  const runner = jobRunner({ db, log, isTold: app.isToldOfDisk })
   const tasks: ScheduledTask[] = []
 
   function startByClock (task: ScheduledTask): ScheduledTask {
@@ -52,10 +52,12 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   })
 
   const look = async () => {
+    // So that the log says it, and says when there is room again, also while nobody asks.
+    await app.isDiskFull()
     await runner.putTimesRight()
     await runner.catchUp()
   }
   startByClock(tickTask(EVERY_MINUTE, log, look))
   app.addHook('onReady', async () => { void look() })
   app.addHook('preClose', () => app.stopJobs())
-}, { name: 'jobs', dependencies: ['database'] })
+}, { name: 'jobs', dependencies: ['database', 'disk'] })

@@ -29,14 +29,20 @@ export type JobRunner = ReturnType<typeof jobRunner>
 /** Clocks may differ by so much: a process that is ahead by less has rightly taken the time that comes next. */
 const CLOCKS_MS = 10 * 60_000
 
-interface RunnerOptions { db: Database, log: FastifyBaseLogger, renewEveryMs?: number }
+export interface RunnerOptions {
+  db: Database
+  log: FastifyBaseLogger
+  /** Whether the log says already why work fails, for all jobs together. */
+  isTold?: (err: unknown) => boolean
+  renewEveryMs?: number
+}
 
 /**
  * The jobs of this process. A run has a lease, which its process renews: a run whose process has died is run again. So
  * is one whose process stood still for longer than the lease, or could not reach the database to record its end: a job
  * must be harmless when done twice.
  */
-export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
+export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_000 }: RunnerOptions) {
   const jobs = new Map<string, ScheduledJob>()
   /** The names of the jobs that this process runs, or is about to. */
   const running = new Set<string>()
@@ -54,7 +60,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
   async function tick (name: string, slot: Date): Promise<void> {
     const job = jobs.get(name)
     if (stopped || job === undefined) return
-    await track(runAt(job, slot).catch((err: unknown) => log.error({ err, job: name }, 'job could not be begun')))
+    await track(runAt(job, slot).catch((err: unknown) => tell(err, 'job could not be begun', name)))
   }
 
   async function runAt (job: ScheduledJob, slot: Date): Promise<void> {
@@ -70,7 +76,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
    */
   async function catchUp (now = new Date()): Promise<void> {
     if (stopped) return
-    await track(runOverdue(now).catch((err: unknown) => log.error({ err }, 'overdue jobs could not be looked for')))
+    await track(runOverdue(now).catch((err: unknown) => tell(err, 'overdue jobs could not be looked for')))
   }
 
   async function runOverdue (now: Date): Promise<void> {
@@ -89,7 +95,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
    */
   async function putTimesRight (): Promise<void> {
     if (stopped) return
-    await track(bringTimesForward().catch((err: unknown) => log.error({ err }, 'the times of jobs could not be seen')))
+    await track(bringTimesForward().catch((err: unknown) => tell(err, 'the times of jobs could not be seen')))
   }
 
   async function bringTimesForward (): Promise<void> {
@@ -183,7 +189,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
       await recordRun(db, name, nextAfter(new Date()), { ...end, durationMs })
     } catch (err) {
       // A database that is gone is told of once.
-      if (end.outcome === 'riuscito') log.error({ err, job: name }, 'the end of a job could not be recorded')
+      if (end.outcome === 'riuscito') tell(err, 'the end of a job could not be recorded', name)
     }
   }
 
@@ -192,7 +198,7 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
       await run()
       return { outcome: 'riuscito', error: null }
     } catch (err) {
-      log.error({ err, job: name }, 'job failed')
+      tell(err, 'job failed', name)
       return { outcome: 'fallito', error: errorCode(err) }
     }
   }
@@ -201,8 +207,12 @@ export function jobRunner ({ db, log, renewEveryMs = 30_000 }: RunnerOptions) {
     try {
       if (!await renewLease(db, name, run)) log.error({ job: name }, 'a job runs on that was taken for dead')
     } catch (err) {
-      log.warn({ err, job: name }, 'the lease of a job could not be renewed')
+      if (!isTold(err)) log.warn({ err, job: name }, 'the lease of a job could not be renewed')
     }
+  }
+
+  function tell (err: unknown, message: string, job?: string): void {
+    if (!isTold(err)) log.error({ err, job }, message)
   }
 
   return { add, tick, catchUp, putTimesRight, start, list, stop }

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { jobs } from '#drizzle/tables/jobs.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import type { Job } from '#src/plugins/jobs/job.ts'
-import { jobRunner, type JobRunner } from '#src/plugins/jobs/runner.ts'
+import { jobRunner, type JobRunner, type RunnerOptions } from '#src/plugins/jobs/runner.ts'
 import { nextTime, tickTask } from '#src/plugins/jobs/schedule.ts'
 import { testDatabase } from '#test/database.ts'
 
@@ -15,7 +15,7 @@ export interface Process extends JobRunner {
   logs: Record<string, unknown>[]
 }
 
-type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> & { renewEveryMs?: number }
+type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> & Pick<RunnerOptions, 'isTold' | 'renewEveryMs'>
 
 const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
 
@@ -23,11 +23,11 @@ const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)
 export async function processes (t: Test) {
   const { url, sql, db } = await testDatabase(t)
 
-  function start ({ cron = '0 3 * * *', run = async () => {}, everyProcess, renewEveryMs }: Night = {}): Process {
+  function start ({ cron = '0 3 * * *', run = async () => {}, everyProcess, ...options }: Night = {}): Process {
     const { db: own, close } = connect(url, 2)
     const logs: Record<string, unknown>[] = []
     const log = pino({}, { write: (line: string) => { logs.push(JSON.parse(line) as Record<string, unknown>) } })
-    const runner = jobRunner({ db: own, log, renewEveryMs })
+    const runner = jobRunner({ db: own, log, ...options })
     let runs = 0
     const task = tickTask(cron, log, (slot) => runner.tick('night', slot), 'night')
     const work = () => {
