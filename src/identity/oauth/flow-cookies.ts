@@ -5,7 +5,10 @@ import { secretComparer } from '#src/lib/secrets.ts'
 /** Longer than a flow: a browser that comes back too late is told so. */
 const SECONDS = 900
 
-/** Bind a flow to the browser that has begun it: each flow has a cookie of its own, so that several go on at once. */
+/**
+ * Bind a flow to the browser that has begun it: each flow has a cookie of its own, so that several go on at once. It is
+ * good once, for the callback alone; the cookie of `sign-in/browser.ts` knows a browser for a day, whatever it asks.
+ */
 export interface FlowCookies {
   set (reply: FastifyReply, flowId: string, value: string): void
   /** Whether the request brings the cookie of this flow, which it needs no more. */

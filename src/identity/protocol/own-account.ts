@@ -10,6 +10,7 @@ import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
 import { findUser, getUser, type User } from '../people/find-users.ts'
+import { isPending } from '../people/roles.ts'
 import { updateUser, type UserChange } from '../people/users.ts'
 import { passwordLimits } from './password-limits.ts'
 import { startEmailChange } from './email-change.ts'
@@ -76,6 +77,8 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     flows.requireMail()
     const address = requireAddress({ email })
     if (address === user.email) return undefined
+    // A stranger may wait with the address of a future colleague, who takes the mail for an invitation and confirms.
+    if (isPending(user.app_metadata)) throw new AuthError('not_admin')
     // Counted for both addresses: a caller could try one address after the other to see which have an account.
     await flows.countMail(request, reply, 'email_change', user.email)
     await flows.countMail(request, reply, 'email_change', address)

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/config.ts'
+import { onlyValue } from '#src/lib/cookie-header.ts'
 
 const VALUE = /^[\w-]{43}$/
 /** As long as the links of mails are good. */
@@ -21,7 +22,7 @@ export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): Browsers 
   const secure = PUBLIC_URL.startsWith('https:')
   // Browsers let no other host of the domain set a cookie with this prefix, and take it over a secure connection alone.
   const name = secure ? '__Host-locanda_browser' : 'locanda_browser'
-  const read = ({ cookies }: FastifyRequest) => VALUE.exec(cookies[name] ?? '')?.[0]
+  const read = ({ headers: { cookie = '' } }: FastifyRequest) => VALUE.exec(onlyValue(cookie, name) ?? '')?.[0]
 
   return {
     remember (request, reply) {

@@ -27,8 +27,9 @@ export function allowedRedirect (
   const own = new URL(PUBLIC_URL)
   const isOwnOrigin = origin === own.origin
   const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
-  // The provider's own endpoints redirect to other sites, and a browser would take the fragment along.
-  const isProvider = isOwnOrigin && /\/auth\/v1(\/|$)/i.test(path)
+  // The provider's own endpoints redirect to other sites, and a browser would take the fragment along. Some servers
+  // read a step of a path without what follows a semicolon, or without spaces.
+  const isProvider = isOwnOrigin && /\/auth\s*(;[^/]*)?\/v1\s*([;/]|$)/i.test(path)
   return (isService || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 

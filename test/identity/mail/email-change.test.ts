@@ -28,6 +28,18 @@ t.test('a change of one’s address', async (t) => {
     return { auth, id, old: await letter(), fresh: await letter() }
   }
 
+  t.test('whoever waits for a role takes no address of a future colleague', async (t) => {
+    const stranger = { email: 'estranea@ospiti.example', password: PASSWORD }
+    const id = await person(stranger.email, { app_metadata: { role: 'pending' } })
+    const { auth } = client()
+    await auth.signInWithPassword(stranger)
+    // Somebody who waits for an invitation may well confirm what comes by mail.
+    t.match((await auth.updateUser({ email: 'collega@altrove.example' })).error, { status: 403, code: 'not_admin' })
+    t.match(await app.sql`select new_email from users where id = ${id}`, [{ new_email: null }])
+    t.same([...await app.sql`select 1 from one_time_tokens where sent_to = 'collega@altrove.example'`], [])
+    t.equal((await auth.updateUser({ data: { name: 'Anna' } })).error, null)
+  })
+
   t.test('both addresses get a mail, and both must confirm, in either order', async (t) => {
     for (const [name, newFirst] of [['ada', false], ['bea', true]] as const) {
       const { auth, old, fresh } = await begin(name)
