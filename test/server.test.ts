@@ -47,6 +47,13 @@ t.test('a started server says where it listens and in which mode, and answers th
   t.equal(server.errors(), '')
 })
 
+t.test('the end of the terminal alone ends the server in order', async (t) => {
+  const { server } = await started(t)
+  server.signal('SIGHUP')
+  t.equal(await server.exit, 0)
+  t.match(server.logs.find(({ msg }) => msg === 'closing'), { signal: 'SIGHUP' })
+})
+
 t.test('connections that are idle, silent or half way through a request do not hold up the exit', async (t) => {
   const { server, base, port } = await started(t)
   const agent = new Agent({ keepAlive: true })

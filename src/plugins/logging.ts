@@ -14,6 +14,8 @@ import { causesOf, postgresError } from './database/problems.ts'
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
+/** Lines that nobody takes: beyond it the newest are lost. */
+const UNREAD_BYTES = 8 * 1024 * 1024
 
 const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
 
@@ -29,7 +31,7 @@ export interface LogStream { write (line: string): void }
 export function loggerOptions (level: string, stream?: LogStream): FastifyServerOptions['logger'] {
   return {
     level,
-    stream: stream ?? pino.destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS }),
+    stream: stream ?? logDestination(),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
     // In case a request or a credential is logged all the same. Named paths: wildcards are searched for in every line.
     redact: [
@@ -44,6 +46,25 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
       'wskey'
     ]
   }
+}
+
+/**
+ * Standard output. Its reader may be gone, its terminal closed, or its disk full: lines are lost then, and the server
+ * goes on, or ends in order.
+ */
+function logDestination (): LogStream {
+  const destination = pino.destination({
+    sync: false, minLength: BUFFER_BYTES, maxLength: UNREAD_BYTES, periodicFlush: FLUSH_MS
+  })
+  const flushSync = destination.flushSync.bind(destination)
+  destination.flushSync = () => {
+    try {
+      flushSync()
+    } catch {
+      // At the end of the process: there is nobody to tell.
+    }
+  }
+  return destination.on('error', () => {})
 }
 
 /** One line a request, after the answer; the pattern of the route stands for the address. */

@@ -28,7 +28,7 @@ const { default: createQueue } =
 
 t.test('the patch is for the version of the driver that is installed', async (t) => {
   const { version } = JSON.parse(readFileSync(new URL('package.json', DRIVER), 'utf8')) as { version: string }
-  t.same(readdirSync(join(ROOT, '.patches')), [`postgres+${version}.patch`])
+  t.ok(readdirSync(join(ROOT, '.patches')).includes(`postgres+${version}.patch`))
 })
 
 t.test("the driver's queue gives up the slots that were emptied, however it was emptied", async (t) => {
