@@ -161,6 +161,15 @@ t.test('a person who knows better confirms with a reason: it is recorded, audite
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
+t.test('a document that another person was sent with does not keep a guest back when a person confirms', async (t) => {
+  const { app, call } = await build(t, TODAY)
+  t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
+  const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
+  t.match((await call('POST', '/api/alloggiati/invio', other)).json(), { duplicati: [{ motivo: 'stesso_documento' }] })
+  t.equal((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).statusCode, 200)
+  t.equal((await app.sql`select from sandbox_schedine`).length, 2)
+})
+
 t.test('no word sends the very same person again, given before or after the first Send', async (t) => {
   const { app, call } = await build(t, TODAY)
   const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })

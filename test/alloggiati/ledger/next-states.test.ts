@@ -51,3 +51,15 @@ t.test('a row that is acquired stays so, and one that may have been filed before
     return (now !== 'acquisita' || after === 'acquisita') && (!(otherInDoubt && live(now)) || live(after))
   }), { numRuns: 2000 })
 })
+
+t.test('a row that is seen to be acquired is acquired, whatever was known of it before', async (t) => {
+  for (const now of ROW_OUTCOMES) {
+    for (const inDoubt of [true, false]) t.equal(rowAfter(now, 'acquisita', inDoubt), 'acquisita', now)
+  }
+})
+
+t.test('a dispatch that is to be made again waits for its turn, also while an earlier one is in doubt', async () => {
+  holds(({ stato, ofLastAttempt, verdict, stateAfterN, otherProven, contradicted }, path) =>
+    stato !== 'in_invio' || !ofLastAttempt || verdict !== 'N' || stateAfterN !== 'pronto' || otherProven ||
+    contradicted || path.join() === 'pronto')
+})

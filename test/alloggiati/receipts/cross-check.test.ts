@@ -33,6 +33,7 @@ async function book (
     numero_notti,
     numero_ospiti
   })
+  if (created.statusCode !== 201) throw new Error(created.body)
   // Two nights: 24 hours from 14:00, in Rome's winter.
   return {
     prenotazione_id: created.json().data.id,
@@ -93,7 +94,11 @@ async function missing (server: TestApp) {
   return { mancanti: ids(mancanti), in_attesa: ids(in_attesa) }
 }
 
-const verified = async ({ call }: TestApp, query = '') => (await call('GET', PATH + query)).json()
+async function verified ({ call }: TestApp, query = '') {
+  const answer = await call('GET', PATH + query)
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json()
+}
 
 t.test(
   'a booking that has arrived is missing until it is sent, then waits for a receipt, and then is covered',

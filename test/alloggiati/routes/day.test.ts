@@ -333,6 +333,20 @@ t.test('lists hold every guest once, bookings of up to 50 guests whole, and fami
   }), { numRuns: 50 })
 })
 
+t.test('a list is filled to its fiftieth guest before another is begun', async (t) => {
+  const lists = listsOf([bookingOf(1, [25]), bookingOf(2, [25]), bookingOf(3, [1])])
+  t.same(lists.map(({ places }) => places.length), [50, 1])
+})
+
+t.test('a day can be rehearsed while sending is suspended, and is not sent', async (t) => {
+  const server = await production(t, await standIn(t))
+  const id = await book(server, [guestNo(1)])
+  await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
+  t.match(states(await sendDay(server, { prova: true })), { [id]: 'pronta' })
+  t.equal((await server.call('POST', PATH, {})).statusCode, 422)
+  t.same(await server.app.sql`select from invii`, [])
+})
+
 const [record] = judge([guestNo(1)]).records!
 
 /** A booking with families of these sizes. */

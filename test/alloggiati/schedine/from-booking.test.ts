@@ -1,7 +1,7 @@
 import t from 'tap'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
-import { createClock } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { single, member, today } from '#test/alloggiati/rules/samples.ts'
@@ -233,19 +233,24 @@ t.test('a corrected guest is not sent as one more until a person confirms who wa
 })
 
 t.test('a booking that was moved after its Send is sent again when a person confirms, and then once', async (t) => {
-  const server = await build(t, TODAY)
-  const id = await booked(server, [untyped(single())], { numero_ospiti: 3 })
-  const { ricevuta } = (await send(server, id)).json()
-  await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: '2026-11-20', numero_notti: 3 })
-  t.match((await send(server, id)).json(), {
-    status: 409,
-    codice: 'SCHEDINE_GIA_INVIATE',
-    error: /già inviati con l'arrivo del 2026-11-21,.*Per comunicare anche il nuovo arrivo, ripetere con confermo/,
-    duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
-  })
-  t.equal((await send(server, id, WORD)).statusCode, 200)
-  t.equal((await send(server, id, WORD)).statusCode, 409)
-  t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
+  const yesterday = addDays(today, -1)
+  for (const [before, after] of [[today, yesterday], [yesterday, today]] as const) {
+    const server = await build(t, TODAY)
+    const id = await booked(server, [untyped(single())], { numero_ospiti: 3, check_in: before })
+    const { ricevuta } = (await send(server, id)).json()
+    await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: after, numero_notti: 3 })
+    const refused = (await send(server, id)).json()
+    t.match(refused, {
+      status: 409,
+      codice: 'SCHEDINE_GIA_INVIATE',
+      error: /Per comunicare anche il nuovo arrivo, ripetere con confermo/,
+      duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
+    })
+    t.ok(refused.error.includes(`già inviati con l'arrivo del ${before},`), refused.error)
+    t.equal((await send(server, id, WORD)).statusCode, 200)
+    t.equal((await send(server, id, WORD)).statusCode, 409)
+    t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
+  }
 })
 
 t.test('a guest with the document of one who was sent is not taken for sent: a person confirms', async (t) => {
