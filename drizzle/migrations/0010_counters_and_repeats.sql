@@ -7,6 +7,7 @@ CREATE TABLE "counters" (
 );
 --> statement-breakpoint
 ALTER TABLE "flow_states" ADD COLUMN "password_hash" text;--> statement-breakpoint
+ALTER TABLE "sessions" ADD COLUMN "provider" text;--> statement-breakpoint
 ALTER TABLE "sessions" ADD COLUMN "repeats" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "sessions" ADD COLUMN "repeats_day" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "users" ADD COLUMN "password_browser" "bytea";--> statement-breakpoint
