@@ -25,7 +25,7 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
   async function compare (limit: number, name: string, path: string): Promise<BenchResult> {
     const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
     const measured = await interleaved(name,
-      () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 5, warmUps: 1 })
+      () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 9, warmUps: 3 })
     const result = atLeast(limit, measured)
     return {
       ...result,
