@@ -68,8 +68,9 @@ function body (schema: SchemaOf, kind: Kind, resolve: Resolve, type: string): Ar
 }
 
 function form (value: Json): string {
+  const text = (each: unknown) => typeof each === 'string' ? each : String(JSON.stringify(each))
   return Object.entries(value ?? {})
-    .map((pair) => pair.map((each) => encodeURIComponent(String(each).toWellFormed())).join('=')).join('&')
+    .map((pair) => pair.map((each) => encodeURIComponent(text(each).toWellFormed())).join('=')).join('&')
 }
 
 /** Headers that stay whole over HTTP, and are strange to read. */
