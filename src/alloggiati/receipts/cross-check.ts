@@ -9,8 +9,10 @@ import { receiptedGuests, surelyCovered } from '../ledger/guest-counts.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 import type { Comparison, SentRow } from '../ledger/sent-rows.ts'
 
-/** Bookings that are checked at a time: what an answer holds in memory. */
-const BATCH = 2000
+/** Bookings that are looked at in one go. */
+const BATCH = 8000
+/** Those among them that are not covered, at most: what an answer holds in memory. */
+const UNCOVERED = 2000
 
 interface Stay {
   id: number
@@ -114,7 +116,7 @@ function present (
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti: numero_ospiti - in_ricevuta }
 }
 
-/** The next bookings by arrival; `last` is null when no others follow. */
+/** The next bookings by arrival, up to a number of them and of uncovered ones; `last` is null when no others follow. */
 async function checkBatch (
   { db, mode, today }: Comparison,
   arrivals: { from: Day | undefined, to: Day },
@@ -131,13 +133,17 @@ async function checkBatch (
       select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti, c.in_ricevuta, c.in_attesa
       from aperte p cross join lateral ${receiptedGuests({ mode, today, from: sql`p.check_in` })} c
       where p.numero_ospiti > c.in_ricevuta
+      order by p.check_in, p.id limit ${UNCOVERED}
+    ), fine as (
+      (select check_in, id from scoperte order by check_in, id offset ${UNCOVERED - 1})
+      union all
+      (select check_in, id from pagina order by check_in, id offset ${BATCH - 1})
+      order by check_in, id limit 1
     )
-    select count(*)::int as bookings,
+    select
+      (select count(*)::int from pagina p left join fine f on true
+       where f.id is null or (p.check_in, p.id) <= (f.check_in, f.id)) as bookings,
       (select coalesce(json_agg(u order by u.check_in, u.id), '[]') from scoperte u) as uncovered,
-      case when count(*) = ${BATCH} then
-        (select json_build_object('check_in', p.check_in, 'id', p.id) from pagina p order by p.check_in desc, p.id desc
-         limit 1)
-      end as last
-    from pagina`)
+      (select json_build_object('check_in', f.check_in, 'id', f.id) from fine f) as last`)
   return batch!
 }
