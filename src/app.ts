@@ -22,6 +22,7 @@ import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
 import jobs from './plugins/jobs/plugin.ts'
 import jsonBodies from './plugins/json-bodies.ts'
+import largeBodies from './plugins/large-bodies.ts'
 import limits from './plugins/limits.ts'
 import type { LogStream } from './plugins/logging.ts'
 import mail from './plugins/mail/plugin.ts'
@@ -93,6 +94,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(limits, { config })
     await app.register(settings)
     await app.register(guards, { authenticator })
+    await app.register(largeBodies)
     await app.register(closedQueries)
     await app.register(openapi, { config })
     await app.register(publicPages)
