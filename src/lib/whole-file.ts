@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { open, rename, rm } from 'node:fs/promises'
 
 /**
  * Writes a file that its owner alone can read: whole or not at all, and on the disk before it returns. It is written
- * beside its place, as `<file>.<UUID>`, and renamed. A folder that is not there is made, for the owner alone.
+ * beside its place, as `<file>.<UUID>`, and renamed. Its folder must be there: one that has gone may be a volume that
+ * is not mounted.
  */
 export async function writeWhole (file: string, text: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}`
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
