@@ -2,19 +2,24 @@ import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
+import { within } from '#src/lib/within.ts'
 import { connect, type SessionSettings } from './connect.ts'
 import { LOCKS } from './locks.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
 
+/** Time for a first answer. The driver's own limit ends when a peer says anything at all. */
+const ANSWER_WITHIN_MS = 10_000
+
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
- * @throws NewerDatabaseError
+ * @throws NewerDatabaseError, SilentDatabaseError
  */
 export async function migrate (url: string, settings?: SessionSettings): Promise<void> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
+    await requireAnswer(sql)
     await sql`select pg_advisory_lock(${LOCKS.migrations})`
     await refuseNewer(sql)
     await drizzleMigrate(db, { migrationsFolder: MIGRATIONS })
@@ -25,6 +30,15 @@ export async function migrate (url: string, settings?: SessionSettings): Promise
 
 /** The database has seen migrations that this program does not know: a newer version works on it, or did. */
 export class NewerDatabaseError extends Error {}
+
+/** What is connected to gives no answer: it may be no PostgreSQL. */
+export class SilentDatabaseError extends Error {}
+
+async function requireAnswer (sql: postgres.Sql): Promise<void> {
+  let hasAnswered = false
+  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
+  if (!hasAnswered) throw new SilentDatabaseError()
+}
 
 async function refuseNewer (sql: postgres.Sql): Promise<void> {
   const [{ made }] = await sql<[{ made: boolean }]>`

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
-import { migrate, NewerDatabaseError } from './migrate.ts'
+import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 
 declare module 'fastify' {
@@ -28,6 +28,8 @@ export interface DatabaseOptions {
 const NEWER = 'il database è di una versione di Locanda più recente di questa: avviare quella, o ripristinare un ' +
   'salvataggio fatto con questa'
 
+const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non risponde in tempo'
+
 /** The database: the one named by `DATABASE_URL`, else the embedded one in `DATA_DIR`; migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, { config, settings }) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
@@ -36,7 +38,7 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   app.addHook('onClose', async () => embedded?.stop())
   await migrate(url, settings).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
-    const reason = startProblem(err)
+    const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.

@@ -34,6 +34,7 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   53100: NO_SPACE,
   53200: UNAVAILABLE,
   53300: UNAVAILABLE,
+  55000: 'il database non accetta connessioni',
   58030: UNAVAILABLE
 }
 
@@ -55,6 +56,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   25006: 'il database è di sola lettura',
   53200: 'al database manca la memoria',
   53300: 'il database ha già tutte le connessioni che ammette',
+  55000: 'il database non accetta connessioni',
   '57P03': 'il database si sta avviando o fermando'
 }
 
