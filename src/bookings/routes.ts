@@ -65,11 +65,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
       const isSearch = filters.q !== undefined
+      const caller = request.principal!.id
       if (request.query.limit === undefined && cursor === undefined) {
-        return reply.sendPieces(isSearch ? search.pieces(wholeList(search.db, filters)) : wholeList(app.db, filters))
+        const list = wholeList(isSearch ? search.db : app.db, filters)
+        return reply.sendPieces(isSearch ? search.pieces(caller, list) : list)
       }
       const read = (db: Database) => countedPage(db, filters, { limit, cursor, conteggio })
-      const { json, next, total } = isSearch ? await search.run(request.principal!.id, read) : await read(app.db)
+      const { json, next, total } = isSearch ? await search.run(caller, read) : await read(app.db)
       if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
       return sendJson(reply, `{"data":[${json}]}`)

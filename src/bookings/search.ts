@@ -28,8 +28,8 @@ export interface Search {
    * @throws RicercaTroppoLunga
    */
   run<T> (caller: string, work: (db: Database) => Promise<T>): Promise<T>
-  /** A long answer of searches, which have no turns: there are few long answers. It fails as `run` does. */
-  pieces (pieces: JsonPieces): JsonPieces
+  /** A caller's search that is answered in pieces: one turn until the last of them. It fails as `run` does. */
+  pieces (caller: string, pieces: JsonPieces): JsonPieces
 }
 
 /** The search in name, code and e-mail, apart from all other work: what is asked for decides how long it takes. */
@@ -48,11 +48,14 @@ export function createSearch (app: FastifyInstance): Search {
         giveBack()
       }
     },
-    pieces: (pieces) => async function * searched (takeTurn) {
+    pieces: (caller, pieces) => async function * searched (takeLongTurn) {
+      const giveBack = takeTurn(caller)
       try {
-        yield * pieces(takeTurn)
+        yield * pieces(takeLongTurn)
       } catch (err) {
         throw failure(err)
+      } finally {
+        giveBack()
       }
     }
   }
@@ -69,7 +72,7 @@ export function isTooLong (err: unknown): boolean {
 
 /**
  * Makes the index of the search if it is not there: where the database does not let this role have the extension
- * `pg_trgm` (migration 0010), somebody may have put it in since. Without it the search reads every booking.
+ * `pg_trgm` (migration 0011), somebody may have put it in since. Without it the search reads every booking.
  */
 export async function ensureSearchIndex ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [{ made }] = await sql.begin(async (tx) => {

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import fp from 'fastify-plugin'
+import type postgres from 'postgres'
 import type { Config } from '#src/config/config.ts'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
 import { databaseProblem, isDiskFull } from './database/problems.ts'
@@ -11,8 +12,8 @@ const { code: CODE } = new SpazioEsaurito()
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the disk of `DATA_DIR`, or of the database, has no room, as far as it is known. */
-    isDiskFull (): Promise<boolean>
+    /** Whether the disk of `DATA_DIR`, or of the database, has no room, as far as it is known; asked through `sql`. */
+    isDiskFull (sql: postgres.Sql): Promise<boolean>
     /** Whether work has failed for want of room: then the log says so already, once for all work. */
     isToldOfDisk (err: unknown): boolean
   }
@@ -43,14 +44,14 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
     return isFull && databaseProblem(err) !== undefined
   })
 
-  app.decorate('isDiskFull', async () => {
+  app.decorate('isDiskFull', async (sql) => {
     // Where the folder is not there yet, nothing is kept in it.
     const found = await statfs(config.DATA_DIR).catch(() => undefined)
     if (found && found.bavail * found.bsize < ROOM) return note(true)
-    return isFull && note(!await app.sql.begin(async (sql) => {
-      await sql`create temporary table room on commit drop as
+    return isFull && note(!await sql.begin(async (tx) => {
+      await tx`create temporary table room on commit drop as
         select repeat(md5(n::text), 30) as filler from generate_series(1, 1000) n`
       return true
     }).catch(() => false))
   })
-}, { name: 'disk', dependencies: ['database', 'errors'] })
+}, { name: 'disk', dependencies: ['errors'] })

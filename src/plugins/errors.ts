@@ -6,6 +6,7 @@ import type { ErrorBody, FieldError } from '#schemas/common.ts'
 import { describeFields, ShapedError } from '#src/lib/errors.ts'
 import { settleAddress } from './connections.ts'
 import { databaseProblem } from './database/problems.ts'
+import { requestLog } from './logging.ts'
 import { fieldErrors } from './validation-messages.ts'
 
 declare module 'fastify' {
@@ -89,11 +90,8 @@ export function renderFrameworkError (
   err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
 ): void {
   settleAddress(request)
-  request.log.info(
-    { method: request.method, route: 'unknown', status: problemOf(err, request).status, ip: request.ip },
-    'request'
-  )
   render(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
+  requestLog.requestCompleted(null, request, reply)
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {

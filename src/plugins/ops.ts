@@ -12,6 +12,7 @@ export default fp(async function ops (app) {
   const { sql } = app.openPool(1)
   const ask = async () => {
     await sql`select 1`.catch(() => { throw new ServizioOccupato() })
+    if (await app.isDiskFull(sql)) throw new SpazioEsaurito()
   }
   /** One for all who ask meanwhile: anybody may. */
   let look: Promise<void> | undefined
@@ -45,7 +46,6 @@ export default fp(async function ops (app) {
       )
       look ??= ask().finally(() => { look = undefined })
       await Promise.race([look, timeout])
-      if (await app.isDiskFull()) throw new SpazioEsaurito()
       return { stato: 'ok' as const }
     }
   })

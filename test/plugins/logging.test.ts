@@ -154,12 +154,18 @@ t.test('the line of a refused request says who called and why it was refused; a 
   await app.inject({ url: '/api/v1/audit', headers: { authorization } })
   await app.inject('/api/v1/prenotazioni')
   await app.inject('/prova/rotta')
+  await app.inject('/%zz')
+  await app.inject('/auth/v1/%zz')
+  await app.inject(`/api/v1/prenotazioni/${'1'.repeat(400)}`)
   await call('GET', '/api/v1/paesi')
   t.match(logs.filter(({ msg }) => msg === 'request'), [
     { level: 30, status: 404, caller: 'server', code: 'PRENOTAZIONE_NON_TROVATA' },
     { level: 30, status: 403, caller: /^[0-9a-f-]{36}$|^user:/, code: 'NON_AUTORIZZATO' },
     { level: 30, status: 401, caller: undefined, code: 'NON_AUTENTICATO' },
     { level: 50, status: 500, code: 'ERRORE_INTERNO' },
+    { level: 30, status: 400, ms: Number, code: 'URL_NON_VALIDO' },
+    { level: 30, status: 400, ms: Number, code: /\S/ },
+    { level: 30, status: 414, ms: Number, code: 'URL_NON_VALIDO' },
     { level: 30, status: 200, code: undefined, caller: undefined }
   ])
 })

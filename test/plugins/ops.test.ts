@@ -87,13 +87,17 @@ t.test(
   }
 )
 
-t.test('readiness does not wait behind other work, however many statements wait', async (t) => {
+t.test('readiness does not wait behind other work, however much waits, nor after a disk was full', async (t) => {
   const { sql, url } = await testDatabase(t)
-  const { app, call } = await build(t, { DATABASE_URL: url })
+  const { app, call, logs } = await build(t, { DATABASE_URL: url })
   const holder = await sql.reserve()
   await holder`select pg_advisory_lock(1)`
   const waiting = Array.from({ length: 50 }, () => app.sql`select pg_advisory_lock_shared(1)`.execute())
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
+  app.isToldOfDisk(Object.assign(new Error('full'), { code: 'ENOSPC' }))
+  const probes = await Promise.all(Array.from({ length: 20 }, () => call('GET', '/health/ready')))
+  t.same(probes.map(({ statusCode }) => statusCode), Array(20).fill(200), 'there is room again')
+  t.equal(logs.filter(({ msg }) => msg === 'the disk has room again').length, 1)
   await holder`select pg_advisory_unlock(1)`
   holder.release()
   await Promise.all(waiting)

@@ -28,7 +28,7 @@ const EVERY_MINUTE = '20 * * * * *'
  * each process. What was missed, because no server or no database was there, is run at the start or within a minute.
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
-  const { db, log } = app
+  const { db, sql, log } = app
   const runner = jobRunner({ db, log, isTold: app.isToldOfDisk })
   const tasks: ScheduledTask[] = []
 
@@ -53,7 +53,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
 
   const look = async () => {
     // So that the log says it, and says when there is room again, also while nobody asks.
-    await app.isDiskFull()
+    await app.isDiskFull(sql)
     await runner.putTimesRight()
     await runner.catchUp()
   }

@@ -22,7 +22,7 @@ export const lists: Scenario = {
       const statuses = await Promise.all(Array.from({ length: CALLERS }, (_, n) => read(target, LISTS[n % 2]!)))
       const afterReading = target.memory().peak - idle
       const silent = Array.from({ length: CALLERS }, (_, n) => neverReads(target, LISTS[n % 2]!))
-      const [cut] = await Promise.all([closed(silent, 45_000), sleep(10_000)])
+      const { accepted, cut } = await outcome(silent, 45_000)
       const peak = target.memory().peak - idle
       const isReady = (await target.get('/health/ready')).ok
       for (const socket of silent) socket.destroy()
@@ -34,10 +34,13 @@ export const lists: Scenario = {
           refused: statuses.filter((status) => status === 429 || status === 503).length,
           'MB more, readers': Math.round(afterReading),
           'MB more, others': Math.round(peak),
+          'never read': accepted,
           cut
         },
         faults: [
           ...bounded('MB more', peak, MEMORY),
+          ...bounded('lists that nobody reads and that were not cut', accepted - cut, 0),
+          ...(accepted === 0 ? ['no list was begun for those who never read'] : []),
           ...(isReady ? [] : ['not ready any more']),
           ...(answered === 0 ? ['no list was answered'] : []),
           ...(statuses.every((status) => [200, 429, 503].includes(status)) ? [] : [`answers ${statuses.join()}`])
@@ -62,13 +65,17 @@ function neverReads ({ port }: Target, path: string): Socket {
   return socket
 }
 
-/** @returns how many are closed by the server within the time */
-async function closed (sockets: readonly Socket[], ms: number): Promise<number> {
-  const isClosed = new Set<Socket>()
-  for (const socket of sockets) socket.on('close', () => isClosed.add(socket))
+/** Of those who read nothing for so long: to how many a list was begun, and how many of these the server has cut. */
+async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accepted: number, cut: number }> {
+  const accepted = new Set<Socket>()
+  const closed = new Set<Socket>()
+  for (const socket of sockets) {
+    socket.once('data', (head) => { if (String(head).startsWith('HTTP/1.1 200')) accepted.add(socket) })
+    socket.on('close', () => closed.add(socket))
+  }
   await sleep(ms)
-  // A socket that is not read does not see its end before it is.
+  // A socket that is not read does not see its end before it is. A list that is answered whole leaves it open.
   for (const socket of sockets) socket.resume()
   await sleep(2000)
-  return isClosed.size
+  return { accepted: accepted.size, cut: [...accepted].filter((socket) => closed.has(socket)).length }
 }

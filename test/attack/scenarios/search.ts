@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget } from '../target.ts'
 
-/** Searches of one key at a time that keep the database busy. Readiness is asked for all the while. */
+/** Searches of one key at a time, of a page and of all, that keep the database busy. Readiness is asked for, too. */
 export const search: Scenario = {
   name: '280 searches at once among 1,000,000 bookings',
   async run () {
@@ -24,20 +24,27 @@ export const search: Scenario = {
           await sleep(50)
         }
       })()
+      const statuses: number[] = []
       const storm = await timed(async () => {
         const words = ['zz', 'q', 'none of them', '%', 'anna bianchi 0', 'x@y']
-        const answers = await Promise.all(Array.from({ length: 280 }, (_, n) =>
-          target.get(`/api/v1/prenotazioni?q=${encodeURIComponent(words[n % words.length]! + n)}`)))
-        for (const answer of answers) await answer.arrayBuffer()
+        await Promise.all(Array.from({ length: 280 }, async (_, n) => {
+          const q = encodeURIComponent(words[n % words.length]! + n)
+          const answer = await target.get(`/api/v1/prenotazioni?q=${q}${n % 2 === 0 ? '&limit=50' : ''}`)
+          statuses.push(answer.status)
+          await answer.arrayBuffer()
+        }))
       })
       over.abort()
       await probing
       const slowest = Math.max(...probes.map(({ ms }) => ms))
+      const found = statuses.filter((status) => status === 200).length
       const unready = probes.filter(({ ok }) => !ok).length
       return {
         figures: {
           'ms of a search': Math.round(median),
           'ms of all': Math.round(storm),
+          answered: found,
+          refused: statuses.length - found,
           probes: probes.length,
           unready,
           'slowest probe, ms': Math.round(slowest)
@@ -45,7 +52,10 @@ export const search: Scenario = {
         faults: [
           ...bounded('ms of a search', median, 30),
           ...bounded('probes that were not ready', unready, 0),
-          ...bounded('ms of a probe', slowest, 2000)
+          ...bounded('ms of a probe', slowest, 2000),
+          ...(found === 0 ? ['no search was answered'] : []),
+          ...(found === statuses.length ? ['no search was refused'] : []),
+          ...(statuses.every((status) => [200, 429, 503].includes(status)) ? [] : [`answers ${statuses.join()}`])
         ]
       }
     } finally {

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
+import { openSocket, target } from '#test/raw.ts'
+
+const MEGABYTE = 1024 * 1024
+/** More than a connection holds under way, both ends together. */
+const MUCH = 16 * MEGABYTE
+const MS = 1000
+
+mock.timers.enable({ apis: ['setInterval'] })
+t.teardown(() => mock.timers.reset())
+
+/** A reader who reads nothing yet, and the answers to its requests; those to `/lunga` are watched. */
+async function ask (t: Test, paths: readonly string[]) {
+  const answers: ServerResponse[] = []
+  const server = createServer((request, response) => {
+    answers.push(response)
+    if (request.url === '/lunga') cutWhenStalled(response, MS)
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const connected = once(server, 'connection') as Promise<[Socket]>
+  const requests = paths.map((path) => target('GET', path, { connection: 'keep-alive' })).join('')
+  const reader = (await openSocket(t, (server.address() as AddressInfo).port, requests)).pause()
+  const [socket] = await connected
+  while (answers.length < paths.length) await sleep(1)
+  return { answers, reader, socket }
+}
+
+/** Milliseconds of the watch's time until a connection is cut, three times its time at most. */
+async function timeOf (socket: Socket): Promise<number> {
+  let ms = 0
+  for (const step = MS / 20; !socket.destroyed && ms < 3 * MS; ms += step) {
+    mock.timers.tick(step)
+    await sleep(1)
+  }
+  return ms
+}
+
+t.test('a connection that takes nothing of an answer is cut after its time, and not after twice as much', async (t) => {
+  const { answers: [long], socket } = await ask(t, ['/lunga'])
+  long!.write(Buffer.alloc(2 * MUCH))
+  const ms = await timeOf(socket)
+  t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
+})
+
+t.test('so is one whose long answer comes after others on the same connection', async (t) => {
+  const { answers: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
+  long!.write(Buffer.alloc(2 * MUCH))
+  t.notOk(await timeOf(socket) < 3 * MS, 'as long as the one before is made, nobody is waited for')
+  first!.end('prima')
+  const ms = await timeOf(socket)
+  t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
+})
+
+t.test('a slow reader gets the whole answer, however large a piece of it is', async (t) => {
+  const { answers: [long], reader } = await ask(t, ['/lunga'])
+  long!.end(Buffer.alloc(10 * MUCH))
+  let read = 0
+  for await (const chunk of reader) {
+    const before = read
+    read += (chunk as Buffer).length
+    if (Math.floor(read / MUCH) > Math.floor(before / MUCH)) mock.timers.tick(MS / 2)
+    if (read > 10 * MUCH) break
+  }
+  t.ok(read > 10 * MUCH, `${read} bytes`)
+})
