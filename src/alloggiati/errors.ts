@@ -126,12 +126,18 @@ export class SchedineGiaInviate extends ShapedError {
 /** A submission that is being sent: what becomes of its guests will be known soon. */
 export class SchedineInCorso extends ShapedError {
   readonly duplicati: readonly Duplicato[]
-  constructor (ricevuta: string, stato: State, duplicati: readonly Duplicato[] = []) {
+  readonly prenotazione_id: number | undefined
+  /**
+   * @param duplicati guests who are being sent already
+   * @param prenotazione_id the booking whose places it holds, where its guests are others than these
+   */
+  constructor (ricevuta: string, stato: State, duplicati: readonly Duplicato[] = [], prenotazione_id?: number) {
     const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
     const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
     const text = `L'invio ${ricevuta} è in corso: l'esito si saprà fra poco${told}`
     super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...guests }, true)
     this.duplicati = duplicati
+    this.prenotazione_id = prenotazione_id
   }
 }
 

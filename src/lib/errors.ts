@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import type { FieldError } from '#schemas/common.ts'
+import type { Day } from './time.ts'
 
 /**
  * The catalogue: every error that the API answers on purpose, with its stable machine code, its Italian text and its
@@ -49,6 +50,16 @@ export class CampiNonValidi extends RichiestaNonValida {
   constructor (...dettagli: FieldError[]) {
     super(describeFields(dettagli))
     this.dettagli = dettagli
+  }
+}
+
+/**
+ * @throws CampiNonValidi when the last of some days comes before the first: nothing lies between, and an empty answer
+ * would look like good news
+ */
+export function checkDays ({ da, a }: { da?: Day, a?: Day }): void {
+  if (da !== undefined && a !== undefined && da > a) {
+    throw new CampiNonValidi({ campo: 'a', messaggio: 'deve essere uguale o dopo da' })
   }
 }
 

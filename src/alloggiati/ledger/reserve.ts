@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
-import { UNDER_WAY_STATES } from '#schemas/submission.ts'
+import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import { keepBookings, savedGuests } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
@@ -60,6 +60,7 @@ const LOOKS = 3
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
  * being sent, OspitiOltreLaPrenotazione when they are more than their booking is for; unless a person confirms
+ * @throws SchedineInCorso when others who are being sent hold the places of their booking, whatever a person confirms
  * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
 export async function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
@@ -123,6 +124,11 @@ function confirmedOf (
     })
   }
   const [first] = excess
+  // What has not ended may leave its places free: until then nobody can know what they would confirm.
+  for (const { gia_inviati, prenotazione_id } of excess) {
+    const open = gia_inviati.find(isUnderWay)
+    if (open) throw new SchedineInCorso(open.ricevuta, open.stato, [], prenotazione_id)
+  }
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
   if (conflicts.length === 0 && first === undefined) return undefined
   const sent = excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
@@ -142,9 +148,12 @@ function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato
 /** The refusal when all that stands against a list is being sent. */
 function underWay (duplicati: readonly Duplicato[]): SchedineInCorso | undefined {
   const [first] = duplicati
-  const all = duplicati.every(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
-  if (!all || !first?.ricevuta || !first.stato) return undefined
+  if (!duplicati.every(isUnderWay) || !first?.ricevuta || !first.stato) return undefined
   return new SchedineInCorso(first.ricevuta, first.stato, duplicati)
+}
+
+function isUnderWay ({ stato }: { stato: State | null }): boolean {
+  return UNDER_WAY_STATES.some((each) => each === stato)
 }
 
 function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readonly (number | null)[] {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
+import { checkDays } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/archive.ts'
@@ -59,7 +60,9 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
       querystring: CrossCheckQuery,
       response: { 200: CrossCheckAnswer }
     },
-    handler: async (request, reply) =>
-      reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
+    handler: async (request, reply) => {
+      checkDays(request.query)
+      return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
+    }
   })
 }

@@ -5,6 +5,7 @@ import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
 import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { checkDays } from '#src/lib/errors.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
@@ -50,6 +51,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     },
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+      checkDays(filters)
       const [{ data, next }, total] = await Promise.all([
         readSubmissionPage(db, scope, filters, limit, cursor),
         conteggio ? countSubmissions(db, mode, filters) : undefined

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { checkDays } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
 import type { ChainHead } from '#src/plugins/database/chain-head.ts'
@@ -30,9 +30,7 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<VerificationRoutesOpt
       response: { 200: VerificaInvii }
     },
     handler: async ({ query: { da, a } }) => {
-      if (da !== undefined && a !== undefined && da > a) {
-        throw new CampiNonValidi({ campo: 'a', messaggio: 'non può essere prima di da' })
-      }
+      checkDays({ da, a })
       const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
       const found = await verifyLedger(app.db, keys, chainHead, { from, to: a, withinMs: WITHIN_MS })
       return { ...found, da: from ?? null, a: a ?? null, status: 200 }

@@ -149,7 +149,7 @@ t.test('without bookings there is nothing to verify', async (t) => {
   })
 })
 
-t.test('da and a limit the days of check-in, and coming arrivals are never checked', async (t) => {
+t.test('da and a limit the days of check-in, in this order, and coming arrivals are never checked', async (t) => {
   const { server } = await setUp(t)
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
   const days = async (query: string) =>
@@ -159,7 +159,10 @@ t.test('da and a limit the days of check-in, and coming arrivals are never check
   t.same(await days('?a=2026-11-10'), ['2026-11-01', '2026-11-10'])
   t.same(await days('?da=2026-11-02&a=2026-11-19'), ['2026-11-10'])
   t.same(await days('?a=2026-12-31'), ['2026-11-01', '2026-11-10', '2026-11-20'])
-  t.same(await days('?da=2026-11-20&a=2026-11-01'), [])
+  for (const path of [PATH, '/api/v1/invii']) {
+    const { dettagli } = (await server.call('GET', `${path}?da=2026-11-20&a=2026-11-19`)).json()
+    t.same(dettagli, [{ campo: 'a', messaggio: 'deve essere uguale o dopo da' }], 'nothing lies between: no good news')
+  }
   t.equal((await server.call('GET', `${PATH}?da=ieri`)).statusCode, 400)
   t.equal((await server.call('GET', `${PATH}?altro=1`)).statusCode, 400)
 })
@@ -253,7 +256,7 @@ t.test('discrepancies are those of the days that are asked for', async (t) => {
 
 t.test('any day of the calendar can be asked for', async (t) => {
   const { server } = await setUp(t)
-  for (const query of ['?da=0001-01-01', '?da=0001-01-02&a=0001-01-01', '?da=9999-12-31', '?a=9999-12-31']) {
+  for (const query of ['?da=0001-01-01', '?da=0001-01-01&a=0001-01-02', '?da=9999-12-31', '?a=9999-12-31']) {
     t.match(await verified(server, query), { discordanze: [], totale_prenotazioni: 0 }, query)
   }
 })

@@ -5,6 +5,7 @@ import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/i
 import { counted } from '#src/lib/counted.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
+import { SchedineInCorso } from '../../errors.ts'
 import {
   findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
@@ -160,6 +161,12 @@ function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, co
   if (areOwn && left.length === 0 && strangers.length === 0) return { ...held, stato: stateOfSent(rows) }
   if (areOwn && !tooMany && strangers.length === 0) {
     return { ...held, stato: 'parziale', errors: left.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
+  }
+  const open = (tooMany ? before : strangers).find(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
+  if (open !== undefined) {
+    // Not `in_corso`, which is all well: these guests are not being sent, and must be once that has ended.
+    const { message } = new SchedineInCorso(open.ricevuta, open.stato)
+    return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
   const errors = [
     ...foreign.map(({ told, certain }) => conflictRemark(told, !certain)),

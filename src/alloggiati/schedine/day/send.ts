@@ -88,7 +88,7 @@ async function reserveList (
 /** The bookings that a refusal is about; what it says is told of them. */
 function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
-  if (err instanceof OspitiOltreLaPrenotazione) {
+  if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
     const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
     Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
     out.add(booking)
