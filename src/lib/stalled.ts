@@ -6,7 +6,8 @@ import { Socket } from 'node:net'
  * whenever the connection takes bytes; after the answer the server sets its own again.
  */
 export function cutWhenStalled (response: ServerResponse, ms: number): void {
-  const { socket } = response
+  // Of the request: the response has it only when those before it on the connection are answered.
+  const { socket } = response.req
   // An injected request has none.
   if (!(socket instanceof Socket)) return
   response.setTimeout(ms, () => {
