@@ -29,6 +29,8 @@ export interface ConnectionsOptions {
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
   // Before Fastify, whose router refuses some requests without a hook.
   app.server.prependListener('request', boundUnanswered())
+  // Node would answer by itself, uncounted. What is unknown in `Expect` may be ignored (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
   app.addHook('onRequest', function settle (request, reply, done) {
     // What came in one piece with too many others is still handed over.

@@ -101,7 +101,7 @@ export const RAW_CASES: readonly RawCase[] = [
     bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n`),
     answers: [[200]]
   },
-  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: [[417]] },
+  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: REFUSED },
   {
     name: 'a body of a GET',
     bytes: get(LIVE, `${HOST}Content-Length: ${NEXT.length}\r\n${CLOSE}`) + NEXT,

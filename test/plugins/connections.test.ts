@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net'
 import t from 'tap'
 import { Closed } from '#schemas/common.ts'
 import { build, extraRoutes } from '#test/helper.ts'
-import { listen, openSocket, target } from '#test/raw.ts'
+import { exchange, listen, openSocket, target } from '#test/raw.ts'
 
 const KEEP = { connection: 'keep-alive' }
 
@@ -48,4 +48,13 @@ t.test('a trusted proxy may have more connections than one client, also over IPv
     const [answer] = await Promise.race([once(socket, 'data'), once(socket, 'close')])
     t.match(String(answer), 'HTTP/1.1 200', `connection ${n}`)
   }
+})
+
+t.test('a request that expects what nobody knows is answered, counted and logged like any other', async (t) => {
+  const { app, logs } = await build(t)
+  const { status, head, body } = await exchange(await listen(app), target('GET', '/api/altro', { expect: 'altro' }))
+  t.equal(status, 404)
+  t.match(head, 'ratelimit-remaining: ')
+  t.match(JSON.parse(body), { status: 404, codice: 'RISORSA_NON_TROVATA' })
+  t.equal(logs.filter(({ msg, status }) => msg === 'request' && status === 404).length, 1)
 })
