@@ -104,7 +104,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(mail, { config, keys })
     await app.register(ops)
     await app.register(streams, { stalledReaderMs })
-    await app.register(openapiPages)
+    await app.register(openapiPages, { stalledReaderMs })
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
     await app.register(bookingHooks)

@@ -70,7 +70,8 @@ export async function build (
   prepare?: (app: FastifyInstance) => void,
   options: Pick<
     BuildOptions,
-    'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs' | 'jobsByClock'
+    | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
+    | 'jobsByClock'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)

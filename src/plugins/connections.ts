@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -8,6 +9,8 @@ import { addressMatcher, canonicalAddress, network } from '#src/lib/addresses.ts
 const SHARE_OF_CLIENTS = 1 / 2
 /** Of the connections of all clients. */
 const SHARE_OF_ADDRESS = 1 / 4
+/** Requests of one connection that wait for their answers. Browsers and HTTP clients send the next one after them. */
+const MOST_UNANSWERED = 8
 
 export interface ConnectionsOptions {
   config: Config
@@ -19,9 +22,19 @@ export interface ConnectionsOptions {
  * Where requests come from: each caller has one spelling of its address, and so many connections that descriptors are
  * left for the work. A process without any cannot open its files nor its database, and ends. What goes beyond is closed
  * at once. A trusted proxy has the connections of many callers, so that only all together are bounded.
+ *
+ * So are the requests of a connection: Node hands all those over that came in one piece, and keeps every answer until
+ * those before it are read.
  */
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
-  app.addHook('onRequest', function settle (request, _reply, done) {
+  // Before Fastify, whose router refuses some requests without a hook.
+  app.server.prependListener('request', boundUnanswered())
+  // Node would answer by itself, uncounted. What is unknown in `Expect` may be ignored (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
+
+  app.addHook('onRequest', function settle (request, reply, done) {
+    // What came in one piece with too many others is still handed over.
+    if (request.raw.socket.destroyed) return reply.hijack()
     settleAddress(request)
     done()
   })
@@ -34,8 +47,9 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
   app.server.maxConnections = max
 
   app.server.on('connection', (socket: Socket) => {
-    const address = network(canonicalAddress(socket.remoteAddress ?? '') ?? '')
-    if (isProxy(address)) return
+    const peer = canonicalAddress(socket.remoteAddress ?? '') ?? ''
+    if (isProxy(peer)) return
+    const address = network(peer)
     const others = open.get(address) ?? 0
     if (others >= maxOfAddress) return socket.destroy()
     open.set(address, others + 1)
@@ -46,6 +60,24 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
     })
   })
 }, { name: 'connections' })
+
+/** Cuts a connection that sends more requests than it reads answers. */
+function boundUnanswered () {
+  const unanswered = new WeakMap<Socket, number>()
+
+  // One function for all responses: this runs for every request.
+  function release (this: ServerResponse): void {
+    const { socket } = this.req
+    unanswered.set(socket, unanswered.get(socket)! - 1)
+  }
+
+  return ({ socket }: IncomingMessage, response: ServerResponse): void => {
+    const before = unanswered.get(socket) ?? 0
+    unanswered.set(socket, before + 1)
+    response.on('close', release)
+    if (before >= MOST_UNANSWERED) socket.destroy()
+  }
+}
 
 /**
  * Gives `request.ip` its one spelling. A trusted proxy may write an address in many, and what is none counts as the

@@ -1,10 +1,15 @@
+import { finished } from 'node:stream'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
+import { network } from '#src/lib/addresses.ts'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
+import { limitTurns } from '#src/lib/turns.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
+import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 
 const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
@@ -15,6 +20,9 @@ const TAGS = [
   { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
   { name: 'Sistema', description: 'Stato e descrizione del servizio' }
 ]
+
+/** Parts of the page under way at a time, of all callers and of one: each is a file. A browser asks for six at once. */
+const TURNS = { total: 32, perCaller: 16 }
 
 /** OpenAPI 3.1 of every route, at `/openapi.json`, and its reference page at `/docs`. */
 export default fp<{ config: Config }>(async function openapi (app, { config }) {
@@ -64,7 +72,13 @@ const PAGE_POLICY = {
 }
 
 /** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
-export async function openapiPages (app: Parameters<typeof swaggerUi>[0]) {
+export async function openapiPages (
+  app: Parameters<typeof swaggerUi>[0], { stalledReaderMs = STALLED_AFTER_MS }: StreamOptions
+) {
+  // Made once: no route comes after the first request.
+  let text: Buffer | undefined
+  const description = () => Buffer.from(JSON.stringify(app.swagger()))
+
   app.defaultAccess = 'public'
   app.get(
     '/openapi.json',
@@ -85,8 +99,18 @@ export async function openapiPages (app: Parameters<typeof swaggerUi>[0]) {
         }
       }
     },
-    async () => app.swagger()
+    async (_request, reply) => reply.type('application/json; charset=utf-8').send(text ??= description())
   )
+
   app.addPublicPage('/docs')
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
+  await app.register(async (pages) => {
+    const takeTurn = limitTurns(TURNS)
+    // The library opens a file for every request: who does not read must not keep it.
+    pages.addHook('onRequest', function holdTurn ({ ip }, { raw }, done) {
+      finished(raw, takeTurn(network(ip)))
+      cutWhenStalled(raw, stalledReaderMs)
+      done()
+    })
+    await pages.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
+  })
 }

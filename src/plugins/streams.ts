@@ -5,7 +5,7 @@ import { limitTurns } from '#src/lib/turns.ts'
 
 /** Long answers under way at a time, of all callers and of one. */
 const TURNS = { total: 32, perCaller: 8 }
-const STALLED_AFTER_MS = 30_000
+export const STALLED_AFTER_MS = 30_000
 
 export interface StreamOptions {
   /** Milliseconds without progress after which a caller who does not read is cut. */

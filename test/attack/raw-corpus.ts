@@ -101,7 +101,7 @@ export const RAW_CASES: readonly RawCase[] = [
     bytes: get(LIVE, `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n`),
     answers: [[200]]
   },
-  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: [[417]] },
+  { name: 'what nobody can expect', bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'), answers: REFUSED },
   {
     name: 'a body of a GET',
     bytes: get(LIVE, `${HOST}Content-Length: ${NEXT.length}\r\n${CLOSE}`) + NEXT,
@@ -109,10 +109,12 @@ export const RAW_CASES: readonly RawCase[] = [
   },
   { name: 'two requests at once', bytes: get(LIVE, HOST) + NEXT, answers: [[200], [200]] },
   {
-    name: 'a hundred requests at once',
-    bytes: get(LIVE, HOST).repeat(99) + NEXT,
-    answers: Array.from({ length: 100 }, () => [200])
+    name: 'eight requests at once',
+    bytes: get(LIVE, HOST).repeat(7) + NEXT,
+    answers: Array.from({ length: 8 }, () => [200])
   },
+  // More than a connection may have unanswered: it is cut.
+  { name: 'a hundred requests at once', bytes: get(LIVE, HOST).repeat(99) + NEXT, answers: [] },
   { name: 'a request and what is none', bytes: get(LIVE, HOST) + 'x'.repeat(100) + '\r\n\r\n', answers: REFUSED },
   {
     name: 'a body that is announced and ends early',

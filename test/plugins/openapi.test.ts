@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { build, temporaryFolder } from '#test/helper.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
-import { listen } from '#test/raw.ts'
+import { listen, openSocket, target } from '#test/raw.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path)
@@ -143,6 +144,46 @@ t.test('the page\'s policy lets it load only from its own server, over the schem
     t.match(policy, "frame-ancestors 'none'")
     t.notMatch(policy, /https?:|upgrade-insecure|unsafe|\*|[a-z]\.[a-z]/)
   }
+})
+
+t.test('the description is made once, however often it is asked for', async (t) => {
+  let made = 0
+  const { app } = await build(t, {}, (app) => {
+    app.addHook('onReady', async () => {
+      const swagger = app.swagger.bind(app)
+      app.swagger = (() => { made++; return swagger() }) as typeof swagger
+    })
+  })
+  const answers = await Promise.all(Array.from({ length: 3 }, () => app.inject('/openapi.json')))
+  t.ok(made <= 1, `made ${made} times`)
+  for (const { headers, payload } of answers) {
+    t.equal(headers['content-type'], 'application/json; charset=utf-8')
+    t.equal(payload, answers[0]!.payload)
+  }
+  const packed = await app.inject({ url: '/openapi.json', headers: { 'accept-encoding': 'gzip' } })
+  t.equal(gunzipSync(packed.rawPayload).toString(), answers[0]!.payload)
+})
+
+t.test('so many parts of the page are given to a caller at a time, and one who does not read is cut', async (t) => {
+  const { app } = await build(t, {}, undefined, { stalledReaderMs: 500 })
+  const port = await listen(app)
+  const bundle = '/docs/static/swagger-ui-bundle.js'
+  const connections: Socket[] = []
+  app.server.on('connection', (socket) => connections.push(socket))
+  const arrived = Promise.withResolvers<void>()
+  let requests = 0
+  app.server.on('request', () => { if (++requests === 16) arrived.resolve() })
+  for (let n = 0; n < 2; n++) {
+    await openSocket(t, port, target('GET', bundle, { connection: 'keep-alive' }).repeat(8))
+  }
+  await arrived.promise
+  const refused = await app.inject(bundle)
+  t.equal(refused.statusCode, 503)
+  t.equal(refused.headers['retry-after'], '5')
+  t.match(refused.json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.equal((await app.inject({ url: bundle, remoteAddress: '198.51.100.7' })).statusCode, 200, 'another caller')
+  await Promise.all(connections.map((socket) => socket.destroyed || once(socket, 'close')))
+  t.equal((await app.inject(bundle)).statusCode, 200, 'the turns are free again')
 })
 
 t.test('nothing but the page and its parts is served under /docs', async (t) => {
