@@ -34,7 +34,6 @@ const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   53100: NO_SPACE,
   53200: UNAVAILABLE,
   53300: UNAVAILABLE,
-  55000: 'il database non accetta connessioni',
   58030: UNAVAILABLE
 }
 
