@@ -17,6 +17,7 @@ import closing from './plugins/closing.ts'
 import connections from './plugins/connections.ts'
 import counters from './plugins/counters.ts'
 import database from './plugins/database/plugin.ts'
+import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
@@ -77,6 +78,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
     // Infrastructure. A hook runs in the order of these lines: a caller is identified, counted, and only then refused.
     await app.register(connections, { config, descriptors })
+    await app.register(departures)
     await app.register(closing)
     await app.register(reachability)
     await app.register(security, { config })

@@ -73,16 +73,20 @@ class RequestLog extends LogController {
   override routeNotFound () {}
 
   override requestCompleted (_err: Error | null | undefined, request: FastifyRequest, reply: FastifyReply) {
-    const { statusCode: status } = reply
-    reply.log[levelOf(status)]({
-      method: request.method,
-      route: request.routeOptions.url ?? 'unknown',
-      status,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      ip: request.ip,
-      ...(status >= 400 ? { caller: request.principal?.id, code: request.errorCode } : {})
-    }, 'request')
+    logRequest(request, reply, reply.statusCode)
   }
+}
+
+/** The line of a request. */
+export function logRequest (request: FastifyRequest, reply: FastifyReply, status: number): void {
+  reply.log[levelOf(status)]({
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    status,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    ip: request.ip,
+    ...(status >= 400 ? { caller: request.principal?.id, code: request.errorCode } : {})
+  }, 'request')
 }
 
 /** A fault of ours is an error; to be refused for want of something passes. */

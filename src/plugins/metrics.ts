@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
+import { DEPARTED } from './departures.ts'
 
 /** A number that is read when a client asks for the metrics, or one for each value of a label. */
 export interface GaugeSource {
@@ -71,13 +73,18 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     registers: [registry]
   })
 
-  app.addHook('onResponse', function observe (request, reply, done) {
+  function observe (request: FastifyRequest, reply: FastifyReply, status: number): void {
     durations.observe(
-      { method: request.method, route: request.routeOptions.url ?? NO_ROUTE, status: reply.statusCode },
+      { method: request.method, route: request.routeOptions.url ?? NO_ROUTE, status },
       reply.elapsedTime / 1000
     )
+  }
+
+  app.addHook('onResponse', function observeAnswer (request, reply, done) {
+    observe(request, reply, reply.statusCode)
     done()
   })
+  app.onDeparture((request, reply) => observe(request, reply, DEPARTED))
 
   app.decorate('addGauge', function addGauge ({ name, help, label, read }) {
     const labelNames = label === undefined ? [] : [label]
@@ -152,4 +159,4 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     },
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics())
   })
-}, { name: 'metrics' })
+}, { name: 'metrics', dependencies: ['departures'] })

@@ -4,8 +4,8 @@ import postgres from 'postgres'
 import t from 'tap'
 import { loggerOptions, serializeError } from '#src/plugins/logging.ts'
 import { Closed } from '#schemas/common.ts'
-import { build, extraRoutes } from '#test/helper.ts'
-import { exchange, listen, target } from '#test/raw.ts'
+import { API_KEY, build, extraRoutes } from '#test/helper.ts'
+import { exchange, listen, openSocket, target } from '#test/raw.ts'
 
 const KEY = 'CANARY-chiave-0123456789'
 const GUEST = 'CANARY-ospite'
@@ -140,6 +140,30 @@ t.test('every request is one line with its route\'s pattern, unknown and malform
   ])
   t.equal(logs.length, 3)
   t.notMatch(JSON.stringify(logs), '4711')
+})
+
+t.test('a request whose client leaves before the answer has its line and its count, and only one', async (t) => {
+  const begun = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  const { app, logs, call } = await build(t, {}, extraRoutes((app) => {
+    const schema = { body: Closed({}), response: { 200: Closed({}) } }
+    app.post('/prova/attesa', { config: { access: 'auth' }, schema }, async () => {
+      begun.resolve()
+      await left.promise
+      return {}
+    })
+  }))
+  app.onDeparture(() => left.resolve())
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': '2' }
+  const socket = await openSocket(t, await listen(app), `${target('POST', '/prova/attesa', headers)}{}`)
+  await begun.promise
+  socket.destroy()
+  await left.promise
+  const { body } = await call('GET', '/metrics')
+  const lines = logs.filter(({ route }) => route === '/prova/attesa')
+  t.match(lines, [{ msg: 'request', level: 30, method: 'POST', status: 499, ip: '127.0.0.1', caller: 'server' }])
+  t.equal(lines.length, 1)
+  t.match(body, /_count\{method="POST",route="\/prova\/attesa",status="499"\} 1\n/)
 })
 
 t.test('the line of a refused request says who called and why it was refused; a fault is an error', async (t) => {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { addLedgerGauges } from '#src/alloggiati/ledger/gauges.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
+import departures from '#src/plugins/departures.ts'
 import metrics from '#src/plugins/metrics.ts'
 import { ledgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 import { API_KEY, build } from '#test/helper.ts'
@@ -63,6 +64,7 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const app = Fastify()
   t.teardown(() => app.close())
+  await app.register(departures)
   await app.register(metrics)
   addLedgerGauges(app, w.context)
   const read = async (name: string) => samples((await app.inject('/metrics')).body, name)
@@ -115,6 +117,7 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
 t.test('a gauge that cannot be read leaves the others readable, and shows no number of its own', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
+  await app.register(departures)
   await app.register(metrics)
   app.addGauge({ name: 'rotta', help: 'x', read: async () => { throw new Error('fermo') } })
   app.addGauge({ name: 'rotta_per_stato', help: 'x', label: 'stato', read: async () => { throw new Error('fermo') } })
