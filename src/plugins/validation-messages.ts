@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
+import { counted } from '#src/lib/counted.ts'
 
 type Params = Record<string, unknown>
 
@@ -22,8 +23,8 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
   minLength: ({ limit }) => (limit === 1 ? 'non può essere vuoto' : `deve avere almeno ${String(limit)} caratteri`),
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
-  minItems: ({ limit }) => `deve avere almeno ${String(limit)} elementi`,
-  maxItems: ({ limit }) => `deve avere al massimo ${String(limit)} elementi`,
+  minItems: ({ limit }) => `deve avere almeno ${counted(Number(limit), 'elemento', 'elementi')}`,
+  maxItems: ({ limit }) => `deve avere al massimo ${counted(Number(limit), 'elemento', 'elementi')}`,
   pattern: () => 'contiene caratteri non ammessi o ha un formato non valido',
   format: ({ format }) => FORMATS[String(format)] ?? 'ha un formato non valido'
 }

@@ -170,6 +170,12 @@ t.test('errors', async (t) => {
     )
   })
 
+  t.test('a 400 counts one element as one', async (t) => {
+    const payload = { prenotazioni: [] }
+    const { dettagli } = (await app.inject({ method: 'POST', url: '/api/v1/invii/giornata', headers, payload })).json()
+    t.same(dettagli, [{ campo: 'prenotazioni', messaggio: 'deve avere almeno 1 elemento' }])
+  })
+
   t.test('a 400 names fifty fields at most, by two hundred characters each', async (t) => {
     const dettagli = async (payload: object) =>
       (await app.inject({ method: 'POST', url: '/api/v1/prenotazioni/delete-bulk', headers, payload })).json().dettagli

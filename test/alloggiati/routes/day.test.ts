@@ -189,6 +189,26 @@ t.test('a booking counts as sent only for the guests that are saved of it now, a
   t.equal(police.callsOf('Send').length, sends)
 })
 
+t.test('a double is called sent only when it was; of another one of the day its booking is told', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const twins = [await book(server, [guestNo(1)]), await book(server, [guestNo(1)])]
+  const told = async (id: number) => {
+    const { prenotazioni } = await sendDay(server, { prova: true })
+    return prenotazioni.find(({ prenotazione_id }) => prenotazione_id === id)!.errors[0]!.messaggio
+  }
+  t.equal(await told(twins[1]!), `Stessa persona di un altro ospite della giornata (prenotazione ${twins[0]}): ` +
+    'una delle due prenotazioni è forse un doppione')
+  const reply = held()
+  police.on.Send = reply.behaviour
+  const sending = sendDay(server, { prenotazioni: [twins[0]!] })
+  await reply.arrived
+  t.match(await told(twins[1]!), /^Stessa persona della ricevuta AW-\S+: è in corso di invio, e questa .*doppione$/)
+  reply.release((socket) => socket.resetAndDestroy())
+  await sending
+  t.match(await told(twins[1]!), /^Stessa persona della ricevuta AW-\S+: è di esito sconosciuto, e questa .*doppione$/)
+})
+
 t.test('what the police refuses of one booking keeps no other back', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police)

@@ -1,6 +1,8 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { UNDER_WAY_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
+import {
+  FILED_STATES, UNDER_WAY_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State
+} from '#schemas/submission.ts'
 import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -29,7 +31,7 @@ interface Before {
   /** The live rows of the booking, of the nights around the arrival. */
   rows: readonly BookingRow[]
   /** Saved guests with a live row of this arrival, whichever booking it is of. */
-  conflicts: readonly Conflict[]
+  conflicts: readonly (Conflict & { twinOf: number | undefined })[]
   guests: readonly Guest[]
 }
 
@@ -60,6 +62,7 @@ export async function lookAtDay (
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
       conflicts: (conflictsOf.get(stay) ?? []).map(({ told, earlier, ...rest }) => ({
         ...rest,
+        twinOf: told.altro_ospite === undefined ? undefined : places[told.altro_ospite]!.stay.id,
         told: { ...told, ospite: places[told.ospite]!.ospite },
         // What was sent for a booking that does not exist any more is of no booking.
         earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
@@ -169,7 +172,7 @@ function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, co
     return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
   const errors = [
-    ...foreign.map(({ told, certain }) => conflictRemark(told, !certain)),
+    ...foreign.map(({ told, certain, twinOf }) => conflictRemark(told, !certain, twinOf)),
     ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
     ...strangers.length > 0 ? [remark(0, 'ospiti', changedText(strangers))] : [],
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
@@ -197,16 +200,29 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
 /**
  * What a person is told of a guest who may have been sent before.
  * @param confirmable a person's word would let them pass: otherwise it is certainly the same guest
+ * @param twinOf the booking of the other guest, where that is one of the same day: nothing is known to be sent
  */
 export function conflictRemark (
-  { ospite, ricevuta, motivo }: Conflict['told'],
-  confirmable: boolean
+  { ospite, ricevuta, stato, motivo }: Conflict['told'],
+  confirmable: boolean,
+  twinOf: number | undefined
 ): Segnalazione {
   const [campo, what]: [string, string] =
     motivo === 'stessa_persona' ? ['cognome', 'Stessa persona'] : ['numero_documento', 'Stesso documento']
-  const where = ricevuta === null ? 'di un altro ospite della giornata' : `della ricevuta ${ricevuta}`
-  const advice = confirmable ? ALONE : 'è già comunicata, e questa prenotazione è forse un doppione'
-  return remark(ospite, campo, `${what} ${where}: ${advice}`)
+  const where = ricevuta === null
+    ? `di un altro ospite della giornata (prenotazione ${twinOf})`
+    : `della ricevuta ${ricevuta}`
+  const double = stato === null
+    ? 'una delle due prenotazioni è forse un doppione'
+    : `${standingOf(stato)}, e questa prenotazione è forse un doppione`
+  return remark(ospite, campo, `${what} ${where}: ${confirmable ? ALONE : double}`)
+}
+
+/** What is known of a live row by the state of its submission. */
+function standingOf (stato: State): string {
+  if (UNDER_WAY_STATES.some((each) => each === stato)) return 'è in corso di invio'
+  const isAcquired = [...FILED_STATES, 'parziale'].some((each) => each === stato)
+  return isAcquired ? 'è già comunicata' : 'è di esito sconosciuto'
 }
 
 export function remark (ospite: number, campo: string, messaggio: string): Segnalazione {

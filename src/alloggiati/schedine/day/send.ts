@@ -100,7 +100,9 @@ function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBookin
       mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
       if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
       if (mine.stato === 'da_confermare') {
-        mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite }, confirmable)]
+        const { altro_ospite: other } = duplicato
+        const twinOf = other === undefined ? undefined : places[other]!.booking.prenotazione_id
+        mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite }, confirmable, twinOf)]
       }
       out.add(booking)
     }
