@@ -11,6 +11,8 @@ const SHARE_OF_CLIENTS = 1 / 2
 const SHARE_OF_ADDRESS = 1 / 4
 /** Requests of one connection that wait for their answers. Browsers and HTTP clients send the next one after them. */
 const MOST_UNANSWERED = 8
+/** Who waits for the end of a response: several plugins, and most of all Node's streams. Node warns beyond ten. */
+const MOST_LISTENERS = 20
 
 export interface ConnectionsOptions {
   config: Config
@@ -74,7 +76,7 @@ function boundUnanswered () {
   return ({ socket }: IncomingMessage, response: ServerResponse): void => {
     const before = unanswered.get(socket) ?? 0
     unanswered.set(socket, before + 1)
-    response.on('close', release)
+    response.setMaxListeners(MOST_LISTENERS).on('close', release)
     if (before >= MOST_UNANSWERED) socket.destroy()
   }
 }

@@ -77,3 +77,17 @@ t.test('a long answer is made while it is read, not before', async (t) => {
   )
   for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
 })
+
+t.test('Node warns of nothing while long answers are sent', async (t) => {
+  const warnings: Error[] = []
+  const note = (warning: Error) => { warnings.push(warning) }
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  for (const path of PATHS) {
+    for (const encoding of ['gzip', 'identity']) {
+      const headers = { 'x-api-key': API_KEY, 'accept-encoding': encoding }
+      await text((await once(get(address + path, { headers }), 'response'))[0] as IncomingMessage)
+    }
+  }
+  t.same(warnings, [])
+})
