@@ -121,7 +121,7 @@ const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { confi
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: FORM_BYTES },
+    { parseAs: 'string' },
     (_request, text, done) => {
       const fields = [...new URLSearchParams(text)]
       const isPlain = new Set(fields.map(([name]) => name)).size === fields.length
@@ -136,6 +136,7 @@ const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { confi
   app.route({
     method: 'POST',
     url: '/callback',
+    bodyLimit: FORM_BYTES,
     config: { access: 'public' },
     schema: {
       operationId: 'authCallbackForm',

@@ -113,7 +113,7 @@ t.test('sign-ups are counted before their passwords are hashed, and those who si
 
 t.test('a password of more than 4096 characters is refused without being hashed', async (t) => {
   const { app } = await held(t)
-  for (const [length, status] of [[4096, 400], [4097, 400], [1_000_000, 400], [1_100_000, 413]] as const) {
+  for (const [length, status] of [[4096, 400], [4097, 400], [30_000, 400], [40_000, 413]] as const) {
     const answer = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
