@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { build } from '#src/app.ts'
-import { readConfig } from '#src/config/config.ts'
+import { makeDataFolder, readConfig } from '#src/config/config.ts'
 
 /*
  * The server, with a way to die. When submissions have reached the step CRASH_STEP for CRASH_TIMES times, this process
@@ -32,8 +32,10 @@ subscribe('locanda:ledger', (message) => {
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000).unref()
 
+const config = readConfig(process.env)
+makeDataFolder(config.DATA_DIR)
 const app = await build({
-  config: readConfig(process.env),
+  config,
   logStream: { write: () => {} },
   soapTimeoutMs: SOAP_TIMEOUT_MS,
   policeAnswerMs: POLICE_ANSWER_MS
