@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type postgres from 'postgres'
 import { sealSettings } from '#src/alloggiati/ledger/seals/key.ts'
+import { createClock } from '#src/lib/time.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, production, rowsReply, type Call } from '#test/alloggiati/stand-in.ts'
@@ -280,11 +281,13 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
 
 t.test('submissions of the version before hold without the key; a day after the update no new ones do', async (t) => {
   const { url, sql } = await testDatabase(t)
+  // Later than yesterday, so that it can still be sent.
+  const arrival = createClock().today()
   // The version before has no key.
   const written = async (n: number) => {
     const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`
       insert into invii (ricevuta, utente, operatore, metodo, data_arrivo, permanenza, scadenza, stato, lease_fino_al)
-      values (${`AW-20261121-9${n}`}, 'RM000001', 'prova', 'Send', '2026-11-21', 3, now(), 'pronto', now())
+      values (${`AW-20261121-9${n}`}, 'RM000001', 'prova', 'Send', ${arrival}, 3, now(), 'pronto', now())
       returning id`
     await sql`
       insert into invii_schedine (invio_id, indice, capo, utente, permanenza, impronta_identita, esito)
