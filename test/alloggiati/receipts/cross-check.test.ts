@@ -398,3 +398,18 @@ t.test('a day of many large groups can be verified', async (t) => {
     from gruppi, generate_series(0, 49) n`
   t.match(await verified(server), { totale_prenotazioni: 451, in_attesa: [{ nome_cognome: 'Anna' }] })
 })
+
+t.test('of thousands of bookings without a receipt each one is named, once, in the order of arrival', async (t) => {
+  const { server } = await setUp(t)
+  // More than an answer holds at a time, several on a day.
+  const made = await server.app.sql<{ id: number }[]>`
+    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    select 'Ospite', 'IT', 380, day, day + 2, 1
+    from generate_series(1, 4500) n, lateral (select ${today}::date - n % 7 as day) d returning id`
+  const answer = await verified(server)
+  t.equal(answer.totale_prenotazioni, 4500)
+  const places = (answer.mancanti as Booked[]).map(({ check_in, prenotazione_id: id }) =>
+    `${check_in} ${String(id).padStart(9, '0')}`)
+  t.equal(new Set(places).size, made.length)
+  t.ok(places.every((place, n) => n === 0 || places[n - 1]! < place))
+})
