@@ -60,7 +60,7 @@ const LOOKS = 3
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
  * being sent, OspitiOltreLaPrenotazione when they are more than their booking is for; unless a person confirms
- * @throws SchedineInCorso when others who are being sent hold the places of their booking, whatever a person confirms
+ * @throws SchedineInCorso when other guests, who are being sent, hold the places of their booking, confirmed or not
  * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
 export async function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
@@ -124,7 +124,7 @@ function confirmedOf (
     })
   }
   const [first] = excess
-  // What has not ended may leave its places free: until then nobody can know what they would confirm.
+  // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
   for (const { gia_inviati, prenotazione_id } of excess) {
     const open = gia_inviati.find(isUnderWay)
     if (open) throw new SchedineInCorso(open.ricevuta, open.stato, [], prenotazione_id)

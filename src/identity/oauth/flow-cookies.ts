@@ -7,7 +7,7 @@ const SECONDS = 900
 
 /**
  * Bind a flow to the browser that has begun it: each flow has a cookie of its own, so that several go on at once. It is
- * good once, for the callback alone; the cookie of `sign-in/browser.ts` knows a browser for a day, whatever it asks.
+ * good once, for the callback alone. That of `sign-in/browser.ts` is another one, good for a day on all paths.
  */
 export interface FlowCookies {
   set (reply: FastifyReply, flowId: string, value: string): void

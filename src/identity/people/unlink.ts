@@ -10,7 +10,7 @@ import { updateProviders } from './identity-rows.ts'
 import { updateUser } from './users.ts'
 
 /**
- * Removes an identity of a person, and ends the sessions that it began: whoever has the account at the provider may be
+ * Removes an identity of a person, and ends the sessions that it began: a thief of the account at the provider may be
  * in one. The session that asks for it goes on. Two requests at once wait for each other, so that the last identity
  * stays. After the commit the caller awaits `waitForListeners`.
  * @returns how many sessions have ended
