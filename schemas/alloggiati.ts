@@ -147,6 +147,8 @@ export const InvioDuplicate = errorWith({
   ricevuta: Type.Optional(Type.String()),
   /** Where it stands, when it is under way. */
   stato: Type.Optional(OneOf(STATE_NAMES)),
+  /** When it is tried again, where it waits for that. */
+  riprova_il: Type.Optional(Instant),
   ospiti: Type.Optional(Type.Array(Type.Integer())),
   duplicati: Type.Optional(Type.Array(Duplicato)),
   prenotazione_id: Type.Optional(Id),

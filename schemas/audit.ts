@@ -27,11 +27,23 @@ export const AZIONI = [
   'correzione',
   'sospensione',
   'prenotazioni_eliminate',
+  'dati_esportati',
+  'dati_cancellati',
+  'immagini_scadute',
+  'documento_caricato',
+  'immagine_profilo',
   'sql',
   'email',
   'funzione',
   'manutenzione',
-  'lavoro'
+  'lavoro',
+  'file_caricato',
+  'file_spostato',
+  'file_eliminati',
+  'bucket_creato',
+  'bucket_modificato',
+  'bucket_svuotato',
+  'bucket_eliminato'
 ] as const
 
 const EXAMPLE = {

@@ -23,8 +23,8 @@ export const Environment = Type.Object({
   REDIS_URL: optional('^rediss?://[^\\s]+$', 'Redis per condividere i contatori del rate limit fra più processi'),
 
   S3_ENDPOINT: optional(HTTP_URL, 'Archivio S3 per i file; senza, file in DATA_DIR'),
-  S3_BUCKET: optional(undefined, 'Bucket S3'),
-  S3_REGION: optional(undefined, 'Regione S3'),
+  S3_BUCKET: optional('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', 'Bucket S3, vuoto all’inizio e di questo server soltanto'),
+  S3_REGION: optional('^[a-zA-Z0-9-]+$', 'Regione S3; senza, us-east-1'),
   S3_ACCESS_KEY_ID: secret('Chiave S3'),
   S3_SECRET_ACCESS_KEY: secret('Segreto S3'),
 
@@ -73,6 +73,12 @@ export const Environment = Type.Object({
     maximum: 3650,
     default: 30,
     description: 'Giorni dopo la fine di un invio in cui se ne cancellano le schedine cifrate; le ricevute restano'
+  }),
+  IMAGE_RETENTION_DAYS: Type.Integer({
+    minimum: 0,
+    maximum: 3650,
+    default: 7,
+    description: 'Giorni dopo la ricevuta che copre un ospite in cui se ne eliminano le immagini dei documenti'
   }),
 
   SMTP_URL: optional('^smtps?://[^\\s]+$', 'Server SMTP'),
@@ -133,6 +139,8 @@ const WEB = 'deve essere un indirizzo http:// o https://'
 export const FORMS: Readonly<Record<string, string>> = {
   PUBLIC_URL: WEB,
   S3_ENDPOINT: WEB,
+  S3_BUCKET: 'deve avere da 3 a 63 fra lettere minuscole, cifre, punti e trattini',
+  S3_REGION: 'può avere solo lettere, cifre e trattini',
   IDP_URL: WEB,
   ALLOGGIATI_ENDPOINT: WEB,
   PDF_ENGINE_URL: WEB,

@@ -3,8 +3,9 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
 import { alloggiati, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
-import { bookingHooks, bookings } from './bookings/index.ts'
+import { bookingHooks, bookings, holdings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
+import { documents } from './documents/index.ts'
 import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
 import { createKeys } from './lib/secrets.ts'
@@ -21,6 +22,7 @@ import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
 import errors from './plugins/errors.ts'
 import idempotency from './plugins/idempotency.ts'
+import images from './plugins/images/plugin.ts'
 import jobs from './plugins/jobs/plugin.ts'
 import jsonBodies from './plugins/json-bodies.ts'
 import largeBodies from './plugins/large-bodies.ts'
@@ -34,7 +36,13 @@ import payloads from './plugins/payloads.ts'
 import publicPages from './plugins/public-pages.ts'
 import reachability from './plugins/reachability.ts'
 import security from './plugins/security.ts'
+import type { Backend } from './plugins/storage/backends/backend.ts'
+import downloads from './plugins/storage/downloads.ts'
+import storedFiles from './plugins/storage/plugin.ts'
 import streams from './plugins/streams.ts'
+import workers from './plugins/workers/plugin.ts'
+import { guestCodes, scanning } from './scanning/index.ts'
+import { storage } from './storage/index.ts'
 import { settings, system } from './system/index.ts'
 
 export interface BuildOptions {
@@ -57,12 +65,14 @@ export interface BuildOptions {
   stalledReaderMs?: number
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
   jobsByClock?: boolean
+  /** For tests: what stands between the server and the files that it keeps. */
+  wrapBackend?: (backend: Backend) => Backend
 }
 
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -104,16 +114,25 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(payloads)
     await app.register(metrics, { processFigures })
     await app.register(mail, { config, keys })
+    await app.register(storedFiles, { config, keys, wrapBackend })
+    await app.register(workers)
+    await app.register(images)
     await app.register(ops)
     await app.register(streams, { stalledReaderMs })
+    await app.register(downloads, { stalledReaderMs })
     await app.register(openapiPages, { stalledReaderMs })
 
     // Areas, each in a scope of its own; hooks of an area come before the areas that use them.
     await app.register(bookingHooks)
+    await app.register(holdings)
     await app.register(submissionHooks)
+    await app.register(guestCodes)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
+    await app.register(scanning, { clock })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
+    await app.register(documents, { config, keys, clock })
+    await app.register(storage, { config, keys })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
 

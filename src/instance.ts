@@ -5,6 +5,9 @@ import { renderAuthError } from './identity/index.ts'
 import { renderClientError, renderFrameworkError } from './plugins/errors.ts'
 import { loggerOptions, requestIds, requestLog, type LogStream } from './plugins/logging.ts'
 import { schemaController } from './plugins/validation.ts'
+import { renderStorageError } from './storage/index.ts'
+
+const PROTOCOLS = [['/auth/v1/', renderAuthError], ['/storage/v1/', renderStorageError]] as const
 
 /** The options of the Fastify instance. */
 export function instanceOptions (config: Config, logStream?: LogStream): FastifyHttpOptions<RawServerDefault> {
@@ -27,9 +30,11 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     schemaController,
     // `plugins/closing.ts` refuses in the words of this API.
     return503OnClosing: false,
-    // The clients of the identity provider read errors in its own form.
-    frameworkErrors: (err, request, reply) =>
-      renderFrameworkError(err, request, reply, request.url.startsWith('/auth/v1/') ? renderAuthError : undefined),
+    // The clients of the identity provider and of the storage read errors in their own form.
+    frameworkErrors: (err, request, reply) => {
+      const [, render] = PROTOCOLS.find(([prefix]) => request.url.startsWith(prefix)) ?? []
+      renderFrameworkError(err, request, reply, render)
+    },
     clientErrorHandler: renderClientError
   }
 }

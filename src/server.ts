@@ -1,9 +1,12 @@
+import { lookup } from 'node:dns/promises'
 import { readdirSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
 import type { Account } from './identity/index.ts'
-import { loadingError, releaseMemory, speedUpLoading } from './loading.ts'
+import { loadingError } from './lib/missing-packages.ts'
+import { releaseMemory, speedUpLoading } from './loading.ts'
 import type { ProcessFigures } from './plugins/metrics.ts'
 
-/** They close the server; more of them change nothing. */
+/** They close the server; further ones end its waiting for a database that does not answer. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
 const STARTED = Date.now() / 1000 - process.uptime()
@@ -45,10 +48,11 @@ async function start (): Promise<void> {
     process.on(each, (signal) => {
       app.log.info({ signal }, signals++ === 0 ? 'closing' : 'closing already')
       if (signals === 1) void close()
+      else app.hurryEnd()
     })
   }
   const { HOST: host, PORT: port } = config
-  const address = await app.listen({ port, host }).catch(async (err: NodeJS.ErrnoException) => {
+  const address = await listen(app, host, port).catch(async (err: NodeJS.ErrnoException) => {
     await app.close()
     const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
     throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
@@ -63,6 +67,15 @@ async function start (): Promise<void> {
   releaseMemory()
   for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
+}
+
+/**
+ * Of `localhost` one address: for a further one Fastify would make a server of its own, whose connections nothing
+ * bounds.
+ */
+async function listen (app: FastifyInstance, host: string, port: number): Promise<string> {
+  const { address } = host === 'localhost' ? await lookup(host, { order: 'ipv4first' }) : { address: host }
+  return app.listen({ port, host: address })
 }
 
 /** How many files and connections the system lets this process have open (`ulimit -n`); Windows knows no such limit. */

@@ -30,7 +30,7 @@ function oldNode (t: Test): string {
 t.test('a Node that is too old ends with one line of Italian, by every script that starts TypeScript', async (t) => {
   const node = oldNode(t)
   const entries = Object.entries(scripts).filter(([, script]) => /\bnode /.test(script))
-  t.match(entries.map(([name]) => name), ['start', 'locanda', 'tour', 'bench'])
+  t.match(entries.map(([name]) => name), ['start', 'keys:rotate', 'locanda', 'tour', 'bench'])
   for (const [name, script] of entries) {
     t.match(run(script, node, PROJECT, { DATA_DIR: '/dev/null' }), { status: 1, stdout: '', stderr: TOO_OLD }, name)
   }
@@ -50,6 +50,9 @@ t.test('packages that are not installed, optional ones too, end the start with o
   const start = () => run(`"${process.execPath}" src/server.ts`, project, project, { DATA_DIR: join(project, 'data') })
   const missing = { status: 1, stdout: '', stderr: /^Locanda non può partire: mancano dei pacchetti: [^\n]+\n$/ }
   t.match(start(), missing, 'none is')
+  t.match(run(`"${process.execPath}" ${bin.locanda} --help`, project, project), {
+    status: 1, stdout: '', stderr: /^Errore: mancano dei pacchetti: [^\n]+\n$/
+  }, 'the tool says so too')
 
   // As `npm ci --omit=optional` leaves it.
   const [from, to] = [join(PROJECT, 'node_modules'), join(project, 'node_modules')]

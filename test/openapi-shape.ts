@@ -19,7 +19,7 @@ const media = Type.Intersect([
   }),
   Type.Not(Type.Object({ example: Type.Unknown(), examples: Type.Unknown() }))
 ])
-const content = mapOf(media, '^[a-z]+/[a-z0-9.+-]+$')
+const content = mapOf(media, '^([a-z]+/[a-z0-9.+-]+|\\*/\\*)$')
 
 const parameter = Closed({
   name: text,

@@ -7,6 +7,7 @@ export interface Schema {
   pattern?: string
   maxLength?: number
   maxItems?: number
+  contentMediaType?: string
   additionalProperties?: unknown
   properties?: Record<string, Schema>
   items?: Schema
@@ -41,7 +42,8 @@ export function * walk (
 
 /** What leaves a request schema open to more than it should be; undefined when nothing does. */
 export function openness (schema: Schema): string | undefined {
-  if (schema.enum || 'const' in schema) return undefined
+  // A file of a form has no type; it is bounded by the limits of the form.
+  if (schema.enum || 'const' in schema || schema.contentMediaType !== undefined) return undefined
   return PROBLEMS.find(([, isOpen]) => isOpen(schema, [schema.type ?? []].flat()))?.[0]
 }
 

@@ -158,6 +158,27 @@ t.test('a request under way when signals come is finished, later ones are refuse
   }
 })
 
+t.test('at localhost it listens on one address, where connections are bounded, also if there are two', async (t) => {
+  const { url } = await testDatabase(t)
+  const hosts = `import dns from 'node:dns'
+    const { lookup } = dns
+    dns.lookup = (name, options, done) => name === 'localhost' && options.all
+      ? done(null, [{ address: '127.0.0.1', family: 4 }, { address: '127.0.0.2', family: 4 }])
+      : lookup(name, options, done)`
+  const server = serverProcess(t, {
+    DATABASE_URL: url,
+    MASTER_KEY,
+    HOST: 'localhost',
+    ...ADMIN,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hosts)}`
+  })
+  const { port } = new URL(await server.ready)
+  t.equal((await fetch(`http://127.0.0.1:${port}/health/live`)).status, 200)
+  await t.rejects(fetch(`http://127.0.0.2:${port}/health/live`))
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+})
+
 t.test('a bad setting ends the start with code 1 and one line that names the variable', async (t) => {
   const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
   t.equal(await server.exit, 1)

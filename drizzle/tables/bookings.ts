@@ -16,6 +16,11 @@ export const prenotazioni = pgTable('prenotazioni', {
   idf_gen: text(),
   created_at: instant().notNull().defaultNow(),
   updated_at: instant().notNull().defaultNow(),
+  /**
+   * When what goes to the police was last changed: the guests, or the stay. Taken while the row is locked: a submission
+   * that locked it before is older, one that locked it afterwards younger.
+   */
+  schedine_cambiate_il: instant().notNull().defaultNow(),
   /** Counts every change of the booking or of its guests: the ETag. */
   versione: integer().notNull().default(1)
 }, (t) => [

@@ -11,6 +11,7 @@ import { addRecordJobs, addServiceJobs, addWatchJobs } from './jobs.ts'
 import { alarmBell } from './ledger/alarms/bell.ts'
 import { refuseWhileUnfinished } from './ledger/booking-deletion.ts'
 import { addLedgerGauges } from './ledger/gauges.ts'
+import { ledgerHolding } from './ledger/holding.ts'
 import { createLane } from './ledger/sending/lane.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
@@ -27,6 +28,7 @@ import { schedineRoutes } from './routes/schedine.ts'
 import { submissionRoutes } from './routes/submissions.ts'
 import { verificationRoutes } from './routes/verification.ts'
 import { policeService } from './service/police-service.ts'
+import { guestCodes } from './tables/guest-codes.ts'
 import { tablesSource } from './tables/source.ts'
 
 export interface AlloggiatiOptions {
@@ -45,7 +47,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR, keys)
-  const bell = { db, clock, log, mail: app.mail, recipients: recipientsOf(config), mode }
+  const bell = { db, clock, log, isTold: app.isToldOfDisk, mail: app.mail, recipients: recipientsOf(config), mode }
   const watch = { ...bell, keys, alarm: alarmBell(bell), name: `${hostname()}/${randomUUID()}` }
   const ledger: LedgerContext | null =
     service && {
@@ -61,6 +63,8 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 
   app.addHook('onClose', close)
   app.addBookingHook('beforeDelete', refuseWhileUnfinished)
+  app.addHolding(ledgerHolding({ keys, eraseAfterDays: config.ERASE_AFTER_DAYS }))
+  app.provideGuestCodes(async () => guestCodes(await tables.get(), clock.today()))
   if (mode === 'sandbox') {
     app.addHook('onSend', async (_request, reply) => { reply.header('x-alloggiati-mode', 'sandbox') })
   }

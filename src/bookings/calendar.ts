@@ -79,6 +79,12 @@ async function readBatch (sql: postgres.Sql, { start, end }: Span, after: Positi
  * @throws CampiNonValidi
  */
 export function calendarSpan ({ start, end }: CalendarQuery): Span {
+  const bounds = [['start', start], ['end', end]] as const
+  const wrong = bounds.filter(([, text]) => text !== undefined && !isBoundary(text))
+  if (wrong.length > 0) {
+    throw new CampiNonValidi(...wrong.map(([campo]) =>
+      ({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' })))
+  }
   const span = { start: boundary('start', start), end: boundary('end', end) }
   if (span.start !== null && span.end !== null && span.start > span.end) {
     throw new CampiNonValidi({ campo: 'end', messaggio: 'deve essere dopo start' })
@@ -86,12 +92,13 @@ export function calendarSpan ({ start, end }: CalendarQuery): Span {
   return span
 }
 
+function isBoundary (text: string): boolean {
+  return isDay(text.slice(0, 10)) && !(text.endsWith('Z') && Number.isNaN(new Date(text).getTime()))
+}
+
 function boundary (campo: 'start' | 'end', text: string | undefined): Day | null {
   if (text === undefined) return null
   const instant = text.endsWith('Z') ? new Date(text) : undefined
-  if (!isDay(text.slice(0, 10)) || (instant && Number.isNaN(instant.getTime()))) {
-    throw new CampiNonValidi({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' })
-  }
   const day = instant ? inCalendar(dayInRome(instant)) : text.slice(0, 10)
   const atMidnight = instant
     ? inCalendar(dayInRome(new Date(instant.getTime() - 1))) !== day

@@ -2,8 +2,9 @@ import { and, eq, gte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { GuestFields, type SaveGuests } from '#schemas/guest.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import { PrenotazioneNonTrovata } from './errors.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
+import type { GuestsRemoved } from './hooks.ts'
+import { placesFor } from './stays.ts'
 
 /** On a second save every field takes the new value. */
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
@@ -11,23 +12,30 @@ const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`e
 /**
  * Makes `dati` the guest list of the booking: item *i* is guest *i*, whose row keeps its id; rows past the end go.
  * The booking's row is locked first, so two lists saved at once follow each other whole.
+ * @param guestsRemoved what other areas do when guests go
  * @returns how many guests the booking now has
  * @throws PrenotazioneNonTrovata
  * @throws CampiNonValidi when there are more guests than `numero_ospiti`
  */
-export function saveGuests (db: Database, { prenotazione_id, dati }: SaveGuests): Promise<number> {
+export function saveGuests (
+  db: Database, guestsRemoved: readonly GuestsRemoved[], { prenotazione_id, dati }: SaveGuests
+): Promise<number> {
   return db.transaction(async (tx) => {
-    const [booking] = await tx.update(prenotazioni)
-      .set({ updated_at: sql`now()`, versione: sql`${prenotazioni.versione} + 1` })
-      .where(eq(prenotazioni.id, prenotazione_id))
-      .returning({ numero_ospiti: prenotazioni.numero_ospiti })
-    if (!booking) throw new PrenotazioneNonTrovata()
-    if (dati.length > booking.numero_ospiti) {
+    const places = await placesFor(tx, prenotazione_id, { lock: true })
+    if (dati.length > places) {
       throw new CampiNonValidi({
         campo: 'dati',
-        messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${booking.numero_ospiti}`
+        messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${places}`
       })
     }
+    // Only now, when the row is locked: an update that waits for the lock keeps the time at which it began to wait.
+    await tx.update(prenotazioni)
+      .set({
+        updated_at: sql`now()`,
+        schedine_cambiate_il: sql`clock_timestamp()`,
+        versione: sql`${prenotazioni.versione} + 1`
+      })
+      .where(eq(prenotazioni.id, prenotazione_id))
     const rows = dati.map((guest, indice) => ({
       ...known(guest),
       prenotazione_id,
@@ -41,7 +49,12 @@ export function saveGuests (db: Database, { prenotazione_id, dati }: SaveGuests)
         .values(rows)
         .onConflictDoUpdate({ target: [ospiti.prenotazione_id, ospiti.indice], set: overwrite })
     }
-    await tx.delete(ospiti).where(and(eq(ospiti.prenotazione_id, prenotazione_id), gte(ospiti.indice, rows.length)))
+    const removed = await tx.delete(ospiti)
+      .where(and(eq(ospiti.prenotazione_id, prenotazione_id), gte(ospiti.indice, rows.length)))
+      .returning({ indice: ospiti.indice })
+    if (removed.length > 0) {
+      for (const hook of guestsRemoved) await hook(tx, prenotazione_id, removed.map(({ indice }) => indice))
+    }
     return rows.length
   })
 }

@@ -8,7 +8,17 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
  */
 export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<void>
 
-export interface BookingHooks { beforeDelete: BeforeDelete }
+/**
+ * Called in the transaction that shortens the guest list of a booking, or makes it one for fewer guests; it is locked.
+ * What it throws is answered to the caller, and nothing is saved.
+ * @param removed the places that are gone, 0-based
+ */
+export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>
+
+export interface BookingHooks { beforeDelete: BeforeDelete, guestsRemoved: GuestsRemoved }
+
+/** The registered hooks, in the order in which they were added. */
+export type BookingHooksList = { readonly [Name in keyof BookingHooks]: readonly BookingHooks[Name][] }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,14 +27,14 @@ declare module 'fastify' {
      * depend on them.
      */
     addBookingHook<Name extends keyof BookingHooks> (name: Name, hook: BookingHooks[Name]): void
-    /** The registered hooks, in the order in which they were added: for the bookings area alone. */
-    bookingHooks: { readonly [Name in keyof BookingHooks]: readonly BookingHooks[Name][] }
+    /** For the bookings area alone. */
+    bookingHooks: BookingHooksList
   }
 }
 
 /** The hooks of bookings, for areas that keep something of a booking. Registered before the areas. */
 export default fp(async function bookingHooks (app) {
-  const hooks: { [Name in keyof BookingHooks]: BookingHooks[Name][] } = { beforeDelete: [] }
+  const hooks: { [Name in keyof BookingHooks]: BookingHooks[Name][] } = { beforeDelete: [], guestsRemoved: [] }
   app.decorate('bookingHooks', hooks)
-  app.decorate('addBookingHook', (name, hook) => { hooks[name].push(hook) })
+  app.decorate('addBookingHook', (name, hook) => { (hooks[name] as typeof hook[]).push(hook) })
 }, { name: 'booking-hooks', dependencies: ['database'] })

@@ -1,9 +1,11 @@
 /* What other areas and the app may use of bookings. */
 export { countryName } from './countries.ts'
 export { countByCountry, countDay, type DayCounts } from './counts.ts'
-export { default as bookingHooks, type BeforeDelete } from './hooks.ts'
+export { PrenotazioneNonTrovata } from './errors.ts'
+export { default as bookingHooks, type BeforeDelete, type GuestsRemoved } from './hooks.ts'
+export { default as holdings, jsonFile, type ExportFile, type Holding } from './holdings.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, keepBookings, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests,
-  type StayWithGuests
+  bookingExists, keepBookings, lockBooking, placesFor, savedGuests, staysByArrival, staysById, staysDuring,
+  staysWithGuests, stayWithGuests, type Kept, type StayWithGuests
 } from './stays.ts'

@@ -1,15 +1,19 @@
 import { eq, inArray, sql } from 'drizzle-orm'
-import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { ForgetAnswers } from '#src/plugins/idempotency.ts'
 import { bookingColumns, guestList } from './columns.ts'
-import type { BeforeDelete } from './hooks.ts'
+import type { BookingHooksList } from './hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
 /** A booking and the number of its present version, which is its ETag. */
 export interface Versioned<T> { booking: T, versione: number }
+
+/** What was held before a booking was deleted, and what is afterwards. */
+export interface Erasure<Told> { existed: boolean, before: Told, after: Told }
 
 /** Which versions a change may be made on; undefined: any. */
 export type Expected = ReadonlySet<number> | undefined
@@ -20,13 +24,39 @@ function versioned ({ versione, ...booking }: Booking & { versione: number }): V
   return { booking, versione }
 }
 
-/**
- * Bookings in the database.
- * @param beforeDelete what other areas have to say before bookings are deleted
- */
-export function bookingRepository (db: Database, audit: Audit, beforeDelete: readonly BeforeDelete[]) {
+export type BookingRepository = ReturnType<typeof bookingRepository>
+
+/** Whom else a change or a deletion concerns. */
+export interface Others {
+  /** What other areas have to say before bookings are deleted, and when places of guests go. */
+  hooks: BookingHooksList
+  forgetAnswers: ForgetAnswers
+}
+
+/** Bookings in the database. */
+export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
   const detail = db.select({ booking: { ...bookingColumns, ospiti: guestList }, versione: t.versione })
     .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
+
+  /** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
+  async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]> {
+    const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
+    return present.map(({ id }) => id)
+  }
+
+  async function remove (tx: Transaction, ids: readonly number[]): Promise<void> {
+    for (const hook of hooks.beforeDelete) await hook(tx, ids)
+    await tx.delete(t).where(inArray(t.id, [...ids]))
+    await forgetAnswers(tx, { locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), field: 'prenotazione_id', ids })
+  }
+
+  /** What is kept of places that a booking for fewer guests has no more; those of saved guests stay. */
+  async function removePlaces (tx: Transaction, id: number, now: number, before: number): Promise<void> {
+    if (now >= before) return
+    const first = Math.max(now, await tx.$count(ospiti, eq(ospiti.prenotazione_id, id)))
+    const gone = Array.from({ length: Math.max(0, before - first) }, (_, index) => first + index)
+    for (const hook of gone.length > 0 ? hooks.guestsRemoved : []) await hook(tx, id, gone)
+  }
 
   return {
     /** @throws PrenotazioneNonTrovata */
@@ -55,10 +85,19 @@ export function bookingRepository (db: Database, audit: Audit, beforeDelete: rea
         const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, ...writable } = change
         if (Object.keys(writable).length === 0) return versioned(current)
         const { numero_notti: _notti, ...fields } = writable
+        const stay = changedStay(current, change)
+        const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
         const [updated] = await tx.update(t)
-          .set({ ...fields, ...changedStay(current, change), updated_at: sql`now()`, versione: sql`${t.versione} + 1` })
+          .set({
+            ...fields,
+            ...stay,
+            updated_at: sql`now()`,
+            ...isMoved ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
+            versione: sql`${t.versione} + 1`
+          })
           .where(eq(t.id, id))
           .returning(versionedColumns)
+        await removePlaces(tx, id, updated!.numero_ospiti, current.numero_ospiti)
         return versioned(updated!)
       })
     },
@@ -71,14 +110,29 @@ export function bookingRepository (db: Database, audit: Audit, beforeDelete: rea
      */
     deleteMany (ids: readonly number[], author: Author): Promise<number[]> {
       return db.transaction(async (tx) => {
-        // Locked in one order, so that two deletions cannot wait for each other.
-        const present = await tx.select({ id: t.id }).from(t).where(inArray(t.id, [...ids])).orderBy(t.id).for('update')
-        const found = present.map(({ id }) => id)
+        const found = await lock(tx, ids)
         if (found.length === 0) return found
-        for (const hook of beforeDelete) await hook(tx, found)
-        await tx.delete(t).where(inArray(t.id, found))
+        await remove(tx, found)
         await audit.append(tx, { ...author, action: 'prenotazioni_eliminate', details: { ids: found.map(String) } })
         return found
+      })
+    },
+
+    /**
+     * Deletes a booking, if it still exists, and says what was held of it before and what is afterwards. Who did it is
+     * written down.
+     * @throws what a `beforeDelete` hook throws
+     * @throws RegistroNonDisponibile
+     */
+    erase<Told> (id: number, author: Author, describe: (db: Executor) => Promise<Told>): Promise<Erasure<Told>> {
+      return db.transaction(async (tx) => {
+        const found = await lock(tx, [id])
+        const before = await describe(tx)
+        if (found.length === 0) return { existed: false, before, after: before }
+        await remove(tx, found)
+        const after = await describe(tx)
+        await audit.append(tx, { ...author, action: 'dati_cancellati', object: `prenotazione:${id}` })
+        return { existed: true, before, after }
       })
     }
   }

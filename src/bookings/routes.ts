@@ -25,6 +25,7 @@ import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
 import { countedPage, wholeList } from './list.ts'
+import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './search.ts'
 
@@ -32,10 +33,13 @@ const tags = ['Prenotazioni']
 
 /** Bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
-  const repository = bookingRepository(app.db, app.audit, app.bookingHooks.beforeDelete)
+  const repository = bookingRepository(app.db, app.audit, {
+    hooks: app.bookingHooks, forgetAnswers: app.forgetAnswers
+  })
   const search = createSearch(app)
   await ensureSearchIndex(app)
   const countries = { data: listCountries() }
+  await app.register(privacyRoutes, { repository })
 
   app.route({
     method: 'GET',
@@ -172,7 +176,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: SaveGuestsAnswer }
     },
     handler: async (request) => {
-      const count = await saveGuests(app.db, request.body)
+      const count = await saveGuests(app.db, app.bookingHooks.guestsRemoved, request.body)
       return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
     }
   })

@@ -16,8 +16,10 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
-/** When the stay or its guests were last changed, too: saving guests counts as a change, also of the same guests. */
-const datedColumns = { ...columns, updated_at: t.updated_at }
+/** When its nights or its guests were last changed, too: saving guests counts as a change, also of the same guests. */
+const datedColumns = { ...columns, schedine_cambiate_il: t.schedine_cambiate_il }
+
+const versionedColumns = { ...columns, versione: t.versione }
 
 /**
  * The stays with arrival from `from` to `to`, both included; an absent bound is open. A query, not its rows: it can be
@@ -48,14 +50,37 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
 }
 
 /**
- * Keeps bookings from being changed or deleted until the transaction ends. Those that do not exist are no error.
- * @returns how many guests each of them is for
+ * How many guests a booking is for: the places that its guests may have.
+ * @param lock until the transaction ends, the booking is neither changed nor deleted, nor locked by another one
+ * @throws PrenotazioneNonTrovata
  */
-export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, number>> {
+export async function placesFor (db: Executor, id: number, { lock = false } = {}): Promise<number> {
+  const query = db.select({ places: t.numero_ospiti }).from(t).where(eq(t.id, id))
+  const [found] = await (lock ? query.for('update') : query)
+  if (!found) throw new PrenotazioneNonTrovata()
+  return found.places
+}
+
+/**
+ * Keeps a booking from being changed, deleted or locked by another one until the transaction ends.
+ * @returns whether it exists
+ */
+export async function lockBooking (tx: Transaction, id: number): Promise<boolean> {
+  return (await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('update')).length > 0
+}
+
+/** A booking that is kept: how many guests it is for, and at which version it is. */
+export interface Kept { numero_ospiti: number, versione: number }
+
+/**
+ * Keeps bookings from being changed or deleted until the transaction ends. Those that do not exist are no error.
+ * @returns those that exist, by id
+ */
+export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, Kept>> {
   if (ids.length === 0) return new Map()
-  const kept = await tx.select({ id: t.id, numero_ospiti: t.numero_ospiti }).from(t)
+  const kept = await tx.select({ id: t.id, numero_ospiti: t.numero_ospiti, versione: t.versione }).from(t)
     .where(isOneOf(t.id, ids)).orderBy(asc(t.id)).for('share')
-  return new Map(kept.map(({ id, numero_ospiti }) => [id, numero_ospiti]))
+  return new Map(kept.map(({ id, ...booking }) => [id, booking]))
 }
 
 /** A stay with its saved guests, in their order, as they are stored. */
@@ -65,12 +90,14 @@ export interface StayWithGuests {
   check_in: Day
   numero_notti: number
   numero_ospiti: number
+  /** Read before the guests: at this version they were these, or the booking is at a later one by now. */
+  versione: number
   ospiti: (typeof ospiti.$inferSelect)[]
 }
 
 /** @throws PrenotazioneNonTrovata */
 export async function stayWithGuests (db: Executor, id: number): Promise<StayWithGuests> {
-  const [stay] = await withGuests(db, await db.select(columns).from(t).where(eq(t.id, id)))
+  const [stay] = await withGuests(db, await db.select(versionedColumns).from(t).where(eq(t.id, id)))
   if (!stay) throw new PrenotazioneNonTrovata()
   return stay
 }
@@ -79,7 +106,7 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
   const arriving = and(eq(t.check_in, day), chosen)
-  return withGuests(db, await db.select(columns).from(t).where(arriving).orderBy(asc(t.id)))
+  return withGuests(db, await db.select(versionedColumns).from(t).where(arriving).orderBy(asc(t.id)))
 }
 
 async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {

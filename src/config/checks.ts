@@ -45,7 +45,12 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
     ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
   together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
+  ({ S3_ENDPOINT }) =>
+    S3_ENDPOINT !== undefined &&
+    !isBareAddress(S3_ENDPOINT) &&
+    ['S3_ENDPOINT', 'deve essere solo schema://host[:porta]'],
   together('S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'),
+  onlyWith('S3_ENDPOINT', 'S3_REGION'),
   needs('IDP_URL', 'IDP_ANON_KEY'),
   onlyWith('IDP_URL', 'IDP_JWT_SECRET', 'IDP_ANON_KEY', 'IDP_SERVICE_KEY'),
   ({ IDP_URL, ADMIN_EMAIL }) =>
@@ -95,6 +100,13 @@ function isCidr (text: string): boolean {
     prefix === undefined ||
     (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128))
   )
+}
+
+/** Without a user, a path or anything behind it. */
+function isBareAddress (text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password, pathname, search, hash } = new URL(text)
+  return pathname === '/' && [username, password, search, hash].every((part) => part === '')
 }
 
 function isOrigin (text: string): boolean {

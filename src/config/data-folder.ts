@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from './config-error.ts'
 
@@ -20,6 +20,8 @@ const REASONS: Readonly<Record<string, string>> = {
 export function makeDataFolder (folder: string): void {
   try {
     make(folder)
+    // Where it is a file, root may do all that is asked for below.
+    if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (err) {
     throw dataFolderError(folder, err)

@@ -54,19 +54,34 @@ function decode (base64: string): Buffer {
 
 /** The key of a file; undefined when there is no such file. */
 function readKeyFile (file: string): Buffer | undefined {
-  let text: string
+  const found = ofSystem(file, () => statSync(file))
+  if (found === undefined) return undefined
+  // To read a pipe is to wait for who writes into it.
+  if (!found.isFile()) throw new Error(`${file} non è un file`)
+  if (platform() !== 'win32' && (found.mode & 0o077) !== 0) {
+    throw new Error(`il file ${file} è leggibile da altri: chmod 600`)
+  }
+  const text = ofSystem(file, () => readFileSync(file, 'utf8'))?.trim()
+  if (text === undefined) return undefined
+  if (text === '') {
+    throw new Error(`il file ${file} è vuoto: rimetterlo dal salvataggio, o dare la chiave in MASTER_KEY`)
+  }
   try {
-    text = readFileSync(file, 'utf8')
+    return decode(text)
+  } catch (err) {
+    throw new Error(`il file ${file} ${(err as Error).message}`)
+  }
+}
+
+/** What the system says of a file; undefined when it is not there. */
+function ofSystem<T> (file: string, ask: () => T): T | undefined {
+  try {
+    return ask()
   } catch (err) {
     const code = err instanceof Error && 'code' in err ? err.code : undefined
     if (code === 'ENOENT') return undefined
     throw new Error(`il file ${file} non si può leggere (${String(code)})`)
   }
-  const key = decode(text.trim())
-  if (platform() !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
-    throw new Error('il file master.key in DATA_DIR è leggibile da altri: chmod 600')
-  }
-  return key
 }
 
 /**

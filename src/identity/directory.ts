@@ -12,6 +12,13 @@ export interface Directory {
   readonly clientConfig: ClientConfig
   /** @throws EmailGiaRegistrata, CampiNonValidi */
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
+  /** @throws UtenteNonTrovato where no operator or administrator has this id */
+  checkOperator (id: string): Promise<void>
+  /**
+   * Gives a person a profile picture: stores it in a transaction, and notes its address with the person.
+   * @throws UtenteNonTrovato
+   */
+  setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void>
   /** All users, newest first, in batches: an embedded provider has them read one after the other. */
   users (): AsyncIterable<AuthUser[]>
   /** @throws ProviderNonCollegato, UnicaIdentita */

@@ -69,6 +69,7 @@ export const EmailGiaRegistrata = createError(
   'Esiste già un account con questo indirizzo e-mail',
   409
 )
+export const UtenteNonTrovato = createError('UTENTE_NON_TROVATO', 'Non c’è un operatore con questo id', 404)
 export const ProviderNonCollegato = createError(
   'PROVIDER_NON_COLLEGATO',
   'All’account non è collegato il provider «%s»',

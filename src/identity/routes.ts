@@ -8,6 +8,7 @@ import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
 import own from './routes/own.ts'
+import pictures from './routes/pictures.ts'
 import signingKeyRoutes from './routes/signing-keys.ts'
 
 /** The API's own endpoints for people, and the endpoints of the embedded provider (the protocol of Supabase Auth). */
@@ -15,6 +16,7 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   for (const schema of [AuthIdentity, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
   await app.register(people)
   await app.register(own)
+  await app.register(pictures, { config })
   await app.register(keyRoutes)
   if (config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)

@@ -47,6 +47,11 @@ export function dayInRome (instant: Date): Day {
   return romeDay.format(instant).padStart('YYYY-MM-DD'.length, '0')
 }
 
+/** A day as Italian texts and the police write it, `gg/mm/aaaa`. */
+export function italianDay (day: Day): string {
+  return `${day.slice(8)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
+}
+
 /** True for a `YYYY-MM-DD` that exists in the calendar (`2026-02-30` does not; the year 0000 neither). */
 export function isDay (text: string): boolean {
   const match = DAY_PATTERN.exec(text)

@@ -2,8 +2,11 @@ import { ServizioOccupato } from './errors.ts'
 
 export interface TurnLimits { total: number, perCaller: number }
 
-/** Takes a turn for a caller, who gives it back with the function that is returned. @throws ServizioOccupato */
-export type TakeTurn = (caller: string) => () => void
+/**
+ * Takes a turn for a caller, or several at once, which are given back with the function that is returned, once.
+ * @throws ServizioOccupato
+ */
+export type TakeTurn = (caller: string, count?: number) => () => void
 
 /**
  * Turns for costly work: so many are out at a time in this process, and so many to one caller. Who comes too many is
@@ -12,14 +15,17 @@ export type TakeTurn = (caller: string) => () => void
 export function limitTurns ({ total, perCaller }: TurnLimits): TakeTurn {
   const taken = new Map<string, number>()
   let out = 0
-  return (caller) => {
+  return (caller, count = 1) => {
     const own = taken.get(caller) ?? 0
-    if (out >= total || own >= perCaller) throw new ServizioOccupato()
-    out++
-    taken.set(caller, own + 1)
+    if (out + count > total || own + count > perCaller) throw new ServizioOccupato()
+    out += count
+    taken.set(caller, own + count)
+    let isBack = false
     return () => {
-      out--
-      const left = taken.get(caller)! - 1
+      if (isBack) return
+      isBack = true
+      out -= count
+      const left = taken.get(caller)! - count
       if (left === 0) taken.delete(caller)
       else taken.set(caller, left)
     }

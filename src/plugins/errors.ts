@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
 import { describeFields, ShapedError } from '#src/lib/errors.ts'
 import { settleAddress } from './connections.ts'
-import { databaseProblem } from './database/problems.ts'
+import { databaseProblem, isUnavailable, NO_SPACE } from './database/problems.ts'
 import { requestLog } from './logging.ts'
 import { fieldErrors } from './validation-messages.ts'
 
@@ -160,7 +160,8 @@ function problemOf (err: FastifyError, request: FastifyRequest): Problem {
   const framework = FRAMEWORK[err.code]
   if (framework) return framework
   const database = databaseProblem(err)
-  if (database) return database
+  // PostgreSQL ends where it cannot write its log.
+  if (database) return isUnavailable(err) && request.server.isToldOfDisk(err) ? NO_SPACE : database
   const status = err.statusCode ?? 500
   // Anything not from the catalogue keeps its status but not its words: they may say more than they should.
   if (!isOurs(err)) {

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
@@ -20,11 +20,26 @@ export const ChiaveInCorso = createError(
 
 export const ChiaveEseguita = createError(
   'IDEMPOTENCY_KEY_ESEGUITA',
-  'La richiesta con questa Idempotency-Key è già stata eseguita; la sua risposta era troppo grande per conservarla',
+  'La richiesta con questa Idempotency-Key è già stata eseguita; la sua risposta non è conservata',
   409
 )
 
+/** Answers about things that are gone. */
+export interface AnswersAbout {
+  /** Where what was created is: paths, as `location` has them. */
+  locations: readonly string[]
+  /** Or the field of an answer, at any depth, that holds one of the ids. */
+  field: string
+  ids: readonly number[]
+}
+
+/** Forgets what stored answers say of things that are gone. What was done is not done twice: see ChiaveEseguita. */
+export type ForgetAnswers = (tx: Transaction, about: AnswersAbout) => Promise<void>
+
 declare module 'fastify' {
+  interface FastifyInstance {
+    forgetAnswers: ForgetAnswers
+  }
   interface FastifyContextConfig {
     /** The route honours `Idempotency-Key`. */
     idempotent?: boolean
@@ -85,6 +100,14 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     await tx.update(keys).set({ reference: references }).where(unanswered(this))
   })
 
+  app.decorate('forgetAnswers', async (tx, { locations, field, ids }) => {
+    const values = sql`regexp_matches(${keys.body}, ${`"${field}":(\\d+)`}, 'g') as found(groups)`
+    await tx.update(keys).set({ body: null }).where(and(isNotNull(keys.body), or(
+      sql`${keys.headers} ->> 'location' = any(${arrayOf(locations)}::text[])`,
+      sql`exists (select from ${values} where found.groups[1] = any(${arrayOf(ids)}::text[]))`
+    )))
+  })
+
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
     route.preHandler = [takeKey, ...[route.preHandler ?? []].flat()]
@@ -123,6 +146,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
+    // Too large, or about something that is gone.
     if (stored.body === null) throw new ChiaveEseguita()
     reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
     return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
@@ -151,6 +175,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     return payload
   }
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
+
+/** One parameter, however many values there are. */
+function arrayOf (values: readonly (string | number)[]): string {
+  return `{${values.map((value) => `"${value}"`).join()}}`
+}
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
 function headerKey (request: FastifyRequest): string | undefined {

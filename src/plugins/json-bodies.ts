@@ -3,6 +3,11 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 
 /** Levels of objects and lists inside each other. The deepest body of the contract has six. */
 const DEPTH_MAX = 32
+/**
+ * Commas and colons of a body that brings a file as text. Such a body is as long as a file: millions of names and
+ * values in it would stop the event loop for seconds.
+ */
+const MARKS_MAX = 100
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,7 +18,8 @@ declare module 'fastify' {
 
 /**
  * JSON, as the only format of a body. How deep it goes is bounded before anything reads it: what walks through a value
- * by calling itself would end in a stack overflow. A body of no bytes is no body, also where the client names its type.
+ * by calling itself would end in a stack overflow. So are the fields of a body as long as a file. A body of no bytes is
+ * no body, also where the client names its type.
  */
 export default fp(async function jsonBodies (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -21,24 +27,26 @@ export default fp(async function jsonBodies (app) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text === '') return done(null, undefined)
-    if (isTooDeep(text)) {
-      return done(new CampiNonValidi({ campo: '', messaggio: `non può avere più di ${DEPTH_MAX} livelli` }))
-    }
+    const messaggio = faultOf(text, request.routeOptions.config.holdsBody ? MARKS_MAX : Infinity)
+    if (messaggio !== undefined) return done(new CampiNonValidi({ campo: '', messaggio }))
     if (request.routeOptions.config.idempotent) request.bodyText = text
     void parse(request, text, done)
   })
 }, { name: 'json-bodies' })
 
-/** Of JSON; of any other text the parser decides. */
-function isTooDeep (text: string): boolean {
+/** What is wrong with the structure of JSON; of any other text the parser decides. */
+function faultOf (text: string, marksMax: number): string | undefined {
   let depth = 0
+  let marks = 0
   for (let at = 0; at < text.length; at++) {
     const character = text[at]
     if (character === '"') at = endOfString(text, at)
     else if (character === ']' || character === '}') depth--
-    else if ((character === '[' || character === '{') && ++depth > DEPTH_MAX) return true
+    else if (character === '[' || character === '{') {
+      if (++depth > DEPTH_MAX) return `non può avere più di ${DEPTH_MAX} livelli`
+    } else if ((character === ',' || character === ':') && ++marks > marksMax) return 'ha troppi campi'
   }
-  return false
+  return undefined
 }
 
 /** Where the string ends that begins there: at a quotation mark before which stands an even number of backslashes. */

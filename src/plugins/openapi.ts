@@ -1,7 +1,8 @@
 import { finished } from 'node:stream'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import { Type } from '@sinclair/typebox'
+import { Type, type TObject } from '@sinclair/typebox'
+import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
 import { network } from '#src/lib/addresses.ts'
@@ -13,11 +14,15 @@ import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 
 const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
+  { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
+  { name: 'Riservatezza', description: 'Che cosa è conservato di una prenotazione, copia e cancellazione' },
   { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },
+  { name: 'Scansione', description: 'Che cosa dicono i documenti d’identità' },
   { name: 'Utenti', description: 'Operatori e utenti' },
   { name: 'Sessioni', description: 'Le sessioni di chi chiama' },
   { name: 'Chiavi API', description: 'Chiavi personali' },
   { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
+  { name: 'Storage', description: 'I file archiviati, anche con il protocollo di Supabase Storage' },
   { name: 'Sistema', description: 'Stato e descrizione del servizio' }
 ]
 
@@ -45,6 +50,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         }
       }
     },
+    transform: nameRest,
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) }
   })
 
@@ -54,6 +60,20 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
     schema.response = { '4xx': Ref(ErrorBody), '5xx': Ref(ErrorBody), ...(schema.response as object) }
   })
 }, { name: 'openapi' })
+
+interface Described { schema: FastifySchema, url: string }
+
+/** What follows in a path, slashes and all, has no name in OpenAPI: it is described by the contract's, `filename`. */
+function nameRest ({ schema, url }: Described): Described {
+  const params = schema?.params as TObject | undefined
+  if (params?.properties['*'] === undefined) return { schema, url }
+  const { '*': filename, ...properties } = params.properties
+  const required = params.required?.map((name) => name === '*' ? 'filename' : name)
+  return {
+    schema: { ...schema, params: { ...params, properties: { ...properties, filename }, required } },
+    url: url.replace('*', ':filename')
+  }
+}
 
 /*
  * The library's own policy sends browsers to https, which a server on plain http does not speak, and lets other hosts

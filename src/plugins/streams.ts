@@ -1,9 +1,10 @@
 import { finished, Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
-import { limitTurns } from '#src/lib/turns.ts'
+import { limitCallers } from './caller-turns.ts'
 
-/** Long answers under way at a time, of all callers and of one. */
+/** Long answers under way at a time, of all callers with credentials and of one, and as many of those without. */
 const TURNS = { total: 32, perCaller: 8 }
 export const STALLED_AFTER_MS = 30_000
 
@@ -26,23 +27,40 @@ declare module 'fastify' {
      * connection, and so does a caller who does not read.
      */
     sendPieces (pieces: JsonPieces): FastifyReply
+    /**
+     * Sends what is no JSON while it is made; its type is the caller's. Such an answer is always a long one. It fails
+     * as one in pieces does.
+     * @param make is called when there is a turn
+     * @throws ServizioOccupato, and what `make` throws
+     */
+    sendBytes (make: () => Promise<Readable>): Promise<FastifyReply>
   }
 }
 
 /** Answers as long as a table: a bounded number of them, each of bounded memory, however slowly they are read. */
 export default fp<StreamOptions>(async function streams (app, { stalledReaderMs = STALLED_AFTER_MS }) {
-  const takeTurn = limitTurns(TURNS)
+  const takeTurn = limitCallers(TURNS)
 
   app.decorateReply('sendPieces', function sendPieces (pieces) {
     this.type('application/json; charset=utf-8')
     let taken = false
     const takeOnce = () => {
       if (taken) return
-      const giveBack = takeTurn(this.request.principal?.id ?? this.request.ip)
+      takeTurnOf(this)
       taken = true
-      finished(this.raw, giveBack)
     }
     cutWhenStalled(this.raw, stalledReaderMs)
     return this.send(Readable.from(pieces(takeOnce), { objectMode: false }))
   })
+
+  app.decorateReply('sendBytes', async function sendBytes (make) {
+    takeTurnOf(this)
+    const bytes = await make()
+    cutWhenStalled(this.raw, stalledReaderMs)
+    return await this.send(bytes)
+  })
+
+  function takeTurnOf ({ request, raw }: FastifyReply): void {
+    finished(raw, takeTurn(request))
+  }
 }, { name: 'streams' })

@@ -13,7 +13,9 @@ const addFormats = formatsPlugin.default
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   addFormats(ajv, ['date-time', 'email', 'uri'])
-  return ajv.addFormat('day', isDay).addFormat('day-or-empty', (text) => text === '' || isDay(text))
+  // `byte`, base64 in the words of OpenAPI, is only a name here: it may be megabytes.
+  return ajv.addFormat('byte', true).addFormat('day', isDay)
+    .addFormat('day-or-empty', (text) => text === '' || isDay(text))
 }
 
 /**

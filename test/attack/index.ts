@@ -8,6 +8,7 @@ import type { Scenario } from './scenario.ts'
 import { bodies } from './scenarios/bodies.ts'
 import { guesses } from './scenarios/guesses.ts'
 import { head } from './scenarios/head.ts'
+import { images } from './scenarios/images.ts'
 import { lists } from './scenarios/lists.ts'
 import { search } from './scenarios/search.ts'
 import { signUps } from './scenarios/sign-ups.ts'
@@ -55,7 +56,7 @@ const fuzz: Scenario = {
   }
 }
 
-const scenarios = { sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, users, bytes, fuzz }
+const scenarios = { sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, users, bytes, fuzz }
 
 for (const [key, { name, run }] of Object.entries(scenarios)) {
   if (values.only !== '' && !values.only.split(',').includes(key)) continue

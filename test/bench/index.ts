@@ -3,6 +3,9 @@ import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { codecBench } from './codec.ts'
 import { fill } from './data.ts'
+import { filesBench } from './files.ts'
+import { downloads } from './files-download.ts'
+import { uploads } from './files-upload.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
@@ -35,10 +38,17 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
       rmSync(folder, { recursive: true })
     }
   }),
+  files: async () => [
+    ...await onCluster(async (url) => [...report(await filesBench(url)), ...report(await downloads(url))]),
+    ...await onServer(async (server) => report(await uploads(server)))
+  ],
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
 
 const { argv: [, , only] } = process
+if (only !== undefined && !Object.hasOwn(PARTS, only)) {
+  process.stderr.write(`no part ${only}; there are ${Object.keys(PARTS).join(', ')}\n`)
+}
 const results: BenchResult[] = []
 for (const [name, part] of Object.entries(PARTS)) {
   if (only === undefined ? name !== 'rush' : name === only) results.push(...await part())
@@ -52,6 +62,17 @@ async function onCluster (measure: (url: string) => Promise<BenchResult[]>): Pro
     return await measure(url)
   } finally {
     await stop()
+    rmSync(dataDir, { recursive: true })
+  }
+}
+
+async function onServer (measure: (server: Awaited<ReturnType<typeof startLocanda>>) => Promise<BenchResult[]>) {
+  const dataDir = temporaryFolder()
+  const server = await startLocanda({ dataDir })
+  try {
+    return await measure(server)
+  } finally {
+    await server.stop()
     rmSync(dataDir, { recursive: true })
   }
 }

@@ -75,8 +75,17 @@ export async function startLocanda ({
 
 /** The bare peer of `peer.ts` on the same database. */
 export async function startPeer (databaseUrl: string): Promise<Running> {
+  return await startBare('test/bench/peer.ts', { DATABASE_URL: databaseUrl })
+}
+
+/** The bare server of the files in a folder. */
+export async function startStatic (folder: string): Promise<Running> {
+  return await startBare('test/bench/static-peer.ts', { FOLDER: folder })
+}
+
+async function startBare (script: string, environ: Record<string, string>): Promise<Running> {
   const started = performance.now()
-  const child = run(process.execPath, ['test/bench/peer.ts'], 'pipe', { DATABASE_URL: databaseUrl })
+  const child = run(process.execPath, [script], 'pipe', environ)
   const [address] = await once(child.stdout!, 'data') as [Buffer]
   return describe(child, address.toString().trim(), performance.now() - started)
 }

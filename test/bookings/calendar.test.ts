@@ -149,3 +149,9 @@ t.test('an entry is shown exactly when a night of its stay is in the span, in or
     t.same((await answer(call, { start: start.text, end: end.text })).json(), expected)
   }), { numRuns: 100 })
 })
+
+t.test('of two bounds that are no days both are named', async (t) => {
+  const { call } = await build(t)
+  const answered = await call('GET', '/api/prenotazioni?start=2026-02-30&end=9999-99-99')
+  t.match(answered.json(), { status: 400, dettagli: [{ campo: 'start' }, { campo: 'end' }] })
+})

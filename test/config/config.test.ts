@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -22,6 +22,8 @@ import { temporaryFolder } from '#test/helper.ts'
 
 type Environ = Record<string, string>
 
+const SERVER = fileURLToPath(new URL('../../src/server.ts', import.meta.url))
+
 const MASTER_KEY = Buffer.alloc(32, 1).toString('base64')
 const CREDENTIALS = { ALLOGGIATI_UTENTE: 'XX000000', ALLOGGIATI_PASSWORD: 'segreta', ALLOGGIATI_WSKEY: 'chiave' }
 const URLS = ['vuoto', 'ftp://host/', '//host', 'http:/host', 'https://con spazio', 'javascript:alert(1)']
@@ -32,7 +34,9 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PUBLIC_URL: URLS,
   DATABASE_URL: ['mysql://host/db', 'host/db', 'postgres://', 'postgres://con spazio'],
   REDIS_URL: ['http://host', 'host:6379', 'redis://'],
-  S3_ENDPOINT: URLS,
+  S3_ENDPOINT: [...URLS, 'https://s3.example/percorso', 'https://utente:segreto@s3.example', 'https://s3.example?a=b'],
+  S3_BUCKET: ['b', 'Maiuscole', 'con spazio', 'a/b', '-inizio', 'x'.repeat(64)],
+  S3_REGION: ['eu west', 'eu/west', 'è'],
   MASTER_KEY: [
     'corta',
     Buffer.alloc(31).toString('base64'),
@@ -99,6 +103,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   RATE_LIMIT_HEAVY_MAX: ['0', 'x'],
   RATE_LIMIT_WINDOW: ['0', '86401', '1 minute'],
   ERASE_AFTER_DAYS: ['0', '3651', '1.5', 'mai'],
+  IMAGE_RETENTION_DAYS: ['-1', '3651', '1.5', 'mai'],
   OVERLOAD_AFTER_MS: ['99', '-1', 'un secondo', '2.5'],
   LOG_LEVEL: ['verbose', 'INFO'],
   TODAY: ['2026-02-30', '2026-13-01', '21/11/2026', '2026-11-21T00:00:00Z', 'oggi']
@@ -108,8 +113,6 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
 const FREE: readonly (keyof Environment)[] = [
   'HOST',
   'DATA_DIR',
-  'S3_BUCKET',
-  'S3_REGION',
   'S3_ACCESS_KEY_ID',
   'S3_SECRET_ACCESS_KEY',
   'IDP_JWT_SECRET',
@@ -149,8 +152,9 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['TODAY', { ...CREDENTIALS, ALLOGGIATI_MODE: 'production', TODAY: '2026-11-21' }],
   ['ADMIN_PASSWORD', { ADMIN_EMAIL: 'capo@example.com' }],
   ['ADMIN_EMAIL', { ADMIN_PASSWORD: 'abbastanza-lunga' }],
-  ['S3_ENDPOINT', { S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 's' }],
-  ['S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'a' }],
+  ['S3_ENDPOINT', { S3_BUCKET: 'file', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 's' }],
+  ['S3_REGION', { S3_REGION: 'eu-south-1' }],
+  ['S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'file', S3_ACCESS_KEY_ID: 'a' }],
   ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }],
   ['SMTP_URL', { ALARM_EMAIL: 'direzione@example.com' }],
   ['SIGNUP_ENABLED', { SIGNUP_ENABLED: 'true' }],
@@ -280,6 +284,14 @@ t.test('without MASTER_KEY one is made, for its owner only, and kept', async (t)
   )
 })
 
+t.test('a DATA_DIR that is a file stops the start with the reason, whoever starts it', async (t) => {
+  const DATA_DIR = join(temporaryFolder(t), 'dati')
+  writeFileSync(DATA_DIR, '')
+  t.throws(() => readConfig({ DATA_DIR }), {
+    name: 'ConfigError', message: /^DATA_DIR: la cartella \S+ non si può usare: non è una cartella/
+  })
+})
+
 t.test(
   'a key file that others can read, that is damaged or that is no file stops the start and is left as it is',
   async (t) => {
@@ -303,9 +315,16 @@ t.test(
     const nowhere = temporaryFolder(t)
     symlinkSync(join(nowhere, 'altrove'), join(nowhere, 'master.key'))
     refusesKey(t, nowhere)
+    // To read it would wait for ever: the start ends in a process of its own.
+    const pipe = temporaryFolder(t)
+    spawnSync('mkfifo', ['-m', '600', join(pipe, 'master.key')])
+    const { stderr } = spawnSync(process.execPath, [SERVER], { env: { DATA_DIR: pipe }, timeout: 60_000 })
+    t.match(String(stderr), /^Locanda non può partire: MASTER_KEY: [^\n]*master\.key non è un file\n$/)
 
     function refusesKey (t: Test, DATA_DIR: string) {
-      t.throws(() => readConfig({ DATA_DIR }), { name: 'ConfigError', message: /^MASTER_KEY: \S[^\n]*$/ })
+      t.throws(() => readConfig({ DATA_DIR }), {
+        name: 'ConfigError', message: /^MASTER_KEY: [^\n]*\/master\.key [^\n]*$/
+      })
     }
   }
 )

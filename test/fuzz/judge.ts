@@ -45,6 +45,7 @@ function faultOfBody (
 ): string | undefined {
   if (status === 304 || types.length === 0) return body === '' ? undefined : `has a body: ${body.slice(0, 200)}`
   const type = String(headers['content-type']).split(';')[0]!.trim()
+  if (types.includes('*/*')) return undefined
   if (!types.includes(type)) return `has the type ${type}`
   if (type !== 'application/json') return undefined
   const validate = validator(type)

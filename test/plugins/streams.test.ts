@@ -1,10 +1,14 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { API_KEY, build, type TestApp } from '#test/helper.ts'
+import { RisorsaNonTrovata } from '#src/lib/errors.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { API_KEY, build, extraRoutes, type TestApp } from '#test/helper.ts'
 
 const CALENDAR = '/api/prenotazioni'
 const CHECK = '/api/alloggiati/verifica-ricevute'
@@ -76,6 +80,41 @@ t.test('a long answer is made while it is read, not before', async (t) => {
     answers.map(async (answer) => JSON.parse(await text(answer)))
   )
   for (const found of [entries, data, mancanti]) t.ok(found.length > 0 && found.length < MANY, `${found.length} rows`)
+})
+
+t.test('bytes are made while they are read: so many answers at a time, each until its reader is gone', async (t) => {
+  const open = new Set<Readable>()
+  const server = await build(t, { DATABASE_URL: url }, extraRoutes((app) => {
+    const config = { access: 'auth' as const }
+    const schema = { response: { 200: { content: { 'application/zip': { schema: Type.String() } } } } }
+    app.get('/prova/byte', { config, schema, exposeHeadRoute: false }, async (request, reply) =>
+      await reply.sendBytes(async () => {
+        if (request.headers['x-prova'] === 'assente') throw new RisorsaNonTrovata()
+        const endless = new Readable({ read () { this.push(Buffer.alloc(65_536)) } })
+        open.add(endless.once('close', () => { open.delete(endless) }))
+        reply.type('application/zip')
+        return endless
+      }))
+  }), { stalledReaderMs: 400 })
+  const path = `${await listen(server.app)}/prova/byte`
+  for (let n = 0; n < 20; n++) {
+    const failed = await server.call('GET', '/prova/byte', undefined, { 'x-prova': 'assente' })
+    t.equal(failed.statusCode, 404, 'one that fails before it begins is answered, and its turn is free')
+  }
+  const answers = []
+  for (let n = 0; n < 8; n++) {
+    const answer = (await begin(path)).resume()
+    t.equal(answer.statusCode, 200)
+    answers.push(answer.on('error', () => {}))
+  }
+  t.match(JSON.parse(await text(await begin(path))), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
+  t.equal(open.size, 8)
+  for (const answer of answers) answer.destroy()
+  await until(async () => open.size === 0)
+  const unread = (await begin(path)).on('error', () => {})
+  t.equal(open.size, 1)
+  await until(async () => open.size === 0)
+  unread.destroy()
 })
 
 t.test('Node warns of nothing while long answers are sent', async (t) => {

@@ -34,13 +34,14 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   const { call } = await server(t)
   const { data } = (await call('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
-    'audit-head', 'code-tables', 'ended-sessions', 'evening-summary', 'idempotency-keys', 'ledger-alarms',
-    'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters', 'old-flows', 'old-mails', 'one-time-tokens',
-    'prova', 'receipts', 'receipts-read-again', 'reconciliation', 'record-erasure', 'signing-keys',
-    'unconfirmed-sign-ups'
+    'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
+    'image-retention', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters',
+    'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts', 'receipts-read-again', 'reconciliation',
+    'record-erasure', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
-    'audit-head', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again', 'reconciliation'
+    'audit-head', 'discarded-files', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again',
+    'reconciliation'
   ])
   for (const job of data) t.ok(Date.parse(job.prossimo_avvio) > Date.now() - 60_000, job.nome)
   t.match(data.find(({ nome }) => nome === 'prova'), {

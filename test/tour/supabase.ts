@@ -4,9 +4,11 @@ import type { Static } from '@sinclair/typebox'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { ClientConfig } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
+import type { SignedUrl } from '#schemas/signed-url.ts'
 
 /*
- * A walk through the identity provider with the official client of Supabase, unmodified, against a running server:
+ * A walk through the identity provider and the stored files with the official client of Supabase, unmodified, against
+ * a running server:
  *   ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
  * It makes an operator, and deletes it again. Exit code 1 at the first surprise.
  */
@@ -113,6 +115,8 @@ async function asOperator (email: string, password: string): Promise<void> {
   }
   say('Rinnovo', `un altro refresh token; il nuovo accesso vale ${session.expires_in / 60} minuti`)
 
+  await filesTour(session.access_token)
+
   const sessions = await (await api('/api/sessions', session.access_token)).json() as Static<typeof Session>[]
   say(
     'Sessioni',
@@ -125,6 +129,27 @@ async function asOperator (email: string, password: string): Promise<void> {
     await api('/api/v1/prenotazioni', token, undefined, 401)
   }
   say('Uscita', 'ovunque: i token di prima ricevono 401')
+}
+
+/** A file in the public bucket: up, in a list, by a link that needs no credentials, and away again. */
+async function filesTour (token: string): Promise<void> {
+  const files = client(`Bearer ${token}`).storage.from('public')
+  const name = `giro-${randomBytes(4).toString('hex')}/saluto.txt`
+  const [folder = ''] = name.split('/')
+  const uploaded = await files.upload(name, 'Benvenuti', { contentType: 'text/plain' })
+  if (uploaded.error) throw uploaded.error
+  try {
+    const { data: list, error } = await files.list(folder)
+    if (error) throw error
+    say('File', `nel bucket public: ${list.map(({ name, metadata }) => `${name}, ${metadata?.size} byte`).join()}`)
+    const link = await (await api(`/api/storage/signed-url?bucket=public&file=${name}`, token)).json() as SignedUrl
+    const read = await (await fetch(link.signedUrl)).text()
+    if (read !== 'Benvenuti') throw new Error(`il link firmato dà ${read}`)
+    say('Link', `firmato, senza credenziali, fino alle ${new Date(link.expires_at).toLocaleTimeString('it-IT')}`)
+  } finally {
+    const { data } = await files.remove([name])
+    say('File', `eliminati: ${data?.length ?? 0}`)
+  }
 }
 
 try {

@@ -1,9 +1,9 @@
-import { italianDay } from '../tables/days.ts'
 import {
   LAYOUT, LAYOUT_FILE_UNICO, LENGTH, LENGTH_FILE_UNICO,
   type Field, type FieldName, type IntegerKind, type LayoutField, type RecordSchedina,
   type SexKind
 } from './layout.ts'
+import { italianDay } from '#src/lib/time.ts'
 import { patternOf } from './pattern.ts'
 
 export type { RecordSchedina } from './layout.ts'

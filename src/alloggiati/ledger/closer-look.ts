@@ -1,7 +1,7 @@
 import { savedGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
-import { fillPlaces, type Prints } from './filled-places.ts'
+import { fillPlaces, type Places, type Prints } from './filled-places.ts'
 import { fingerprint, guestAt } from './fingerprints.ts'
 import { readAccounts, readOwnRows, readRowsOfNoStay, type Comparison, type SentRow } from './sent-rows.ts'
 
@@ -32,19 +32,25 @@ export function closerLook (comparison: Comparison) {
     const told: Told[] = []
     for (let at = 0; at < stays.length; at += CHUNK) {
       const chunk = stays.slice(at, at + CHUNK)
-      const counts = await lookAt(comparison, chunk, adopted)
-      told.push(...chunk.map((stay, n) => tell(stay, counts[n]!)))
+      const compared = await compare(comparison, chunk, adopted)
+      told.push(...chunk.map((stay, n) => {
+        const { places, rows } = compared[n]!
+        return tell(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled)
+      }))
     }
     return told
   }
 }
 
+/** The saved guests of a stay, and the rows that may be theirs. */
+export interface Compared { places: Places, rows: readonly SentRow[] }
+
 /** @param adopted rows of no stay that count for another; those that count for these are added */
-async function lookAt (
+export async function compare (
   comparison: Comparison,
   stays: readonly StayFrom[],
-  adopted: Set<string>
-): Promise<CountGuests[]> {
+  adopted = new Set<string>()
+): Promise<Compared[]> {
   const ids = stays.map(({ id }) => id)
   const saved = await savedGuests(comparison.db, ids)
   const arrivals = stays.flatMap(({ id, from }) => saved.has(id) ? from : [])
@@ -62,7 +68,7 @@ async function lookAt (
       .flatMap((print) => byPrint.get(print) ?? []).flatMap(({ row }) => adopted.has(row.id) ? [] : row)
     const rows = [...(own.get(stay.id) ?? []).filter((row) => isOf(stay, row)), ...new Set(theirs)]
     for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
-    return (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled
+    return { places, rows }
   })
 }
 

@@ -176,7 +176,7 @@ export async function findMoved (
 export interface Excess {
   prenotazione_id: number
   numero_ospiti: number
-  gia_inviati: GiaInviato[]
+  gia_inviati: (GiaInviato & { esito: RowOutcome })[]
   /** Not their number is wrong: these are none of the saved guests, whose data may have been corrected since. */
   changed: boolean
 }
@@ -208,8 +208,8 @@ export async function findExcess (
     const isTooMany = sent.length + ospiti > numero_ospiti
     const meant = isTooMany || saved === undefined ? sent : strangersAmong(keys, sent, saved)
     if (!isTooMany && (saved === undefined || meant.length === 0)) return []
-    const gia_inviati = meant.map(({ id, indice, ricevuta, stato, riga }) =>
-      ({ ricevuta, stato, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
+    const gia_inviati = meant.map(({ id, indice, ricevuta, stato, esito, riga }) =>
+      ({ ricevuta, stato, esito, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
     return { prenotazione_id, numero_ospiti, gia_inviati, changed: !isTooMany }
   })
 }

@@ -17,6 +17,8 @@ export interface WatchContext {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
+  /** Whether an error comes of a full disk: then the log says so already. */
+  isTold?: (err: unknown) => boolean
   alarm: RaiseAlarm
   /** Whose submissions these are: the sandbox's, or the real ones, of whichever account. */
   mode: PoliceService['mode']

@@ -41,7 +41,8 @@ export interface DecisionContext {
 }
 
 /**
- * Writes down what a person decides of a submission that no rule could decide, and then moves it, in one transaction.
+ * Writes down what a person decides of a submission that no rule could decide, or that waits, and then moves it, in one
+ * transaction.
  * Of two persons at once one decides: the version that the other one names is not the present one any more.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile, and what a `beforeReady` hook throws
@@ -69,14 +70,14 @@ export async function decide (
     const { stato, data_arrivo, utente } = submission
     let { versione } = submission
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
-    if (!DECIDABLE_STATES.some((decidable) => decidable === stato)) throw new NullaDaDecidere(stato)
+    if (!isDecidable(stato, decisione)) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
     const circumstances = { data_arrivo, now: clock.now(), today: clock.today(), ownAccount: utente === account }
     const facts = { ...await readFacts(tx, id), ...circumstances }
     const reason = findObstacle(decisione, facts)
     if (reason !== undefined) throw new DecisioneNonPossibile(reason)
 
-    if (stato === 'sconosciuto') {
+    if (stato !== 'da_verificare') {
       await move(tx, id, { da: stato, a: 'da_verificare', chi, perche: 'una persona lo prende in esame' })
       versione++
     }
@@ -88,6 +89,11 @@ export async function decide (
     await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
   })
+}
+
+/** What waits for its turn or its next try can be withdrawn, and nothing else be decided of it. */
+function isDecidable (stato: State, decisione: DecisionName): boolean {
+  return DECIDABLE_STATES.some((decidable) => decidable === stato) || (stato === 'pronto' && decisione === 'annulla')
 }
 
 /** The phrase that a person types names this very submission: how many guests, and which arrival. */

@@ -1,8 +1,8 @@
-import { and, eq, exists, gt, inArray, isNotNull, lt, ne, notExists, or, sql, type SQL } from 'drizzle-orm'
+import { and, eq, exists, gt, inArray, isNotNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm'
 import { invii_cancellazioni as erasures } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { ERASABLE_STATES, UNRESOLVED_ROW_OUTCOMES } from '#schemas/submission.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database, Executor } from '#src/plugins/database/connect.ts'
 import { RECEIPT_WINDOW_DAYS } from '../receipts/archive.ts'
 
 /** Submissions in one transaction. */
@@ -27,20 +27,28 @@ export async function eraseRecords (db: Database, days: number): Promise<Erased>
   }
 }
 
+/** When the records of the submission may be erased; null as long as it is not known. */
+export function erasableFrom (db: Executor, days: number): SQL<string | null> {
+  const unresolved = db.select({ one: sql`1` }).from(schedine)
+    .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
+  const isOver = and(
+    inArray(invii.stato, ERASABLE_STATES), or(eq(invii.stato, 'annullato'), notExists(unresolved))
+  )
+  const inPart = Math.max(days, RECEIPT_WINDOW_DAYS + 1)
+  return sql`case when ${isOver} then ${invii.aggiornato_il} +
+    case when ${invii.stato} = 'parziale' then ${inPart}::int else ${days}::int end * interval '1 day' end`
+}
+
 /** @param after the last submission of the batch before: what was erased is not walked through again */
 async function eraseBatch (db: Database, days: number, after: number): Promise<{ ids: number[], rows: number }> {
   const rows = (condition: SQL) =>
     db.select({ one: sql`1` }).from(schedine).where(and(eq(schedine.invio_id, invii.id), condition))
-  const endedFor = (days: number) => lt(invii.aggiornato_il, sql`now() - ${days} * interval '1 day'`)
   return db.transaction(async (tx) => {
     const found = await tx.select({ id: invii.id }).from(invii)
       .where(and(
         gt(invii.id, after),
-        inArray(invii.stato, ERASABLE_STATES),
-        endedFor(days),
-        or(ne(invii.stato, 'parziale'), endedFor(RECEIPT_WINDOW_DAYS + 1)),
-        exists(rows(isNotNull(schedine.riga))),
-        or(eq(invii.stato, 'annullato'), notExists(rows(inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES))))
+        lt(erasableFrom(db, days), sql`now()`),
+        exists(rows(isNotNull(schedine.riga)))
       ))
       .orderBy(invii.id).limit(BATCH).for('update', { skipLocked: true })
     const ids = found.map(({ id }) => id)

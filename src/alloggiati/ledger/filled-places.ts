@@ -32,20 +32,31 @@ export function fillPlaces<Row extends Candidate> (
   const vacant = Math.max(0, numero_ospiti - guests.length - Math.max(0, trusted - withoutRow))
   return {
     filled: taken.size + trusted + Math.min(strangers.length - trusted, vacant),
-    adopted: [...taken].filter(({ isOwn }) => !isOwn)
+    adopted: [...taken.values()].filter(({ isOwn }) => !isOwn)
   }
 }
 
-/** The rows of saved guests, one for each who has any. */
-function matchGuests<Row extends Candidate> (guests: Places['guests'], rows: readonly Row[]): ReadonlySet<Row> {
-  const taken = new Set<Row>()
-  let left = guests
+/**
+ * Whether the place of a guest, 0-based, is filled: by a row of theirs, or because every place is. A saved guest has a
+ * place, also where the booking is for fewer.
+ */
+export function isPlaceFilled (places: Places, rows: readonly Candidate[], place: number): boolean {
+  const all = Math.max(places.numero_ospiti, places.guests.length)
+  return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
+}
+
+/** The rows of saved guests by their place, one for each who has any. */
+function matchGuests<Row extends Candidate> (guests: Places['guests'], rows: readonly Row[]): ReadonlyMap<number, Row> {
+  const taken = new Map<number, Row>()
+  const left = new Set(rows)
   for (const kind of KINDS) {
-    left = left.filter((guest) => {
-      const row = rows.find((each) => !taken.has(each) && is(each, guest, kind))
-      if (row !== undefined) taken.add(row)
-      return row === undefined
-    })
+    for (const [place, guest] of guests.entries()) {
+      if (taken.has(place)) continue
+      const row = rows.find((each) => left.has(each) && is(each, guest, kind))
+      if (row === undefined) continue
+      taken.set(place, row)
+      left.delete(row)
+    }
   }
   return taken
 }

@@ -5,7 +5,7 @@ import { NIGHTS_OF_A_SCHEDINA } from '../deadlines.ts'
 import { scopeOf } from './read.ts'
 
 /*
- * How many guests of a stay `p` (`id`, `updated_at`) are where: queries of one row of numbers each.
+ * How many guests of a stay `p` (`id`, `schedine_cambiate_il`) are where: queries of one row of numbers each.
  *
  * A row counts without a look at whose it is when its arrival lies in the 30 nights that are asked for, and it was sent
  * since the stay and its guests were last changed. What was sent before may be of other guests: see closer-look.ts.
@@ -25,7 +25,8 @@ export const isUnfinished = inArray(sql`i.stato`, UNFINISHED_STATES)
  * each stay the submissions of 30 days would be read in place of its own.
  */
 function isOf (from: SQL): SQL {
-  return sql`i.data_arrivo - ${from} between 0 and ${NIGHTS_OF_A_SCHEDINA - 1}::int and i.creato_il >= p.updated_at`
+  return sql`i.data_arrivo - ${from} between 0 and ${NIGHTS_OF_A_SCHEDINA - 1}::int
+    and i.creato_il >= p.schedine_cambiate_il`
 }
 
 /** Acquired or filed by another way. */
@@ -74,8 +75,9 @@ export function receiptOf (today: Day): SQL {
 
 /**
  * Table expressions that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
- * `updated_at`) whose first 30 nights are surely covered, because so many guests were sent since the last change, and
- * their submissions are receipted. Nearly all bookings of the past are, and only the others need a closer look.
+ * `schedine_cambiate_il`) whose first 30 nights are surely covered, because so many guests were sent since the last
+ * change, and their submissions are receipted. Nearly all bookings of the past are, and only the others need a
+ * closer look.
  *
  * All submissions that arrived in the time of the page are read side by side, as their rows are: a fraction of what a
  * look-up for each booking costs.

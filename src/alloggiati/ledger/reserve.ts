@@ -3,20 +3,21 @@ import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
-import { keepBookings, savedGuests } from '#src/bookings/index.ts'
+import { keepBookings, PrenotazioneNonTrovata, savedGuests, type Kept } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
-import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../errors.ts'
+import { OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
 import type { LedgerContext } from './context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './rows.ts'
 import { ACCEPTED } from './transitions.ts'
+import { readWaiting } from './waiting.ts'
 
 /** What is to be sent: one list, one call. */
 export interface Submission {
@@ -37,8 +38,11 @@ export interface Submission {
   prenotazione_id: number | null
   /** For each row its booking, where they are of several. */
   bookings?: readonly number[]
-  /** They are the guests that are saved of the bookings, or some of them. */
-  areSaved?: boolean
+  /**
+   * They are the guests that are saved of these bookings, or some of them: the version of each booking when they were
+   * read.
+   */
+  versions?: ReadonlyMap<number, number>
   /** A person's word that these are others than the guests sent before, or more than the booking says. */
   confirmation?: { motivo: string }
   /** Called with the reference in the transaction that writes the submission down. */
@@ -60,6 +64,8 @@ const LOOKS = 3
  * Writes a submission down. From then on its guests are live: no other submission can hold them.
  * @throws SchedineGiaInviate when one of them was filed or may have been, or comes twice, SchedineInCorso when they are
  * being sent, OspitiOltreLaPrenotazione when they are more than their booking is for; unless a person confirms
+ * @throws PrenotazioneCambiata when a booking was changed since its guests were read, PrenotazioneNonTrovata when it
+ * was deleted
  * @throws SchedineInCorso when other guests, who are being sent, hold the places of their booking, confirmed or not
  * @throws RegistroNonDisponibile, and what a `beforeReady` hook throws
  */
@@ -83,7 +89,11 @@ async function tryReserve (
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)
   const bookings = bookingsOf(submission)
-  const places = await keepBookings(tx, [...new Set(bookings.flatMap((id) => id ?? []))])
+  const ids = [...new Set(bookings.flatMap((id) => id ?? []))]
+  const places = await keepBookings(tx, ids)
+  refuseChanged(submission, places)
+  // Deleted since it was looked for: nothing of its guests may leave any more.
+  if (places.size < ids.length) throw new PrenotazioneNonTrovata()
   // The counter before the chain, as the processes of the version before do: the other order could lock both out.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
@@ -92,9 +102,10 @@ async function tryReserve (
     ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests)
   ]
   const { data_arrivo } = records[0]!
-  const saved = submission.areSaved ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
+  const saved = submission.versions ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
   const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(bookings, places, saved))
-  const confirmed = confirmedOf(submission, conflicts, excess)
+  const waiting = await readWaiting(tx, referencesOf(conflicts, excess))
+  const confirmed = confirmedOf(submission, conflicts, excess, waiting)
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
   if (confirmed !== undefined) {
     const { operatore: chi, confirmation } = submission
@@ -107,18 +118,25 @@ async function tryReserve (
   return { id, ricevuta }
 }
 
+/** From here on the bookings cannot change: what was read of them before is what is saved, or it is not sent. */
+function refuseChanged ({ versions = new Map() }: Submission, kept: ReadonlyMap<number, Kept>): void {
+  const changed = [...versions].filter(([id, versione]) => kept.get(id)?.versione !== versione)
+  if (changed.length > 0) throw new PrenotazioneCambiata(changed.map(([id]) => id))
+}
+
 /** @returns what a person's word lets pass; undefined when nothing stands against the list */
 function confirmedOf (
   { confirmation, indices }: Submission,
   conflicts: readonly Conflict[],
-  excess: readonly Excess[]
+  excess: readonly Excess[],
+  waiting: ReadonlyMap<string, Date>
 ): Confirmed | undefined {
   const certain = conflicts.filter((each) => each.certain)
   if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
     const standing = confirmation === undefined ? conflicts : certain
     const duplicati = standing.map(({ told }) => renumbered(told, indices))
     const days = standing.map(({ movedFrom }) => movedFrom)
-    throw underWay(duplicati) ?? new SchedineGiaInviate(duplicati, {
+    throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
       confirmable: certain.length === 0,
       movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined
     })
@@ -127,7 +145,10 @@ function confirmedOf (
   // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
   for (const { gia_inviati, prenotazione_id } of excess) {
     const open = gia_inviati.find(isUnderWay)
-    if (open) throw new SchedineInCorso(open.ricevuta, open.stato, [], prenotazione_id)
+    if (open) {
+      const waitsUntil = waiting.get(open.ricevuta)
+      throw new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil, prenotazione_id })
+    }
   }
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
   if (conflicts.length === 0 && first === undefined) return undefined
@@ -146,10 +167,21 @@ function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato
 }
 
 /** The refusal when all that stands against a list is being sent. */
-function underWay (duplicati: readonly Duplicato[]): SchedineInCorso | undefined {
+function underWay (
+  duplicati: readonly Duplicato[],
+  waiting: ReadonlyMap<string, Date>
+): SchedineInCorso | undefined {
   const [first] = duplicati
   if (!duplicati.every(isUnderWay) || !first?.ricevuta || !first.stato) return undefined
-  return new SchedineInCorso(first.ricevuta, first.stato, duplicati)
+  return new SchedineInCorso(first.ricevuta, first.stato, { waitsUntil: waiting.get(first.ricevuta), duplicati })
+}
+
+/** The submissions that stand against a list. */
+function referencesOf (conflicts: readonly Conflict[], excess: readonly Excess[]): string[] {
+  return [
+    ...conflicts.flatMap(({ told }) => told.ricevuta ?? []),
+    ...excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
+  ]
 }
 
 function isUnderWay ({ stato }: { stato: State | null }): boolean {
@@ -162,10 +194,10 @@ function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readon
 
 function additionsOf (
   bookings: readonly (number | null)[],
-  places: ReadonlyMap<number, number>,
+  places: ReadonlyMap<number, Kept>,
   saved: ReadonlyMap<number, readonly Guest[]> | undefined
 ): Addition[] {
-  return [...places].map(([prenotazione_id, numero_ospiti]) => ({
+  return [...places].map(([prenotazione_id, { numero_ospiti }]) => ({
     prenotazione_id,
     numero_ospiti,
     ospiti: bookings.filter((id) => id === prenotazione_id).length,
@@ -224,6 +256,8 @@ async function insertSubmission (
       permanenza,
       scadenza: filingDeadline(data_arrivo, permanenza).toISOString(),
       stato: 'pronto',
+      // Not the start of the transaction: a change may have held the booking since.
+      creato_il: sql`clock_timestamp()`,
       lease_fino_al: LEASE
     })
     .returning({ id: invii.id })

@@ -17,6 +17,7 @@ export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, t
 export interface SentRow extends Candidate {
   /** Its place in the ledger. */
   id: string
+  invio_id: number
   prenotazione_id: number | null
   data_arrivo: Day
   esito: RowOutcome
@@ -37,7 +38,7 @@ export function readOwnRows (comparison: Comparison, ids: readonly number[]): Pr
   return readRows(comparison, {
     rows: sql`${staysById(db, ids).as('p')} join invii_schedine s on s.prenotazione_id = p.id`,
     isOwn: true,
-    isCurrent: sql`i.creato_il >= p.updated_at`
+    isCurrent: sql`i.creato_il >= p.schedine_cambiate_il`
   })
 }
 
@@ -100,9 +101,10 @@ function readRows (
   { rows, isOwn, isCurrent, where }: Reading
 ): Promise<SentRow[]> {
   return db.execute<SentRow & Record<string, unknown>>(sql`
-    select s.invio_id || '/' || s.indice as id, s.prenotazione_id, i.data_arrivo::text as data_arrivo, s.esito,
-      encode(s.impronta_identita, 'hex') as identita, encode(s.impronta_persona, 'hex') as persona,
-      encode(s.impronta_documento, 'hex') as documento, ${isUnfinished} as "isUnfinished",
+    select s.invio_id || '/' || s.indice as id, s.invio_id, s.prenotazione_id, s.esito,
+      i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
+      encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
+      ${isUnfinished} as "isUnfinished",
       r.provato as "isReceipted", r.atteso as "isAwaited", c.corretta as "isCorrected", ${isOwn}::boolean as "isOwn",
       ${isCurrent} or c.corretta as "isTrusted"
     from ${rows}

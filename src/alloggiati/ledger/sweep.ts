@@ -19,26 +19,26 @@ const FOLLOW_MS = 20_000
  * noted: a process is at most one sweep behind what others have sent.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, log, lane, service } = context
+  const { db, log, isTold, lane, service } = context
   await compareHead(context)
   await renewLane(context)
   await endExpired(context, { account: service.account, lane: lane.ids() })
   const ready = await findExpired(db, 'pronto', lane.ids(), eq(invii.utente, service.account))
   // One that cannot be carried out must not keep the others waiting.
-  const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) =>
-    log.error({ err, invio: id }, 'a submission could not be carried out')
-  ))
+  const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
+    if (!isTold?.(err)) log.error({ err, invio: id }, 'a submission could not be carried out')
+  }))
   if (!lane.closing.aborted) await within(FOLLOW_MS, Promise.all(carried))
 }
 
 /** A head that cannot be read or noted keeps nothing else of the sweep back. */
 async function compareHead (context: LedgerContext): Promise<void> {
-  const { db, log, chainHead } = context
+  const { db, log, isTold, chainHead } = context
   await checkSuspension(context)
   try {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
-    log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
+    if (!isTold?.(err)) log.error({ err }, 'the end of the chain could not be noted: while it is so nothing is sent')
     await alarmFolder(context, err)
   }
 }

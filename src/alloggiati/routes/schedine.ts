@@ -13,7 +13,7 @@ import {
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { SchedineGiaInviate } from '../errors.ts'
+import { SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
@@ -128,7 +128,8 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
       const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
       const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
-      const body = { ospiti, indices, avvisi, areSaved: true, prenotazione: booking.soggiorno, ...rest }
+      const versions = new Map([[request.params.id, booking.versione]])
+      const body = { ospiti, indices, avvisi, versions, prenotazione: booking.soggiorno, ...rest }
       const answer = await submit(context, body, authorOf(request), requesterOf(request, reply))
         .catch((err: unknown) => { throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err })
       return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }

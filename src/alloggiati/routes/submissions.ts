@@ -88,7 +88,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     schema: {
       operationId: 'decidiInvio',
       tags,
-      summary: 'Decide di un invio sconosciuto o da verificare. Non si può annullare',
+      summary: 'Decide di un invio sconosciuto o da verificare, o annulla uno che aspetta. La decisione è definitiva',
       params: IdParams,
       body: DecisionBody,
       response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }

@@ -1,7 +1,7 @@
 import { WITH_DOCUMENT, WITHOUT_DOCUMENT } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS } from '#schemas/schedina.ts'
+import { italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
-import { italianDay } from '../tables/days.ts'
 import { STATELESS } from '../tables/types.ts'
 import { unusualNumber } from './documents.ts'
 import { namedLetters } from './lookalikes.ts'

@@ -1,4 +1,5 @@
-import { inForce, italianDay } from '../tables/days.ts'
+import { italianDay } from '#src/lib/time.ts'
+import { inForce } from '../tables/days.ts'
 import { ITALY, STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
 import type { Rule, Values } from './rule.ts'

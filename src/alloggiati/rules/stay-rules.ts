@@ -1,7 +1,6 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
-import { addDays } from '#src/lib/time.ts'
+import { addDays, italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
-import { italianDay } from '../tables/days.ts'
 import type { Rule } from './rule.ts'
 
 /** Nights that one schedina can announce; a longer stay needs another schedina (guide p. 7). */

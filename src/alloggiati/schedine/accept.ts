@@ -21,12 +21,34 @@ export interface Order extends FileBody {
   indices?: readonly number[]
   /** How guests are sent otherwise than they are stored: told with their errors. */
   avvisi?: readonly Segnalazione[]
-  /** They are the guests that are saved of the booking, or some of them. */
-  areSaved?: boolean
+  /** They are the guests that are saved of the booking, or some of them: its version when they were read. */
+  versions?: ReadonlyMap<number, number>
 }
 
-/** A request that passed the rules: its guests, and the stay. */
-export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'areSaved'> { stay: Soggiorno }
+/** A request that passed the rules: its guests, the stay, and where what was said of it disagrees. */
+export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
+  stay: Soggiorno
+  stayRemarks: readonly Segnalazione[]
+}
+
+const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id', 'id_appartamento'] as const
+
+/** What the rules say of the nights, once for all guests, and where `soggiorno` says other than `prenotazione`. */
+function remarksOnStay (
+  warnings: readonly Segnalazione[],
+  { prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>
+): Segnalazione[] {
+  const first: Record<string, unknown> = prenotazione ?? {}
+  const second: Record<string, unknown> = soggiorno ?? {}
+  const differing = STAY_FIELDS.filter((name) =>
+    first[name] !== undefined && second[name] !== undefined && first[name] !== second[name])
+  return [
+    ...warnings.filter(({ ospite, campo }) => ospite === 0 && STAY_FIELDS.some((name) => name === campo)),
+    ...differing.map((name) => ({
+      ospite: 0, campo: `soggiorno.${name}`, messaggio: `Diverso da prenotazione.${name}, che vale`
+    }))
+  ]
+}
 
 /** Judges a list of guests by the rules, as of today. A stay that names an apartment is of the longer lines. */
 export async function judge ({ tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno) {
@@ -45,13 +67,13 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno, indices, areSaved, avvisi = [] }: Order
+  { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order
 ): Promise<Accepted> {
   if (prenotazione === undefined && soggiorno === undefined) {
     throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
   }
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors: found, accepted } = await judge(context, ospiti, stay)
+  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay)
   const errors = found.map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)
@@ -59,5 +81,6 @@ export async function accept (
     return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell'ospite` }
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  return { ...accepted, stay, indices, areSaved }
+  const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })
+  return { ...accepted, stay, stayRemarks, indices, versions }
 }

@@ -2,8 +2,9 @@ import { eq } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { SchedineInCorso } from '../errors.ts'
+import { SchedineInCorso } from '../sent-errors.ts'
 import { readResult } from '../ledger/sending/worker.ts'
+import { readWaiting } from '../ledger/waiting.ts'
 import type { Requester } from './requester.ts'
 import { answerOf, closeIfDecided, isUnderWay } from './submission.ts'
 
@@ -19,7 +20,8 @@ export async function answerBegun (db: Executor, ricevuta: string, requester: Re
   const result = await readResult(db, submission)
   if (isUnderWay(result.stato)) {
     requester.leaveOpen()
-    throw new SchedineInCorso(ricevuta, result.stato)
+    const waiting = await readWaiting(db, [ricevuta])
+    throw new SchedineInCorso(ricevuta, result.stato, { waitsUntil: waiting.get(ricevuta) })
   }
   closeIfDecided(requester, result.stato)
   return answerOf(result, { ricevuta, ...told })

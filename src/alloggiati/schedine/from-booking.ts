@@ -21,6 +21,8 @@ export interface BookingSchedine {
   documents: SchedinaIntera[]
   /** How many guests the booking is for: some may not be saved yet. */
   numero_ospiti: number
+  /** The version of the booking of which these are the guests. */
+  versione: number
   soggiorno: SoggiornoDaPrenotazione
 }
 
@@ -34,12 +36,13 @@ export async function fromBooking (
   id: number,
   { dal, id_appartamento }: BookingChoice
 ): Promise<BookingSchedine> {
-  const { ospiti: guests, check_in, numero_notti, numero_ospiti } = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti, numero_ospiti, versione } = await stayWithGuests(db, id)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
   return {
     schedine: schedineOf(guests),
     documents: guests.map(stored),
     numero_ospiti,
+    versione,
     soggiorno: { id, ...stretchOf({ check_in, numero_notti }, dal), ...apartment }
   }
 }

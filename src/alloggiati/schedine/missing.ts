@@ -2,10 +2,11 @@ import type { SchedinaIntera } from '#schemas/from-booking.ts'
 import { LEADERS, SINGLE_GUEST } from '#schemas/guest-types.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { UNDER_WAY_STATES } from '#schemas/submission.ts'
-import { NullaDaInviare, SchedineInCorso } from '../errors.ts'
+import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
+import { readWaiting } from '../ledger/waiting.ts'
 import { groupsOf } from '../rules/groups.ts'
 import type { BookingSchedine } from './from-booking.ts'
 
@@ -35,7 +36,10 @@ export async function findMissing (
   if (sent.size > 0 && sent.size === guests.length) {
     for (const { told: { ricevuta, stato } } of conflicts) {
       const isOut = UNDER_WAY_STATES.some((each) => each === stato)
-      if (isOut && ricevuta !== null && stato !== null) throw new SchedineInCorso(ricevuta, stato)
+      if (isOut && ricevuta !== null && stato !== null) {
+        const waiting = await readWaiting(db, [ricevuta])
+        throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })
+      }
     }
     const unsaved = Math.max(0, numero_ospiti - documents.length)
     throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))], unsaved)

@@ -1,7 +1,7 @@
 import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, DECIDABLE_STATES, UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { stayWithGuests } from '#src/bookings/index.ts'
+import { staysById } from '#src/bookings/index.ts'
 import { counted } from '#src/lib/counted.ts'
 import { inRome } from '#src/lib/time.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
@@ -12,8 +12,10 @@ import { readBookingRows } from '../ledger/conflicts.ts'
 import { announce, type LedgerContext } from '../ledger/context.ts'
 import { rehearse } from '../ledger/sending/handover.ts'
 import type { Submission } from '../ledger/reserve.ts'
+import { readWaiting } from '../ledger/waiting.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import type { RowResult, SubmissionResult } from '../ledger/sending/worker.ts'
+import { tellWaiting } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept.ts'
@@ -26,11 +28,13 @@ import { reserveInTime } from './reserve-in-time.ts'
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
  * time goes on, and is answered as under way.
- * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, CampiNonValidi, RegistroNonDisponibile, ServizioOccupato
+ * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, CampiNonValidi,
+ * RegistroNonDisponibile,
+ * ServizioOccupato
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'areSaved'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -44,7 +48,7 @@ export async function submit (
 }
 
 /** A Test alone: neither the service nor the ledger registers anything. */
-async function dryRun (service: PoliceService, { lines, stay, indices }: Accepted): Promise<InvioAnswer> {
+async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted): Promise<InvioAnswer> {
   const { id_appartamento } = stay
   const rehearsal = await rehearse(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
   const { verdict } = rehearsal!
@@ -56,13 +60,14 @@ async function dryRun (service: PoliceService, { lines, stay, indices }: Accepte
     success: true,
     message: `${counted(lines.length, 'schedina valida', 'schedine valide')}: nessuna registrazione, era una prova`,
     ricevuta: '',
-    dettagli: { schedine_inviate: lines.length, metodo: methodFor(true, id_appartamento), prenotazione_id: null }
+    dettagli: { schedine_inviate: lines.length, metodo: methodFor(true, id_appartamento), prenotazione_id: null },
+    ...stayRemarks.length === 0 ? {} : { avvisi: [...stayRemarks] }
   }
 }
 
 async function send (
   ledger: LedgerContext,
-  { stay, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
+  { stay, stayRemarks, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -87,11 +92,14 @@ async function send (
   const result = await follow(ledger, { id, ricevuta }, requester)
   if (result === undefined || isUnderWay(result.stato)) {
     requester.leaveOpen()
-    throw new InvioFallito('INVIO_IN_CORSO', { ricevuta }, requester.isAsync ? 202 : 422)
+    const until = (await readWaiting(db, [ricevuta])).get(ricevuta)
+    const told = until && tellWaiting(until)
+    throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, told }, requester.isAsync ? 202 : 422)
   }
   closeIfDecided(requester, result.stato)
   const answer = answerOf(result, { ricevuta, metodo, prenotazione_id })
-  const avvisi = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
+  const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
+  const avvisi = [...stayRemarks, ...others]
   return avvisi.length === 0 ? answer : { ...answer, avvisi }
 }
 
@@ -101,7 +109,8 @@ async function othersOf (
   id: number,
   { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
-  const { numero_ospiti } = await stayWithGuests(db, id)
+  // Deleted since its guests were acquired: that it was sent has to be told all the same.
+  const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
   if (sent >= numero_ospiti) return []
   const told = `${counted(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`

@@ -1,6 +1,5 @@
 import type { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
-import type { Day } from '#src/lib/time.ts'
-import { italianDay } from './days.ts'
+import { italianDay, type Day } from '#src/lib/time.ts'
 import type { Tables } from './tables.ts'
 
 /**

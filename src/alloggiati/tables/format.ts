@@ -1,4 +1,4 @@
-import { italianDay } from './days.ts'
+import { italianDay } from '#src/lib/time.ts'
 import type { Tabella, TipoTabella } from './csv.ts'
 import type { Codice, Comune, Stato, TablesData } from './types.ts'
 

@@ -4,15 +4,18 @@ import { identities } from '#drizzle/tables/identity.ts'
 import { CampiNonValidi, NonAutenticato } from '#src/lib/errors.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
-import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita } from '../errors.ts'
+import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita, UtenteNonTrovato } from '../errors.ts'
 import { isEmail } from '../people/email.ts'
+import { findUser } from '../people/find-users.ts'
+import { lockUser } from '../people/locks.ts'
+import { isStaff } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
 import { allUsers } from '../people/user-lists.ts'
-import { createUser } from '../people/users.ts'
+import { createUser, updateUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 
 export interface EmbeddedDirectoryOptions extends IdentityOptions { app: FastifyInstance, passwords: Passwords }
@@ -52,6 +55,21 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       } catch (err) {
         throw err instanceof AuthError && err.code === 'email_exists' ? new EmailGiaRegistrata() : err
       }
+    },
+
+    async checkOperator (id) {
+      const user = await findUser(db, { id })
+      if (!user || !isStaff(user.app_metadata)) throw new UtenteNonTrovato()
+    },
+
+    async setPicture (id, url, { actor, ip }, store) {
+      await db.transaction(async (tx) => {
+        const row = await lockUser(tx, id)
+        if (!row) throw new UtenteNonTrovato()
+        await updateUser(tx, id, { user_metadata: { ...row.user_metadata, avatar_url: url } })
+        await store(tx)
+        await app.audit.append(tx, { actor, ip, action: 'immagine_profilo', object: `user:${row.id}` })
+      })
     },
 
     async * users () {

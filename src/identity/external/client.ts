@@ -24,7 +24,7 @@ export interface IdpClient {
   asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpAnswer>
 }
 
-type Method = 'GET' | 'POST' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export interface IdpClientOptions {
   settings: Pick<ExternalSettings, 'base' | 'anonKey'>

@@ -5,13 +5,15 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory, PersonPrincipal } from '../directory.ts'
 import { accountFingerprint, isEmail, normalizeEmail } from '../people/email.ts'
 import { presentSession } from '../people/present.ts'
+import { isStaff } from '../people/roles.ts'
 import {
   AmministrazioneNonDisponibile,
   EmailGiaRegistrata,
   ProviderNonCollegato,
   ProviderNonRaggiungibile,
   ScollegamentoNonAmmesso,
-  UnicaIdentita
+  UnicaIdentita,
+  UtenteNonTrovato
 } from '../errors.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
@@ -78,6 +80,23 @@ export function externalDirectory ({
         },
         ({ id }) => ({ user: id })
       )
+    },
+
+    async checkOperator (id) {
+      const answer = await client.asService(requireServiceKey(), 'GET', `/admin/users/${id}`)
+      const user = isSuccess(answer) ? readUser(answer.body) : undefined
+      if (user === undefined || !isStaff(user.app_metadata)) throw userProblem(answer)
+    },
+
+    async setPicture (id, url, by, store) {
+      const serviceKey = requireServiceKey()
+      await audited(app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
+        // The provider keeps the fields that are not named.
+        const body = { user_metadata: { avatar_url: url } }
+        const answer = await client.asService(serviceKey, 'PUT', `/admin/users/${id}`, body)
+        if (!isSuccess(answer)) throw userProblem(answer)
+        await app.db.transaction(store)
+      })
     },
 
     async * users () {
@@ -177,6 +196,10 @@ function isSuccess ({ status }: IdpAnswer): boolean {
 
 function refusal ({ status }: IdpAnswer): Error {
   return status === 401 || status === 403 ? new NonAutenticato() : new ProviderNonRaggiungibile()
+}
+
+function userProblem (answer: IdpAnswer): Error {
+  return isSuccess(answer) || answer.status === 404 ? new UtenteNonTrovato() : refusal(answer)
 }
 
 function notCreated (answer: IdpAnswer): Error {

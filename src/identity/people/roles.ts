@@ -12,6 +12,11 @@ export function isAdmin ({ role, roles }: Metadata): boolean {
   return role === 'admin' || (Array.isArray(roles) && roles.includes('admin'))
 }
 
+/** Whether these metadata make somebody who works here: an operator or an administrator. */
+export function isStaff (metadata: Metadata): boolean {
+  return isAdmin(metadata) || metadata.role === 'operator'
+}
+
 /**
  * A person who has signed up without an administrator waits until an administrator gives them a role: an e-mail address
  * alone must not give access to guests' data.

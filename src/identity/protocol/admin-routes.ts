@@ -12,6 +12,7 @@ import { AUDIENCE } from '../tokens/access-token.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
+import { discardPicture } from '../people/pictures.ts'
 import { presentUser } from '../people/present.ts'
 import { deleteSessions } from '../sign-in/sessions.ts'
 import { getUser, withIdentities, type User } from '../people/find-users.ts'
@@ -175,6 +176,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       const soft = request.body.should_soft_delete === true
       await db.transaction(async (tx) => {
         await deleteUser(tx, id, soft)
+        await discardPicture(tx, app.storage, id)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'utente_eliminato',

@@ -4,7 +4,7 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
-import { isAdmin } from '../people/roles.ts'
+import { isStaff } from '../people/roles.ts'
 import { USERS_AT_A_TIME } from '../people/user-lists.ts'
 
 const tags = ['Utenti']
@@ -53,7 +53,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     handler: async () => {
       const found: AuthUser[] = []
       for await (const users of directory.users()) {
-        found.push(...users.filter(({ app_metadata }) => isAdmin(app_metadata) || app_metadata.role === 'operator'))
+        found.push(...users.filter(({ app_metadata }) => isStaff(app_metadata)))
       }
       return found
     }

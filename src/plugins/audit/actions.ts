@@ -23,11 +23,23 @@ export const ACTIONS = {
   correzione: 'Correzione chiesta alla Questura',
   sospensione: 'Invii sospesi o ripresi',
   prenotazioni_eliminate: 'Prenotazioni eliminate',
+  dati_esportati: 'Dati di una prenotazione esportati',
+  dati_cancellati: 'Dati di una prenotazione cancellati',
+  immagini_scadute: 'Immagini di documenti eliminate alla scadenza',
+  documento_caricato: 'Immagine di un documento caricata',
+  immagine_profilo: 'Immagine del profilo cambiata',
   sql: 'Istruzione SQL',
   email: 'E-mail',
   funzione: 'Funzione accesa o spenta',
   manutenzione: 'Manutenzione',
-  lavoro: 'Lavoro periodico avviato a mano'
+  lavoro: 'Lavoro periodico avviato a mano',
+  file_caricato: 'File caricato',
+  file_spostato: 'File spostato',
+  file_eliminati: 'File eliminati',
+  bucket_creato: 'Bucket creato',
+  bucket_modificato: 'Bucket modificato',
+  bucket_svuotato: 'Bucket svuotato',
+  bucket_eliminato: 'Bucket eliminato'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

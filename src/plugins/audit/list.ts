@@ -3,7 +3,9 @@ import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
 import { isoInstant } from '../database/columns.ts'
 import type { Executor } from '../database/connect.ts'
+import { checkDays } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
 import { describe } from './actions.ts'
 
 /** The only order of the list: the newest first. */
@@ -55,6 +57,25 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
         ? sql`${t.at} <= ${a}::timestamptz`
         : sql`${t.at} < ${startOf(sql`${a}::date + 1`)}`
   ]
+}
+
+/**
+ * A day and an instant are compared as days.
+ * @throws CampiNonValidi when the last moment comes before the first
+ */
+export function checkBounds ({ da, a }: Pick<Filters, 'da' | 'a'>): void {
+  if (da === undefined || a === undefined) return
+  const asText = isInstant(da) && isInstant(a) ? (bound: string) => instantOf(bound).toISOString() : dayOf
+  checkDays({ da: asText(da), a: asText(a) })
+}
+
+function dayOf (bound: string): Day {
+  return isInstant(bound) ? dayInRome(instantOf(bound)) : bound
+}
+
+/** A leap second, taken for the one before it, and an offset without minutes are not known to JavaScript. */
+function instantOf (bound: string): Date {
+  return new Date(bound.toUpperCase().replace(/:60(?=[.Z+-])/, ':59').replace(/[+-]\d\d$/, '$&:00'))
 }
 
 function isInstant (bound: string): boolean {

@@ -1,5 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
+import { createSockets, type Sockets } from './sockets.ts'
 
 /** The database as repositories see it. A repository takes an `Executor`, so that it can run inside a transaction. */
 export type Database = PostgresJsDatabase
@@ -16,15 +17,23 @@ export interface Connection {
 /** Settings of a session, given at the connection: they are part of no statement, and no log holds them. */
 export type SessionSettings = Readonly<Record<string, string>>
 
-/** Opens a pool of at most `max` connections; nothing is sent before the first query. */
-export function connect (url: string, max: number, settings: SessionSettings = {}): Connection {
+/**
+ * Opens a pool of at most `max` connections; nothing is sent before the first query.
+ * @param sockets with those of other pools, so that they can be cut together
+ */
+export function connect (
+  url: string,
+  max: number,
+  settings: SessionSettings = {},
+  sockets: Sockets = createSockets()
+): Connection {
   const sql = postgres(url, {
     max,
     idle_timeout: 300,
     connect_timeout: 10,
     // Seconds between two attempts: the driver's own pauses grow to twenty, which a database that has just come back
-    // need not wait for.
-    backoff: () => 0.25,
+    // need not wait for. Where connections fail at once, so do those who wait for one.
+    backoff: () => sockets.areCut ? 0.01 : 0.25,
     onnotice: () => {},
     connection: {
       application_name: 'locanda',
@@ -38,7 +47,9 @@ export function connect (url: string, max: number, settings: SessionSettings = {
       tcp_keepalives_interval: 10,
       tcp_keepalives_count: 3,
       ...settings
-    }
+    },
+    // The driver's types do not have it.
+    ...{ socket: sockets.open }
   })
-  return { sql, db: drizzle(sql), close: () => sql.end({ timeout: 5 }) }
+  return { sql, db: drizzle(sql), close: () => sql.end({ timeout: sockets.areCut ? 0 : 5 }) }
 }

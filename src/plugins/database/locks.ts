@@ -20,6 +20,8 @@ export const LOCKS = {
   auditChain: 168_180,
   /** The rotation of the keys that sign access tokens. */
   signingKeys: 168_181,
+  /** The rotation of the keys of stored files. */
+  storageKeys: 168_182,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */

@@ -5,6 +5,8 @@ import { ConfigError, type Config } from '#src/config/config.ts'
 import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
 import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
+import { takePulse } from './pulse.ts'
+import { createSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,6 +18,8 @@ declare module 'fastify' {
      * work, or that other work must not wait behind. The driver puts statements on connections that are busy, too.
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
+    /** The end of the server waits no longer for a database that does not answer. One that does is not disturbed. */
+    hurryEnd (): void
   }
 }
 
@@ -24,6 +28,10 @@ export interface DatabaseOptions {
   /** What every session of the server has: the keys of triggers that seal. */
   settings: SessionSettings
 }
+
+/** Seconds that a database may take for an answer when the server ends, and when its end is asked for again. */
+const AT_END = 4
+const IN_A_HURRY = 1
 
 const NEWER = 'il database è di una versione di Locanda più recente di questa: avviare quella, o ripristinare un ' +
   'salvataggio fatto con questa'
@@ -35,15 +43,25 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.closing.addEventListener('abort', () => embedded?.letGo())
-  app.addHook('onClose', async () => embedded?.stop())
+  let isSilent = false
+  app.addHook('onClose', async () => embedded?.stop(isSilent))
   await migrate(url, settings).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })
+  const sockets = createSockets()
+  const pulse = takePulse(url, sockets, app.log)
+  app.closing.addEventListener('abort', () => pulse.hurry(AT_END))
+  app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
+  // After all pools are closed: those of a database that hangs are cut until then.
+  app.addHook('onClose', async () => {
+    isSilent = pulse.isSilent
+    await pulse.stop()
+  })
   // Two connections a core keep PostgreSQL busy; more only queue inside it.
   const openPool: FastifyInstance['openPool'] = (max, own = {}) => {
-    const { db, sql, close } = connect(url, max, { ...settings, ...own })
+    const { db, sql, close } = connect(url, max, { ...settings, ...own }, sockets)
     app.addHook('onClose', close)
     return { db, sql }
   }

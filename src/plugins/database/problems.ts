@@ -9,7 +9,7 @@ const UNAVAILABLE: DatabaseProblem = {
   error: 'Archivio momentaneamente non disponibile: riprovare fra poco'
 }
 const { code, message, statusCode } = new SpazioEsaurito()
-const NO_SPACE: DatabaseProblem = { status: statusCode ?? 503, codice: code, error: message }
+export const NO_SPACE: DatabaseProblem = { status: statusCode ?? 503, codice: code, error: message }
 const OUT_OF_RANGE: DatabaseProblem = {
   status: 400,
   codice: 'RICHIESTA_NON_VALIDA',
@@ -74,6 +74,11 @@ export function postgresError (err: unknown): postgres.PostgresError | undefined
 /** Whether the disk of the database, or of our own files, has no room left. */
 export function isDiskFull (err: unknown): boolean {
   return causesOf(err).some((each) => 'code' in each && (each.code === '53100' || DISK_FULL.has(String(each.code))))
+}
+
+/** Whether the database is away, or so busy that it did not do what it was asked. */
+export function isUnavailable (err: unknown): boolean {
+  return databaseProblem(err) === UNAVAILABLE
 }
 
 /** What a database error means to a caller; undefined when it is a fault of ours. */

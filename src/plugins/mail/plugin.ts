@@ -69,7 +69,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
   const domain = from.address.slice(from.address.indexOf('@') + 1)
   const transport = smtpTransport(config.SMTP_URL, from)
   app.expectReachable({ setting: 'SMTP_URL', ...transport.server })
-  const { deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log })
+  const { deliver, stop } = mailWorker({ db: app.db, keys, transport, log: app.log, isTold: app.isToldOfDisk })
 
   app.decorate('mail', {
     ...reading,
@@ -88,7 +88,7 @@ export default fp<{ config: Config, keys: Keys }>(async function mail (app, { co
     run: async () => deliver()
   })
   app.addHook('preClose', stop)
-}, { name: 'mail', dependencies: ['database', 'jobs', 'metrics', 'reachability'] })
+}, { name: 'mail', dependencies: ['database', 'disk', 'jobs', 'metrics', 'reachability'] })
 
 function sender (text: string | undefined): Mailbox {
   const from = text === undefined ? undefined : mailbox(text.trim())

@@ -29,6 +29,8 @@ interface WorkerOptions {
   keys: Keys
   transport: Transport
   log: FastifyBaseLogger
+  /** Whether an error comes of a full disk: then the log says so already. */
+  isTold?: (err: unknown) => boolean
   closeWithinMs?: number
 }
 
@@ -37,7 +39,9 @@ interface WorkerOptions {
  * once: when a process or its connection dies between the server's taking it and the note of it, it goes out again,
  * with the same Message-ID.
  */
-export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WITHIN_MS }: WorkerOptions): Worker {
+export function mailWorker (
+  { db, keys, transport, log, isTold, closeWithinMs = CLOSE_WITHIN_MS }: WorkerOptions
+): Worker {
   const end = new AbortController()
   const breakOff = new AbortController()
   let underWay: Promise<void> | undefined
@@ -53,7 +57,7 @@ export function mailWorker ({ db, keys, transport, log, closeWithinMs = CLOSE_WI
         await round()
       }
     } catch (err) {
-      log.error({ err }, 'the mail queue could not be worked on')
+      if (!isTold?.(err)) log.error({ err }, 'the mail queue could not be worked on')
     } finally {
       underWay = undefined
     }

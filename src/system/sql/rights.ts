@@ -12,7 +12,7 @@ export interface Right {
  */
 const BOOKING = [
   'nome_cognome', 'lingua', 'email', 'telefono', 'paese_id', 'check_in', 'check_out', 'numero_ospiti', 'idf_gen',
-  'created_at', 'updated_at', 'versione'
+  'created_at', 'updated_at', 'schedine_cambiate_il', 'versione'
 ] as const
 
 const GUEST = [
@@ -39,13 +39,13 @@ export const RIGHTS: readonly Right[] = [
     'registro_chiave', 'sandbox_schedine', 'sandbox_appartamenti'
   ),
   ...readOnly('audit_log'),
-  ...readOnly('feature_flags', 'maintenance', 'jobs')
+  ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store')
 ]
 
 /** Credentials, and what becomes one: not even read. A test compares both lists with the tables that there are. */
 export const CLOSED = [
   'users', 'identities', 'sessions', 'seen_sessions', 'flow_states', 'one_time_tokens', 'signing_keys', 'api_keys',
-  'admin_sessions', 'mails', 'idempotency_keys', 'sandbox_token', 'counters'
+  'admin_sessions', 'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys'
 ] as const
 
 const byTable = new Map(RIGHTS.map((right) => [right.table, right]))

@@ -29,8 +29,8 @@ t.test('twins with other first names are two, and so are namesakes by half', asy
   t.equal(new Set(people.map(key)).size, people.length)
 })
 
-/** Two letters that are one inside a word. */
-const PAIR = /AA|DJ/
+/** Two letters that are one inside a word; an E between them does not count. */
+const PAIR = /AE*A|DE*J/
 const letters = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 12 })
 const name = fc.oneof(letters('AEOUSBR'), letters('ABCDEFGHIJKLMNOPQRSTUVWXYZ'))
 

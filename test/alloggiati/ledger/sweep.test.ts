@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type postgres from 'postgres'
 import t from 'tap'
-import { SchedineGiaInviate, SchedineInCorso } from '#src/alloggiati/errors.ts'
+import { SchedineGiaInviate, SchedineInCorso } from '#src/alloggiati/sent-errors.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'

@@ -104,6 +104,29 @@ t.test('a rehearsal of the day says who is ready, who lacks what and who was sen
   for (const days of [-400, 400]) t.match(await sendDay(server, { data: addDays(today, days), prova: true }), {})
 })
 
+t.test('an incomplete booking of which guests were sent, or may have been, tells with which reference', async (t) => {
+  const police = await standIn(t)
+  const server = await production(t, police)
+  const late = await book(server, [guestNo(1)], 2)
+  const sent = (await server.call('POST', `/api/v1/prenotazioni/${late}/invio`)).json().ricevuta
+  police.on.Send = (socket) => socket.destroy()
+  const unsaved = await book(server, [guestNo(2), guestNo(3)], 3)
+  const { ricevuta: unknown } = (await server.call('POST', `/api/v1/prenotazioni/${unsaved}/invio`)).json()
+  delete police.on.Send
+  // Deleted and entered again: the guests are known.
+  const former = await book(server, [guestNo(4)], 1)
+  const before = (await server.call('POST', `/api/v1/prenotazioni/${former}/invio`)).json().ricevuta
+  await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [former] })
+  const again = await book(server, [guestNo(4)], 2)
+  for (const prova of [true, false]) {
+    t.match((await sendDay(server, { prova })).prenotazioni, [
+      { prenotazione_id: late, stato: 'incompleta', ricevute: [sent] },
+      { prenotazione_id: unsaved, stato: 'incompleta', ricevute: [unknown] },
+      { prenotazione_id: again, stato: 'incompleta', ricevute: [before] }
+    ])
+  }
+})
+
 t.test('a booking with a duplicate or too many guests is left out and told, and keeps no other back', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police)
@@ -374,7 +397,7 @@ function bookingOf (prenotazione_id: number, families: readonly number[]): DayBo
   const starts = families.map((_, n) => families.slice(0, n).reduce((sum, size) => sum + size, 0))
   const leaders = families.flatMap((size, n) => Array.from({ length: size }, () => starts[n]!))
   const rows = { ospiti: leaders.length, numero_ospiti: leaders.length }
-  const ready = { records: leaders.map(() => record!), lines: leaders.map(() => ''), leaders }
+  const ready = { records: leaders.map(() => record!), lines: leaders.map(() => ''), leaders, versione: 1 }
   const nothing = { ricevute: [], errors: [], schedine: [] }
   return { prenotazione_id, nome_cognome: '', stato: 'pronta', ...rows, ...nothing, nights: 3, ready }
 }

@@ -91,6 +91,20 @@ t.test('soggiorno adds to prenotazione, which wins where both speak', async (t) 
   t.equal(sent.statusCode, 200)
   const { data: [{ riga }] } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.match(decode(riga), { record: { data_arrivo: today, permanenza: 7 } })
+  t.match(sent.json().avvisi, [{ campo: 'soggiorno.check_in', messaggio: /prenotazione.check_in, che vale/ }])
+})
+
+t.test('nights and a departure that disagree are told, in a rehearsal and after the Send', async (t) => {
+  const server = await build(t, TODAY)
+  for (const testMode of [true, false]) {
+    const prenotazione = { check_in: today, numero_notti: 3, check_out: '2026-11-28' }
+    const body = { ospiti: [guestNo(1), guestNo(2)], prenotazione, testMode }
+    const { avvisi } = (await server.call('POST', '/api/alloggiati/invio', body)).json()
+    t.match(avvisi, [{ ospite: 0, messaggio: /numero_notti \(3\) e check_out .*non concordano/ }])
+    t.equal(avvisi.length, 1)
+  }
+  const agreed = { ospiti: [guestNo(3)], prenotazione: soggiorno, soggiorno }
+  t.equal((await server.call('POST', '/api/alloggiati/invio', agreed)).json().avvisi, undefined)
 })
 
 t.test('references are numbered by day', async (t) => {

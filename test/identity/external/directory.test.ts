@@ -5,7 +5,9 @@ import { build, type TestApp } from '#test/helper.ts'
 import { compactText, hmac } from '#test/identity/guards/forge.ts'
 import { unwritable } from '#test/plugins/audit/samples.ts'
 import { fakeProvider, json } from './fake-provider.ts'
+import { form, FORM_TYPE } from '#test/identity/form.ts'
 import { bearer } from '#test/identity/requests.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
@@ -60,6 +62,26 @@ t.test('the directory of an external provider', async (t) => {
       { actor: `user:${claimsOf(admin).sub}`, details: { role: 'operator', phase: 'done', user: created.id } }
     ])
     t.match((await auditOf('utente_creato'))[0]!.object, /^account:[0-9a-f]{16}$/)
+  })
+
+  t.test('the address of a profile picture is noted at the provider, beside what stands there', async (t) => {
+    const { app } = first
+    const { id } = (await as(admin, 'POST', '/api/operators', { ...PIERO, email: 'foto@example.org' })).json()
+    const set = async (userId: string) => await app.inject({
+      method: 'POST',
+      url: '/api/operators/pfp',
+      headers: { ...bearer(admin), 'content-type': FORM_TYPE },
+      payload: form([['userId', userId], ['file', await jpeg(), 'io.jpg']])
+    })
+    const answer = await set(id)
+    t.equal(answer.statusCode, 200)
+    const { user_metadata } = (await idp.admin('GET', `/admin/users/${id}`)) as { user_metadata: object }
+    t.same(user_metadata, { name: 'Piero', surname: 'Neri', avatar_url: answer.json<{ url: string }>().url })
+    t.ok(await app.storage.find(app.db, 'avatars', `${id}.jpg`))
+    t.match((await set(randomUUID())).json(), { status: 404, codice: 'UTENTE_NON_TROVATO' })
+    t.same((await auditOf('immagine_profilo')).map(({ object, details }) => ({ object, details })), [
+      { object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }
+    ])
   })
 
   t.test(

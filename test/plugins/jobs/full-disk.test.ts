@@ -1,4 +1,13 @@
+import { pino } from 'pino'
 import t from 'tap'
+import { Closed } from '#schemas/common.ts'
+import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
+import { createKeys } from '#src/lib/secrets.ts'
+import { createClock } from '#src/lib/time.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import type { Mailer } from '#src/plugins/mail/plugin.ts'
+import type { Transport } from '#src/plugins/mail/transport.ts'
+import { mailWorker } from '#src/plugins/mail/worker.ts'
 import { build, extraRoutes } from '#test/helper.ts'
 import { heldWork, processes } from './processes.ts'
 
@@ -36,6 +45,23 @@ t.test('however many jobs fail for want of room, the log says it once, and once 
   t.same(told(), [FULL, 'the disk has room again'])
 })
 
+t.test('while the disk is full, a database that has ended for want of room is told as a full disk', async (t) => {
+  let cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  const { call } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova', { config: { access: 'auth' }, schema: { response: { 200: Closed({}) } } }, async () => {
+      throw Object.assign(new Error('it has failed'), cause)
+    })
+  }))
+  const codice = async () => (await call('GET', '/prova')).json<{ codice: string }>().codice
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+  cause = { code: 'ENOSPC', errno: 'ENOSPC' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  cause = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  t.equal(await codice(), 'SPAZIO_ESAURITO')
+  t.equal((await call('GET', '/health/ready')).statusCode, 200, 'there is room again')
+  t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
+})
+
 t.test('what is told already of all work is not told again of each job', async (t) => {
   const { start, row, sql } = await processes(t)
   const work = heldWork()
@@ -54,4 +80,21 @@ t.test('what is told already of all work is not told again of each job', async (
   await ticked
   t.same(one.logs, [])
   await sql`alter table jobs_away rename to jobs`
+})
+
+t.test('nor is it told again by the mail worker, nor by an alarm, whose own line comes all the same', async (t) => {
+  const told: string[] = []
+  const log = pino({}, { write: (line: string) => { told.push((JSON.parse(line) as { msg: string }).msg) } })
+  const failing = () => { throw Object.assign(new Error('no space left'), { code: 'ENOSPC' }) }
+  const db = new Proxy({}, { get: () => failing }) as Database
+  const isTold = () => true
+  const transport = { close () {} } as Transport
+  const worker = mailWorker({ db, keys: createKeys(Buffer.alloc(32)), transport, log, isTold })
+  worker.deliver()
+  await worker.stop()
+  const mail = { enqueue: async () => 0, deliver () {} } as unknown as Pick<Mailer, 'enqueue' | 'deliver'>
+  const raise = alarmBell({ db, clock: createClock(), log, isTold, mail, recipients: [], mode: 'sandbox' })
+  await raise('unknown-outcome', { invio: 1 })
+  t.equal(told.length, 1)
+  t.notMatch(told, [/could not be/])
 })

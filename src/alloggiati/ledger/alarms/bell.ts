@@ -24,6 +24,8 @@ export interface BellOptions {
   db: Database
   clock: Clock
   log: Pick<FastifyBaseLogger, 'error'>
+  /** Whether an error comes of a full disk: then the log says so already. */
+  isTold?: (err: unknown) => boolean
   mail: Pick<Mailer, 'enqueue' | 'deliver'>
   /** E-mail addresses; without any, the log alone tells. */
   recipients: readonly string[]
@@ -34,7 +36,7 @@ export interface BellOptions {
 const KEPT = sql`now() - interval '60 days'`
 
 /** Through it all alarms are raised. */
-export function alarmBell ({ db, clock, log, mail, recipients, mode }: BellOptions): RaiseAlarm {
+export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: BellOptions): RaiseAlarm {
   /** @returns the cases that are new */
   function writeDown (kind: AlarmKind, cases: readonly AlarmCase[]): Promise<AlarmFacts[]> {
     return db.transaction(async (tx) => {
@@ -57,7 +59,7 @@ export function alarmBell ({ db, clock, log, mail, recipients, mode }: BellOptio
       fresh = await writeDown(kind, cases)
       mail.deliver()
     } catch (err) {
-      log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
+      if (!isTold?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be written down, and is not mailed')
     }
     for (const facts of fresh) log.error(facts, kindOf(kind).message)
   }
@@ -70,7 +72,7 @@ export async function forgetOldAlarms (db: Database): Promise<void> {
 
 /** What is told of a submission names its bookings, where they are known. */
 async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFacts> {
-  if (facts.invio === undefined || facts.prenotazione !== undefined) return facts
+  if (facts.invio === undefined || facts.prenotazione !== undefined || facts.prenotazioni !== undefined) return facts
   const { prenotazione_id } = schedine
   const found = await db.selectDistinct({ prenotazione_id }).from(schedine)
     .where(and(eq(schedine.invio_id, facts.invio), isNotNull(prenotazione_id))).orderBy(asc(prenotazione_id))

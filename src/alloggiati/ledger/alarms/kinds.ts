@@ -6,7 +6,7 @@ export interface AlarmFacts {
   invio?: number
   ricevuta?: string
   tentativo?: number
-  /** The bookings of the submission. */
+  /** The bookings of the submission; of one that was withdrawn because bookings changed, these alone. */
   prenotazioni?: readonly number[]
   /** A booking, and how many of its guests are not with the police. */
   prenotazione?: number
@@ -80,6 +80,13 @@ export const ALARM_KINDS = {
     text: 'L’invio era stato detto in corso, o chi lo aveva chiesto se n’era andato; poi la Polizia non ha acquisito ' +
       'tutte le schedine. Leggere il motivo di ogni ospite con GET /api/v1/invii/{id}, correggerne i dati, e inviare ' +
       'di nuovo la prenotazione con solo_mancanti.'
+  },
+  'booking-changed': {
+    message: 'a submission that waited was not sent: its booking has changed since it was asked for',
+    tells: ['invio'],
+    subject: 'Invio non partito, prenotazione cambiata',
+    text: 'L’invio aspettava di partire, e intanto la prenotazione o i suoi ospiti sono cambiati: non è partito, per ' +
+      'non comunicare dati superati. Controllare la prenotazione e inviarla di nuovo.'
   },
   deadline: {
     message: 'guests not acquired yet, at or near their legal deadline',

@@ -5,6 +5,7 @@ import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
 import type { LedgerContext } from '../context.ts'
 import { giveUp } from '../give-up.ts'
+import { changedBookings } from '../stale.ts'
 import { LEASE, lockChain, move, RETRY } from '../moves.ts'
 import { checkSuspension } from '../suspension.ts'
 
@@ -31,29 +32,44 @@ export interface NotSent { causa?: Cause, errore?: string }
 
 /**
  * Claims a submission that is `pronto`. Any number of submissions of an account may be claimed: the flight is taken
- * later.
+ * later. One whose booking has changed meanwhile is given up: its rows are of guests as they were.
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
-  const { db } = context
+  const { db, alarm } = context
+  const { id, caller } = claim
   if (await checkSuspension(context)) return withdraw(context, claim, 'INVII_SOSPESI')
-  return await db.transaction((tx) => tryClaim(tx, context, claim)) ? undefined : {}
+  const notSent = await db.transaction((tx) => tryClaim(tx, context, claim))
+  if (notSent?.causa === 'PRENOTAZIONE_CAMBIATA' && !caller.hold()) {
+    const [submission] = await db.select({ ricevuta: invii.ricevuta }).from(invii).where(eq(invii.id, id))
+    await alarm('booking-changed', { invio: id, ...submission, prenotazioni: notSent.changed })
+  }
+  return notSent
 }
 
-async function tryClaim (tx: Transaction, { name, clock }: LedgerContext, { id, token }: Claim): Promise<boolean> {
+async function tryClaim (
+  tx: Transaction,
+  { name, clock }: LedgerContext,
+  { id, token }: Claim
+): Promise<NotSent & { changed?: number[] } | undefined> {
   await lockChain(tx)
   const [submission] = await tx
-    .select({ data_arrivo: invii.data_arrivo, stato: invii.stato })
+    .select({ data_arrivo: invii.data_arrivo, stato: invii.stato, changed: changedBookings(tx) })
     .from(invii)
     .where(eq(invii.id, id))
     .for('update')
-  if (submission?.stato !== 'pronto') return false
+  if (submission?.stato !== 'pronto') return {}
   if (!arrivalWindowOpen(submission.data_arrivo, clock.today())) {
     await move(tx, id, { da: 'pronto', a: 'da_verificare', chi: name, perche: 'la finestra di arrivo si è chiusa' })
-    return false
+    return {}
+  }
+  if (submission.changed.length > 0) {
+    await giveUp(tx, id, { da: 'pronto', chi: name, perche: 'la prenotazione è cambiata dopo la richiesta' })
+    return { causa: 'PRENOTAZIONE_CAMBIATA', changed: submission.changed }
   }
   const set = { proprietario: token, lease_fino_al: LEASE }
-  return move(tx, id, { da: 'pronto', a: 'preso', chi: name, perche: 'preso in carico', set })
+  const claimed = await move(tx, id, { da: 'pronto', a: 'preso', chi: name, perche: 'preso in carico', set })
+  return claimed ? undefined : {}
 }
 
 /** A caller who waits gets an answer now: the submission ends, and its guests are free. Otherwise it stays ready. */

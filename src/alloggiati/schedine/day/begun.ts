@@ -9,6 +9,7 @@ import type { Requester } from '../requester.ts'
 import { answerOf } from './answer.ts'
 import { bookingOf, lookAtDay, remark, type DayBooking } from './look.ts'
 import { addOutcome } from './outcome.ts'
+import { withWaiting } from './waiting.ts'
 
 /**
  * The answer to a repeated request for a day: from the submissions that the first one has begun, as they are by now,
@@ -29,7 +30,7 @@ export async function answerBegunDay (
     : await lookAtDay(context, context.ledger, { day: data, ids, id_appartamento })
   const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
   const bookings = [...sent, ...others.map(left)].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
-  return answerOf({ data, prova: false, bookings })
+  return answerOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
 }
 
 const LEFT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'

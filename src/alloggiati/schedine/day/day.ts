@@ -9,6 +9,7 @@ import type { Requester } from '../requester.ts'
 import { answerOf } from './answer.ts'
 import { lookAtDay, type DayBooking } from './look.ts'
 import { sendDay } from './send.ts'
+import { withWaiting } from './waiting.ts'
 
 /** No day that far from today is anything but a slip of the hand. */
 const FAR_DAYS = 400
@@ -34,7 +35,8 @@ export async function submitDay (
   const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
   refuseOthers(ids ?? [], looked)
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const bookings = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
+  const sent = prova ? looked : await sendDay(ledger, looked, { author, requester, id_appartamento })
+  const bookings = await withWaiting(ledger.db, sent)
   const answer = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
   if (bookings.some(({ stato }) => NO_END.includes(stato))) requester.leaveOpen()

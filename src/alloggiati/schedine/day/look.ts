@@ -7,12 +7,13 @@ import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/i
 import { counted } from '#src/lib/counted.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
-import { SchedineInCorso } from '../../errors.ts'
+import { SchedineInCorso } from '../../sent-errors.ts'
 import {
   findConflicts, readBookingRows, strangersAmong, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
+import { readWaiting } from '../../ledger/waiting.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept.ts'
 import { schedineOf } from '../from-booking.ts'
@@ -20,7 +21,8 @@ import { schedineOf } from '../from-booking.ts'
 /** A booking of the day as it stands, and what can be sent of it: nothing unless it is `pronta`. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
-  ready: AcceptedList | null
+  /** With the version of the booking of which these are the guests. */
+  ready: AcceptedList & { versione: number } | null
 }
 
 /** A live row: what became of it, and of the submission that holds it. */
@@ -28,6 +30,8 @@ interface Sent { ricevuta: string, stato: State, esito: RowOutcome }
 
 /** What stands against the guests that are saved of a booking. */
 interface Before {
+  /** When those submissions of the day leave that wait for their next try. */
+  waiting: ReadonlyMap<string, Date>
   /** The live rows of the booking, of the nights around the arrival. */
   rows: readonly BookingRow[]
   /** Saved guests with a live row of this arrival, whichever booking it is of. */
@@ -54,10 +58,12 @@ export async function lookAtDay (
   const conflictsOf = Map.groupBy(conflicts, ({ told }) => places[told.ospite]!.stay)
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
+  const waiting = await readWaiting(db, referencesOf(rows))
   const kept = new Set((await staysById(db, [...others])).map(({ id }) => id))
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const before: Before = {
+      waiting,
       rows: rowsOf.get(stay.id) ?? [],
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
       conflicts: (conflictsOf.get(stay) ?? []).map(({ told, earlier, ...rest }) => ({
@@ -89,11 +95,13 @@ export async function lookAtDay (
     const all = ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors
     return all.length > 0
       ? { ...bookingOf(stay), stato: 'incompleta', errors: all }
-      : { ...bookingOf(stay), ready: accepted }
+      : { ...bookingOf(stay), ready: accepted && { ...accepted, versione: stay.versione } }
   }
 }
 
-export function bookingOf ({ id, nome_cognome, numero_notti, ospiti, numero_ospiti }: StayWithGuests): DayBooking {
+export function bookingOf (
+  { id, nome_cognome, numero_notti, ospiti, numero_ospiti }: Omit<StayWithGuests, 'versione'>
+): DayBooking {
   return {
     prenotazione_id: id,
     nome_cognome,
@@ -139,14 +147,25 @@ function alreadySent (stay: StayWithGuests, before: readonly Sent[]): DayBooking
 
 /** How a booking stands whose guests were sent before, or are being sent. */
 function stateOfSent (rows: readonly Sent[]): DayState {
-  const open = rows.filter(({ esito }) => UNRESOLVED_ROW_OUTCOMES.some((each) => each === esito))
+  const open = rows.filter(isOpen)
   if (open.some(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))) return 'in_corso'
   return open.length > 0 ? 'sconosciuta' : 'gia_inviata'
 }
 
-/** A booking that the rules let pass, beside what stands against its guests. */
-function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, conflicts }: Before): DayBooking {
-  if (booking.ready === null) return booking
+function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
+  return UNRESOLVED_ROW_OUTCOMES.some((each) => each === esito)
+}
+
+/** A booking beside what was sent of it, and, where the rules let it pass, beside what stands against its guests. */
+function confronted (
+  booking: DayBooking,
+  keys: Keys,
+  { waiting, rows: before, guests, conflicts }: Before
+): DayBooking {
+  if (booking.ready === null) {
+    const sent = [...ownRows(booking.prenotazione_id, conflicts), ...before]
+    return { ...booking, ricevute: referencesOf(sent) }
+  }
   const { prenotazione_id, ospiti, numero_ospiti } = booking
   const hit = new Set(conflicts.map(({ told }) => told.ospite))
   const rows = conflicts.flatMap(({ told: { ricevuta, stato }, earlier }) =>
@@ -168,7 +187,7 @@ function confronted (booking: DayBooking, keys: Keys, { rows: before, guests, co
   const open = (tooMany ? before : strangers).find(({ stato }) => UNDER_WAY_STATES.some((each) => each === stato))
   if (open !== undefined) {
     // Not `in_corso`, which is all well: these guests are not being sent, and must be once that has ended.
-    const { message } = new SchedineInCorso(open.ricevuta, open.stato)
+    const { message } = new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil: waiting.get(open.ricevuta) })
     return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
   const errors = [
@@ -185,16 +204,19 @@ const LEFT_OUT = 'La prenotazione è stata inviata in parte: inviare il resto co
 const ALONE = 'la prenotazione va inviata da sola, con una conferma'
 
 function changedText (strangers: readonly Sent[]): string {
+  const perhaps = strangers.some(isOpen) ? 'forse ' : ''
   return `La ricevuta ${referencesOf(strangers).join(', ')} ha ospiti che ora non sono fra quelli salvati: se sono ` +
-    `stati corretti, sono già comunicati; altrimenti ${ALONE}`
+    `stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 
 /** What was sent of the booking with another arrival: it was moved since, or guests came on other days. */
 function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): string[] {
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
-  return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) =>
-    `Già inviata con l'arrivo del ${day} (ricevuta ${referencesOf(rows).join(', ')}): per comunicare anche ` +
-    `questo arrivo ${ALONE}`)
+  return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
+    const sent = rows.some(isOpen) ? 'Già inviata, o di esito sconosciuto,' : 'Già inviata'
+    return `${sent} con l'arrivo del ${day} (ricevuta ${referencesOf(rows).join(', ')}): per comunicare anche questo ` +
+      `arrivo ${ALONE}`
+  })
 }
 
 /**

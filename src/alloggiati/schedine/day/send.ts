@@ -1,5 +1,7 @@
 import type { Author } from '#src/plugins/audit/log.ts'
-import { OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso } from '../../errors.ts'
+import {
+  OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
+} from '../../sent-errors.ts'
 import { announce, type LedgerContext } from '../../ledger/context.ts'
 import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult } from '../../ledger/sending/worker.ts'
@@ -72,7 +74,7 @@ async function reserveList (
         id_appartamento,
         prenotazione_id: new Set(bookings).size === 1 ? bookings[0]! : null,
         bookings,
-        areSaved: true
+        versions: new Map(rest.places.map(({ booking }) => [booking.prenotazione_id, booking.ready!.versione]))
       }, requester)
       announce('reserved', reserved.id)
       return { ...reserved, list: rest }
@@ -88,7 +90,12 @@ async function reserveList (
 /** The bookings that a refusal is about; what it says is told of them. */
 function leftOut (err: unknown, { places }: DayList, told: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
-  if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
+  if (err instanceof PrenotazioneCambiata) {
+    for (const { booking } of places.filter(({ booking }) => err.prenotazioni.includes(booking.prenotazione_id))) {
+      notSent(told.get(booking)!, err.message)
+      out.add(booking)
+    }
+  } else if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
     const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
     Object.assign(told.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
     out.add(booking)

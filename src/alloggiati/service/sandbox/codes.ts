@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { GUEST_TYPES } from '#schemas/guest-types.ts'
-import type { Day } from '#src/lib/time.ts'
-import { italianDay } from '../../tables/days.ts'
+import { italianDay, type Day } from '#src/lib/time.ts'
 import { ERRORS } from './outcomes.ts'
 
 const BUNDLED = new URL('../../tables/bundled/', import.meta.url)

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { addDays, type Day } from '#src/lib/time.ts'
-import { italianDay } from '../../tables/days.ts'
+import { addDays, italianDay, type Day } from '#src/lib/time.ts'
 import type { DayTotals } from './store.ts'
 
 /** An invented establishment. */

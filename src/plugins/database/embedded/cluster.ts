@@ -22,8 +22,12 @@ export interface EmbeddedCluster {
   owned: boolean
   /** From now on a cluster that ends is not started again: whoever ends this server may be ending both. */
   letGo (): void
-  /** Leaves the cluster. The last process to leave stops it, also if another started it; a killed process has left. */
-  stop (): Promise<void>
+  /**
+   * Leaves the cluster. The last process to leave stops it, also if another started it; a killed process has left. One
+   * that hangs is killed.
+   * @param isSilent whether it is known not to answer
+   */
+  stop (isSilent?: boolean): Promise<void>
 }
 
 export interface EmbeddedOptions {
@@ -86,14 +90,14 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
     letGo () {
       state.leaving = true
     },
-    async stop () {
+    async stop (isSilent = false) {
       state.leaving = true
       await state.renewal
       const { lease } = state
       state.lease = undefined
       const stopped = await locked(async () => {
         const held = lease ?? await attachAgain(site)
-        return held === undefined || await leave(site, held)
+        return held === undefined || await leave(site, held, isSilent)
       })
       log(`PostgreSQL incorporato: ${stopped ? 'fermato' : 'lasciato in esecuzione, altri lo usano'}`)
     }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { access, open, readFile, readlink, rename, stat } from 'node:fs/promises'
+import { access, open, readdir, readFile, readlink, rename, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -114,6 +114,28 @@ export async function launch (site: Site): Promise<Launch> {
 export async function askToStop (pid: number, { binaries, account }: Site): Promise<void> {
   if (platform() !== 'win32') await run('/bin/sh', ['-c', `kill -INT ${pid}`], { account, cwd: '/' })
   else await run(join(binaries.bin, 'pg_ctl'), ['kill', 'INT', String(pid)], { account, cwd: binaries.bin })
+}
+
+/**
+ * Ends a postmaster that hangs, and all its processes: one that is stopped would stay, and hold the folder. The next
+ * start recovers what was committed.
+ */
+export async function kill (pid: number, { folder, binaries, account }: Site): Promise<void> {
+  if (platform() === 'win32') {
+    await run(join(binaries.bin, 'pg_ctl'), ['kill', 'KILL', String(pid)], { account, cwd: binaries.bin })
+    return
+  }
+  const all = platform() === 'linux' ? await processesIn(folder) : [pid]
+  // One may have ended by itself meanwhile.
+  await run('/bin/sh', ['-c', `kill -KILL ${all.join(' ')} || :`], { account, cwd: '/' })
+}
+
+/** A postmaster and those that it has started: they work in the folder. */
+async function processesIn (folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
+  const found = await Promise.all(pids.map(async (pid) =>
+    (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'postgres' && isPostmasterOf(pid, folder)))
+  return pids.filter((_, at) => found[at])
 }
 
 /** Keeps one old log. Returns the size of the present one, bytes. */

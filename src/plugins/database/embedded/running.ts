@@ -1,9 +1,10 @@
 import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '#src/lib/within.ts'
 import { removeOldCopies } from './binaries.ts'
 import { makeAlias, socketPath } from './endpoint.ts'
 import { takeLease, type Lease } from './lease.ts'
-import { askToStop, endpointOf, isAlive, isPostmasterOf, launch, noteFile, readNote } from './postmaster.ts'
+import { askToStop, endpointOf, isAlive, isPostmasterOf, kill, launch, noteFile, readNote } from './postmaster.ts'
 import { EmbeddedError } from './problems.ts'
 import type { Site } from './site.ts'
 
@@ -12,6 +13,11 @@ const RETRY_MS = 200
 /** Crash recovery replays at most `max_wal_size`; a slow disk takes its time over it. */
 const START_LIMIT_MS = 300_000
 const STOP_LIMIT_MS = 60_000
+/** For an answer when the cluster is left; and when it is known not to answer. */
+const ANSWER_WITHIN_MS = 5000
+const SILENT_WITHIN_MS = 500
+/** A cluster that hangs may still do as it is asked. */
+const HANGING_LIMIT_MS = 2000
 
 /**
  * What PostgreSQL says while the processes of a postmaster that was killed are still ending, or when another start came
@@ -107,22 +113,39 @@ async function makeAliasFor ({ account }: Site, socketFolder: string | undefined
 
 /**
  * Gives the lease back, and stops the cluster when no other process has one; to be called inside the lock of the site.
- * True: stopped.
+ * A cluster that does not answer is killed: whoever else uses it starts it again. True: stopped.
  */
-export async function leave (site: Site, lease: Lease): Promise<boolean> {
+export async function leave (site: Site, lease: Lease, isSilent = false): Promise<boolean> {
   const note = await readNote(site.folder)
+  let isLast: boolean | undefined
   try {
-    // A lease that broke just now: the next process decides.
-    if (!note || !await lease.isLast().catch(() => false)) return false
+    if (note) isLast = await answerOf(lease, isSilent ? SILENT_WITHIN_MS : ANSWER_WITHIN_MS)
+    if (!note || isLast === false) return false
     await askToStop(note.pid, site)
   } finally {
     await lease.end()
   }
-  const deadline = Date.now() + STOP_LIMIT_MS
-  while (await readNote(site.folder) && await isPostmasterOf(note.pid, site.folder)) {
-    if (Date.now() > deadline) {
-      throw new EmbeddedError(`non si ferma (pid ${note.pid}): vedere ${site.home}/postgres.log`)
-    }
+  if (await hasStopped(site, note.pid, isLast ? STOP_LIMIT_MS : HANGING_LIMIT_MS)) return true
+  if (!isLast) {
+    site.log('PostgreSQL incorporato: non risponde, lo termino')
+    await kill(note.pid, site)
+    if (await hasStopped(site, note.pid, HANGING_LIMIT_MS)) return true
+  }
+  throw new EmbeddedError(`non si ferma (pid ${note.pid}): vedere ${site.home}/postgres.log`)
+}
+
+/** Whether no other process has a lease; undefined: the cluster does not say so in time. */
+async function answerOf (lease: Lease, withinMs: number): Promise<boolean | undefined> {
+  let answer: boolean | undefined
+  // A lease that broke just now: the next process decides.
+  await within(withinMs, lease.isLast().catch(() => false).then((isLast) => { answer = isLast }))
+  return answer
+}
+
+async function hasStopped ({ folder }: Site, pid: number, withinMs: number): Promise<boolean> {
+  const deadline = Date.now() + withinMs
+  while (await readNote(folder) && await isPostmasterOf(pid, folder)) {
+    if (Date.now() > deadline) return false
     await sleep(POLL_MS)
   }
   return true

@@ -55,6 +55,13 @@ function * administrator (w: World, unit: number): Generator<Step> {
       go(n, n.units[unit]!, 'da_verificare')
     })
   }
+  // Of an account that nobody has any more nobody asks what waits.
+  if (u.stato === 'pronto' && !w.gone) {
+    yield step(w, 'decision: cancelled while it waits', (n) => {
+      go(n, n.units[unit]!, 'da_verificare')
+      go(n, n.units[unit]!, 'annullato', true)
+    })
+  }
   if (u.stato !== 'da_verificare') return
   const decide = (label: string, change: (mine: Unit, n: World) => void): Step =>
     step(w, `decision: ${label}`, (n) => {

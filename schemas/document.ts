@@ -1,0 +1,50 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Id, OneOf } from './common.ts'
+import { IMAGE_EXTENSIONS, IMAGE_FORMATS } from './image.ts'
+import { SIDES } from './storage.ts'
+
+/** Bytes of an image, decoded; 413 beyond. */
+export const DOCUMENT_BYTES_MAX = 10 * 1024 * 1024
+/** Bytes of the body that brings it. */
+export const DOCUMENT_BODY_MAX = 15 * 1024 * 1024
+
+/** The place of a guest in the booking's list, 0-based; as many as `saveOspiti` takes. */
+const guestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
+
+export const DocumentUpload = Closed(
+  {
+    booking_id: Id,
+    guest_idx: guestIndex,
+    side: OneOf(SIDES),
+    // Looked at when it is decoded. A length in the schema would be counted character by character, 9 ms a megabyte; it
+    // is bounded by that of the body.
+    base64Image: Type.String({
+      format: 'byte',
+      description: 'Base64, anche preceduto da «data:image/jpeg;base64,» (o png, webp)'
+    }),
+    ext: OneOf(IMAGE_EXTENSIONS)
+  },
+  { examples: [{ booking_id: 1, guest_idx: 0, side: 'front', base64Image: '/9j/4AAQSkZJRg==', ext: 'jpg' }] }
+)
+export type DocumentUpload = Static<typeof DocumentUpload>
+
+export const DocumentUploadAnswer = Closed(
+  { success: Type.Boolean(), message: Type.String(), path: Type.String(), url: Type.String() },
+  {
+    examples: [{
+      success: true,
+      message: 'Immagine salvata',
+      path: 'documents/1/0/front.jpg',
+      url: 'https://locanda.example/api/documents/1/0/front'
+    }]
+  }
+)
+
+export const DocumentParams = Closed({ booking_id: Id, guest_idx: guestIndex, side: OneOf(SIDES) })
+export type DocumentParams = Static<typeof DocumentParams>
+
+const content = Object.fromEntries(Object.values(IMAGE_FORMATS).map(({ contentType }) => [
+  contentType, { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) }
+]))
+export const DocumentImage = { description: 'L’immagine', content }
+export const DocumentImagePart = { description: 'La parte dell’immagine chiesta con Range', content }

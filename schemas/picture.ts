@@ -1,0 +1,37 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed } from './common.ts'
+import { Uuid } from './auth/user.ts'
+
+/** Bytes of a profile picture as it is sent; 413 beyond. */
+export const PICTURE_BYTES_MAX = 5 * 1024 * 1024
+/** Pixels of its longer side as it is stored. */
+export const PICTURE_SIDE_MAX = 512
+
+/** The fields of the form. A file that was sent is bytes, for which JSON Schema has no type. */
+export const PictureForm = Closed(
+  {
+    file: Type.Unsafe<Buffer<ArrayBuffer>>({ contentMediaType: 'application/octet-stream', description: 'L’immagine' }),
+    userId: Uuid
+  },
+  { examples: [{ file: '…', userId: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11' }] }
+)
+export type PictureForm = Static<typeof PictureForm>
+
+export const PictureAnswer = Closed(
+  {
+    success: Type.Boolean(),
+    message: Type.String(),
+    path: Type.String(),
+    url: Type.String(),
+    status: Type.Integer()
+  },
+  {
+    examples: [{
+      success: true,
+      message: 'Immagine del profilo salvata',
+      path: 'avatars/6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11.jpg',
+      url: 'https://locanda.example/api/storage/avatars/6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11.jpg',
+      status: 200
+    }]
+  }
+)

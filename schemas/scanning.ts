@@ -1,0 +1,128 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Nullable, OneOf, fieldNames } from './common.ts'
+
+/** The formats of the contract: what the number and the length of the lines say. */
+export const MRZ_FORMATS = ['TD1', 'TD2', 'TD3'] as const
+export type MrzFormat = (typeof MRZ_FORMATS)[number]
+
+/** What the lines really are: visas have the size of `TD3` and `TD2`, the old French card that of `TD2`. */
+export const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
+export type MrzLayout = (typeof MRZ_LAYOUTS)[number]
+
+export const ParseMrzBody = Closed(
+  {
+    lines: Type.Array(Type.String({ maxLength: 200 }), {
+      minItems: 2,
+      maxItems: 3,
+      description: 'Le righe della zona: 3 da 30 caratteri (TD1), 2 da 36 (TD2) o 2 da 44 (TD3)'
+    })
+  },
+  {
+    examples: [{
+      lines: ['C<ITACA00000AA4<<<<<<<<<<<<<<<', '6412308F2212304ITA<<<<<<<<<<<0', 'ROSSI<<BIANCA<<<<<<<<<<<<<<<<<']
+    }]
+  }
+)
+
+/** Whether a check digit adds up; null where the layout has none. */
+const Check = Nullable(Type.Boolean())
+
+export const MrzChecks = Closed({
+  docNumber: Check,
+  birthDate: Check,
+  expiryDate: Check,
+  optionalData: Check,
+  composite: Check
+})
+export type MrzChecks = Static<typeof MrzChecks>
+export const MRZ_CHECKS = fieldNames(MrzChecks)
+
+/** A day of the zone; '' when it is not there, not whole, or in no calendar. */
+const ZoneDay = Type.String({ maxLength: 10, examples: ['1964-12-30'] })
+
+export const ParsedMrz = Closed({
+  format: OneOf(MRZ_FORMATS),
+  name: Type.String(),
+  surname: Type.String(),
+  docNumber: Type.String(),
+  birthDate: ZoneDay,
+  gender: OneOf(['M', 'F', '']),
+  nationality: Type.String({ description: 'ISO 3166-1 alpha-3, o il codice della zona che non vi corrisponde' }),
+  expiryDate: ZoneDay,
+  issuingCountry: Type.String(),
+  valid: Type.Boolean({ description: 'Tutte le cifre di controllo tornano' }),
+  checks: MrzChecks,
+  layout: OneOf(MRZ_LAYOUTS),
+  documentCode: Type.String({ examples: ['P'] }),
+  nameTruncated: Type.Boolean({ description: 'Il nome riempie il suo spazio: può essere stato troncato' }),
+  nationalityRaw: Type.String({ description: 'Il codice come è stampato, per esempio D' }),
+  issuingCountryRaw: Type.String()
+})
+export type ParsedMrz = Static<typeof ParsedMrz>
+
+/** Guest fields that come from a zone, and those of the birth place, which no zone holds. */
+const GUEST_FIELDS = {
+  nome: Type.String(),
+  cognome: Type.String(),
+  sesso: OneOf(['M', 'F', '']),
+  data_nascita: ZoneDay,
+  cittadinanza: Type.String({ examples: ['100000100'] }),
+  tipo_documento: Type.String({ examples: ['IDELE'] }),
+  numero_documento: Type.String(),
+  luogo_rilascio: Type.String()
+}
+export type ScannedField = keyof typeof GUEST_FIELDS
+export const SCANNED_FIELDS = Object.keys(GUEST_FIELDS) as ScannedField[]
+export const BIRTH_PLACE_FIELDS = ['stato_nascita', 'comune_nascita', 'provincia_nascita'] as const
+
+/** A guest as `saveOspiti` takes it, as far as the document says; '' is what it does not say. */
+export const ScannedGuest = Closed({
+  ...GUEST_FIELDS,
+  da_completare: Type.Array(OneOf([...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]), {
+    description: 'Campi che la zona non dice: da togliere prima di salvare'
+  })
+})
+export type ScannedGuest = Static<typeof ScannedGuest>
+
+/** What a person should look at; `campo` is a field of `parsed` or of `ospite`. */
+const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
+export type Avviso = Static<typeof Avviso>
+
+export const ParseMrzAnswer = Closed(
+  { parsed: ParsedMrz, ospite: ScannedGuest, avvisi: Type.Array(Avviso) },
+  {
+    examples: [{
+      parsed: {
+        format: 'TD1',
+        name: 'BIANCA',
+        surname: 'ROSSI',
+        docNumber: 'CA00000AA',
+        birthDate: '1964-12-30',
+        gender: 'F',
+        nationality: 'ITA',
+        expiryDate: '2022-12-30',
+        issuingCountry: 'ITA',
+        valid: true,
+        checks: { docNumber: true, birthDate: true, expiryDate: true, optionalData: null, composite: true },
+        layout: 'TD1',
+        documentCode: 'C',
+        nameTruncated: false,
+        nationalityRaw: 'ITA',
+        issuingCountryRaw: 'ITA'
+      },
+      ospite: {
+        nome: 'BIANCA',
+        cognome: 'ROSSI',
+        sesso: 'F',
+        data_nascita: '1964-12-30',
+        cittadinanza: '100000100',
+        tipo_documento: 'IDELE',
+        numero_documento: 'CA00000AA',
+        luogo_rilascio: '',
+        da_completare: ['luogo_rilascio', 'stato_nascita', 'comune_nascita', 'provincia_nascita']
+      },
+      avvisi: [{ campo: 'expiryDate', messaggio: 'Il documento è scaduto il 30/12/2022' }]
+    }]
+  }
+)
+export type ParseMrzAnswer = Static<typeof ParseMrzAnswer>

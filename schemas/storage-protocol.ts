@@ -1,0 +1,279 @@
+import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { Closed, Nullable, OneOf, Open } from './common.ts'
+
+/*
+ * Requests and answers of the storage protocol, as the clients of Supabase Storage write and read them. Requests are
+ * open: clients send fields that this server has no use for.
+ */
+
+const NAME = 'ospiti/piantina.png'
+const BUCKET = 'materiali'
+const WHEN = '2026-11-21T09:30:00.000Z'
+const ID = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
+const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlhbnRpbmEucG5nIn0.firma'
+
+/** Names are judged by the handler, which answers in the words of the protocol; longer ones go nowhere. */
+const FileName = Type.String({ maxLength: 2048, examples: [NAME] })
+const BucketName = Type.String({ maxLength: 200, examples: [BUCKET] })
+
+export const StorageErrorBody = Closed(
+  { statusCode: Type.String(), error: Type.String(), message: Type.String(), code: Type.String() },
+  {
+    $id: 'ErroreStorage',
+    examples: [{ statusCode: '404', error: 'not_found', message: 'Object not found', code: 'NoSuchKey' }]
+  }
+)
+export type StorageErrorBody = Static<typeof StorageErrorBody>
+
+export const BucketParams = Closed({ bucket: BucketName })
+export const FileParams = Closed({ bucket: BucketName, '*': FileName })
+export type FileParams = Static<typeof FileParams>
+
+/** `''` has the file saved under its own name. */
+const download = Type.Optional(Type.String({ maxLength: 1024, examples: ['piantina.png'] }))
+/** Sent by clients so that caches take two addresses for two things. */
+const cacheNonce = Type.Optional(Type.String({ maxLength: 200 }))
+const token = Type.String({ maxLength: 8192, examples: [TOKEN] })
+
+export const DownloadQuery = Open({ download, cacheNonce })
+export const LinkQuery = Open({ token, download, cacheNonce })
+export const UploadLinkQuery = Open({ token })
+
+/** The bytes of a file, of whatever type; forms have the file in their last part. */
+export const FileBody = {
+  content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
+}
+export const FileContent = {
+  description: 'Il contenuto del file',
+  content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
+}
+export const FilePart = { ...FileContent, description: 'La parte chiesta con Range' }
+
+export const Uploaded = Closed({ Id: Type.String(), Key: Type.String() }, {
+  examples: [{ Id: ID, Key: `${BUCKET}/${NAME}` }]
+})
+
+const expiresIn = Type.Integer({ minimum: 1, maximum: 315_360_000, examples: [60] })
+
+export const SignBody = Open({ expiresIn }, { examples: [{ expiresIn: 60 }] })
+export const SignManyBody = Open(
+  { expiresIn, paths: Type.Array(FileName, { minItems: 1, maxItems: 1000 }) },
+  { examples: [{ expiresIn: 60, paths: [NAME] }] }
+)
+export const Signed = Closed({ signedURL: Type.String() }, {
+  examples: [{ signedURL: `/object/sign/${BUCKET}/${NAME}?token=${TOKEN}` }]
+})
+export const SignedMany = Type.Array(
+  Closed({ path: Type.String(), error: Nullable(Type.String()), signedURL: Nullable(Type.String()) }),
+  { examples: [[{ path: NAME, error: null, signedURL: `/object/sign/${BUCKET}/${NAME}?token=${TOKEN}` }]] }
+)
+export const SignedUpload = Closed({ url: Type.String(), token: Type.String() }, {
+  examples: [{ url: `/object/upload/sign/${BUCKET}/${NAME}?token=${TOKEN}`, token: TOKEN }]
+})
+
+export const NoFields = Open({}, { examples: [{}] })
+
+export const RemoveBody = Open(
+  { prefixes: Type.Array(FileName, { minItems: 1, maxItems: 1000 }) },
+  { examples: [{ prefixes: [NAME] }] }
+)
+
+/** Null in a list stands for a folder. */
+const When = Nullable(Type.String({ format: 'date-time' }))
+const FileFigures = Nullable(Closed({
+  eTag: Type.String(),
+  size: Type.Integer(),
+  mimetype: Type.String(),
+  cacheControl: Type.String(),
+  lastModified: Type.String(),
+  contentLength: Type.Integer(),
+  httpStatusCode: Type.Integer()
+}))
+const figures = {
+  eTag: `"${ID}"`,
+  size: 4,
+  mimetype: 'image/png',
+  cacheControl: 'max-age=3600',
+  lastModified: WHEN,
+  contentLength: 4,
+  httpStatusCode: 200
+}
+const entry = {
+  name: Type.String(),
+  id: Nullable(Type.String()),
+  updated_at: When,
+  created_at: When,
+  last_accessed_at: When,
+  metadata: FileFigures
+}
+const ENTRY = { name: NAME, id: ID, updated_at: WHEN, created_at: WHEN, last_accessed_at: WHEN, metadata: figures }
+
+export const StorageEntry = Closed(entry, { $id: 'VoceStorage', examples: [ENTRY] })
+export type StorageEntry = Static<typeof StorageEntry>
+export const EntryList = Type.Array(Closed(entry), { examples: [[ENTRY]] })
+
+const userMetadata = Open({}, { description: 'I metadati dati con x-metadata' })
+export const ObjectRow = Closed({
+  ...entry,
+  bucket_id: Type.String(),
+  owner: Type.String(),
+  owner_id: Type.String(),
+  version: Type.String(),
+  user_metadata: userMetadata
+})
+export type ObjectRow = Static<typeof ObjectRow>
+const ROW = { ...ENTRY, bucket_id: BUCKET, owner: ID, owner_id: ID, version: ID, user_metadata: {} }
+export const Removed = Type.Array(ObjectRow, { examples: [[ROW]] })
+
+export const ObjectInfo = Closed({
+  id: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  bucket_id: Type.String(),
+  size: Type.Integer(),
+  content_type: Type.String(),
+  cache_control: Type.String(),
+  etag: Type.String(),
+  metadata: userMetadata,
+  last_modified: Type.String(),
+  created_at: Type.String()
+}, {
+  examples: [{
+    id: ID,
+    name: NAME,
+    version: ID,
+    bucket_id: BUCKET,
+    size: 4,
+    content_type: 'image/png',
+    cache_control: 'max-age=3600',
+    etag: `"${ID}"`,
+    metadata: {},
+    last_modified: WHEN,
+    created_at: WHEN
+  }]
+})
+export type ObjectInfo = Static<typeof ObjectInfo>
+
+const prefix = Type.String({ maxLength: 1024, examples: ['ospiti'] })
+const limit = Type.Integer({ minimum: 1, maximum: 1000, examples: [100] })
+const order = OneOf(['asc', 'desc'])
+
+export const ListBody = Open({
+  prefix,
+  limit: Type.Optional(limit),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [0] })),
+  search: Type.Optional(Type.String({ maxLength: 1024 })),
+  sortBy: Type.Optional(Open({
+    column: Type.Optional(OneOf(['name', 'updated_at', 'created_at', 'last_accessed_at'])),
+    order: Type.Optional(order)
+  }))
+}, { examples: [{ prefix: 'ospiti', limit: 100, offset: 0, sortBy: { column: 'name', order: 'asc' } }] })
+export type ListBody = Static<typeof ListBody>
+
+export const ListV2Body = Open({
+  prefix: Type.Optional(prefix),
+  limit: Type.Optional(limit),
+  cursor: Type.Optional(Type.String({ maxLength: 4096 })),
+  with_delimiter: Type.Optional(Type.Boolean()),
+  sortBy: Type.Optional(Open({
+    column: Type.Optional(OneOf(['name', 'updated_at', 'created_at'])),
+    order: Type.Optional(order)
+  }))
+}, { examples: [{ prefix: 'ospiti/', with_delimiter: true }] })
+export type ListV2Body = Static<typeof ListV2Body>
+
+export const ListV2Answer = Closed({
+  hasNext: Type.Boolean(),
+  nextCursor: Type.Optional(Type.String()),
+  folders: Type.Array(Closed({ key: Type.String(), name: Type.String() })),
+  objects: Type.Array(Closed({ ...entry, key: Type.String() }))
+}, {
+  examples: [{
+    hasNext: false,
+    folders: [{ key: 'ospiti/archivio', name: 'ospiti/archivio/' }],
+    objects: [{ ...ENTRY, key: NAME }]
+  }]
+})
+export type ListV2Answer = Static<typeof ListV2Answer>
+
+const transfer = {
+  bucketId: BucketName,
+  sourceKey: FileName,
+  destinationKey: FileName,
+  destinationBucket: Type.Optional(Nullable(BucketName))
+}
+const TRANSFER = { bucketId: BUCKET, sourceKey: NAME, destinationKey: 'archivio/piantina.png' }
+export const MoveBody = Open(transfer, { examples: [TRANSFER] })
+export const Moved = Closed({ message: Type.String(), Id: Type.String(), Key: Type.String() }, {
+  examples: [{ message: 'Successfully moved', Id: ID, Key: 'archivio/piantina.png' }]
+})
+
+export const CopyBody = Open({
+  ...transfer,
+  copyMetadata: Type.Optional(Type.Boolean())
+}, { examples: [TRANSFER] })
+export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectRow.properties }, {
+  examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
+})
+
+const bucketFields = {
+  public: Type.Optional(Type.Boolean()),
+  /** Bytes, or a text such as `10MB`. */
+  file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
+    type: ['integer', 'string', 'null'], minimum: 0, maximum: 1e15, maxLength: 20, examples: ['10MB']
+  })),
+  allowed_mime_types: Type.Optional(Type.Unsafe<string[] | null>({
+    type: ['array', 'null'],
+    items: Type.String({ maxLength: 127, examples: ['image/png'] }),
+    maxItems: 100
+  }))
+} satisfies TProperties
+
+export const BucketCreation = Open(
+  {
+    name: BucketName,
+    id: Type.Optional(BucketName),
+    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'])),
+    ...bucketFields
+  },
+  { examples: [{ id: BUCKET, name: BUCKET, public: false }] }
+)
+export const BucketUpdate = Open(bucketFields, { examples: [{ public: true }] })
+export type BucketUpdate = Static<typeof BucketUpdate>
+
+export const BucketListQuery = Open({
+  limit: Type.Optional(limit),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [0] })),
+  sortColumn: Type.Optional(OneOf(['id', 'name', 'created_at', 'updated_at'])),
+  sortOrder: Type.Optional(order),
+  search: Type.Optional(Type.String({ maxLength: 200 }))
+})
+export type BucketListQuery = Static<typeof BucketListQuery>
+
+const bucket = {
+  id: Type.String(),
+  name: Type.String(),
+  owner: Type.String(),
+  public: Type.Boolean(),
+  file_size_limit: Nullable(Type.Integer()),
+  allowed_mime_types: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
+  created_at: Type.String(),
+  updated_at: Type.String()
+}
+const BUCKET_ROW = {
+  id: BUCKET,
+  name: BUCKET,
+  owner: '',
+  public: false,
+  file_size_limit: null,
+  allowed_mime_types: null,
+  created_at: WHEN,
+  updated_at: WHEN
+}
+export const StorageBucket = Closed(bucket, { $id: 'BucketStorage', examples: [BUCKET_ROW] })
+export type StorageBucket = Static<typeof StorageBucket>
+export const BucketList = Type.Array(Closed({ ...bucket, type: Type.String() }), {
+  examples: [[{ ...BUCKET_ROW, type: 'STANDARD' }]]
+})
+export const BucketMade = Closed({ name: Type.String() }, { examples: [{ name: BUCKET }] })
+export const Done = Closed({ message: Type.String() }, { examples: [{ message: 'Successfully updated' }] })

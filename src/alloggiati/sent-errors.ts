@@ -1,0 +1,182 @@
+import type { Duplicato, GiaInviato } from '#schemas/alloggiati.ts'
+import { DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type RowOutcome, type State } from '#schemas/submission.ts'
+import { counted } from '#src/lib/counted.ts'
+import { ShapedError } from '#src/lib/errors.ts'
+import { inRome, type Day } from '#src/lib/time.ts'
+
+/* What stands against a Send: guests who were sent before, or may have been, or are being sent. */
+
+const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
+const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
+
+const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
+
+/** An unknown outcome that a person gave up to know. */
+const GIVEN_UP = "L'invio fu annullato senza saperne l'esito: guardare nel portale Alloggiati Web, e comunicare da " +
+  'lì chi manca (POST /api/alloggiati/file ne fa il file). '
+
+/** What to do about outcomes that are not known, by the states of their submissions. */
+function adviceOn (states: readonly (State | null)[]): string[] {
+  const isUnknown = states.some((stato) => DECIDABLE_STATES.some((each) => each === stato))
+  return [isUnknown ? TO_WAIT : '', states.includes('annullato') ? GIVEN_UP : '']
+}
+
+const TO_SEND_MOVED = "L'arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. " +
+  'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
+
+/** What a refusal of guests who were sent before depends on. */
+interface Standing { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
+
+const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
+
+/** Guests who were sent before, or may have been, or who come twice in the list. Indices are of the request's list. */
+export class SchedineGiaInviate extends ShapedError {
+  readonly duplicati: readonly Duplicato[]
+  readonly confirmable: boolean
+  readonly movedFrom: Day | undefined
+  /**
+   * @param confirmable a person's word would let them pass: none of them is certainly the same
+   * @param othersLeft guests of the booking against whom nothing stands: they can be sent
+   * @param movedFrom the arrival with which all of them were sent: the booking was moved since
+   */
+  constructor (
+    duplicati: readonly Duplicato[],
+    { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
+  ) {
+    const references = referencesOf(duplicati)
+    const day = movedFrom === undefined ? '' : ` con l'arrivo del ${movedFrom}`
+    const before = `Ospiti già inviati${day}, o di esito sconosciuto, con la ricevuta ${references.join(', ')}`
+    const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
+    const toGoOn = movedFrom === undefined ? TO_GO_ON : TO_SEND_MOVED
+    const advice = [
+      ...adviceOn(duplicati.map(({ stato }) => stato)),
+      othersLeft ? 'Gli altri ospiti si inviano con solo_mancanti. ' : '',
+      confirmable ? toGoOn : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
+    ]
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${advice.join('')}`, {
+      ...(references.length === 0 ? {} : { ricevuta: references[0] }),
+      ospiti: guestsOf(duplicati),
+      duplicati
+    })
+    this.confirmable = confirmable
+    this.movedFrom = movedFrom
+    this.duplicati = duplicati
+  }
+}
+
+interface UnderWay {
+  /** It waits for its next try: when that is. */
+  waitsUntil?: Date | undefined
+  /** Guests who are being sent already. */
+  duplicati?: readonly Duplicato[]
+  /** The booking whose places it holds, where its guests are others than these. */
+  prenotazione_id?: number
+}
+
+/** What is told of a submission that waits for its next try. */
+export function tellWaiting (until: Date): string {
+  return `non è ancora partito e si riprova da solo, il ${inRome(until)}. Fino ad allora un amministratore lo può ` +
+    'annullare (POST /api/v1/invii/:id/decisione)'
+}
+
+/** A submission that is being sent: what becomes of its guests will be known soon. */
+export class SchedineInCorso extends ShapedError {
+  readonly duplicati: readonly Duplicato[]
+  readonly prenotazione_id: number | undefined
+  constructor (ricevuta: string, stato: State, { waitsUntil, duplicati = [], prenotazione_id }: UnderWay = {}) {
+    const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
+    const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
+    const when = waitsUntil === undefined ? "l'esito si saprà fra poco" : tellWaiting(waitsUntil)
+    const next = waitsUntil === undefined ? {} : { riprova_il: waitsUntil.toISOString() }
+    const text = `L'invio ${ricevuta} è in corso: ${when}${told}`
+    super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...next, ...guests }, true)
+    this.duplicati = duplicati
+    this.prenotazione_id = prenotazione_id
+  }
+}
+
+interface Excess {
+  prenotazione_id: number
+  numero_ospiti: number
+  gia_inviati: readonly (GiaInviato & { esito: RowOutcome })[]
+  /** Not too many were sent, but others than are saved now. */
+  changed: boolean
+}
+
+/** More guests than the booking is for would be with the police, or guests whose data were changed since. */
+export class OspitiOltreLaPrenotazione extends ShapedError {
+  readonly prenotazione_id: number
+  constructor ({ changed, gia_inviati, ...booking }: Excess) {
+    const places = counted(booking.numero_ospiti, 'ospite', 'ospiti')
+    const told = tellSent(gia_inviati)
+    const unknown = gia_inviati.filter(({ esito }) => isUnresolved(esito))
+    const perhaps = unknown.length === 0 ? '' : 'forse '
+    const what = changed
+      ? `La prenotazione ha ${told}, ora non fra quelli salvati: se i dati sono stati corretti, ${perhaps}la Polizia ` +
+        'ha già la persona (POST /api/v1/invii/:id/correzione annota la richiesta alla Questura)'
+      : `La prenotazione è per ${places}, con ${told}: con questo invio sarebbero di più`
+    const advice = [...adviceOn(unknown.map(({ stato }) => stato)), TO_GO_ON].join('')
+    super(changed ? 'OSPITI_CAMBIATI' : 'OSPITI_OLTRE_LA_PRENOTAZIONE', 409, `${what}. ${advice}`, {
+      ...booking,
+      gia_inviati: gia_inviati.map(({ esito, ...each }) => each)
+    })
+    this.prenotazione_id = booking.prenotazione_id
+  }
+}
+
+/** How many guests were sent, may have been, or were communicated by another way, each with the references. */
+function tellSent (rows: Excess['gia_inviati']): string {
+  const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
+    const meant = rows.filter(({ esito }) => isMeant(esito))
+    const references = [...new Set(meant.map(({ ricevuta }) => ricevuta))].join(', ')
+    return meant.length === 0 ? [] : `${counted(meant.length, one, many)} (ricevuta ${references})`
+  })
+  return parts.length === 0 ? 'nessun ospite già inviato' : parts.join(' e ')
+}
+
+const SENT_WORDS: readonly [one: string, many: string, isMeant: (esito: RowOutcome) => boolean][] = [
+  ['ospite già inviato', 'ospiti già inviati', (esito) => esito === 'acquisita'],
+  ['ospite comunicato per altra via', 'ospiti comunicati per altra via', (esito) => esito === 'depositata'],
+  ['ospite di esito sconosciuto', 'ospiti di esito sconosciuto', isUnresolved]
+]
+
+function isUnresolved (esito: RowOutcome): boolean {
+  return UNRESOLVED_ROW_OUTCOMES.some((unresolved) => unresolved === esito)
+}
+
+/** Bookings were changed, or deleted, after their guests had been read: nothing is sent that the host took back. */
+export class PrenotazioneCambiata extends ShapedError {
+  /** All of them. */
+  readonly prenotazioni: readonly number[]
+  constructor (prenotazioni: readonly number[]) {
+    const text = 'La prenotazione è stata cambiata nel frattempo: non è stato inviato nulla, ripetere l’invio'
+    super('PRENOTAZIONE_CAMBIATA', 409, text, { prenotazione_id: prenotazioni[0] }, true)
+    this.prenotazioni = prenotazioni
+  }
+}
+
+/** Every guest that is saved of the booking is with the police, or may be. */
+export class NullaDaInviare extends ShapedError {
+  /** @param unsaved how many guests of the booking are not saved yet */
+  constructor (ricevute: readonly string[], unsaved: number) {
+    const others = counted(unsaved, 'altro ospite non è ancora salvato', 'altri ospiti non sono ancora salvati')
+    const what = 'tutti gli ospiti salvati della prenotazione sono già inviati, o di esito sconosciuto'
+    const left = unsaved === 0 ? '' : `; ${others}`
+    const text = `Nulla da inviare: ${what}, con la ricevuta ${ricevute.join(', ')}${left}`
+    super('NULLA_DA_INVIARE', 409, text, { ricevute })
+  }
+}
+
+function referencesOf (duplicati: readonly Duplicato[]): string[] {
+  return [...new Set(duplicati.flatMap(({ ricevuta }) => ricevuta ?? []))]
+}
+
+function guestsOf (duplicati: readonly Duplicato[]): number[] {
+  return [...new Set(duplicati.map(({ ospite }) => ospite))]
+}
+
+/** People count from 1. */
+function tell ({ ospite, motivo, altro_ospite }: Duplicato): string {
+  const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
+  return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`
+}

@@ -1,0 +1,41 @@
+import type { DocumentKind, GuestCodes } from '#src/scanning/index.ts'
+import type { Day } from '#src/lib/time.ts'
+import { inForce } from './days.ts'
+import type { Tables } from './tables.ts'
+import { ITALY, STATELESS } from './types.ts'
+
+/** The types of the table `Tipi_Documento`, by what a document is. The others are no documents of identity. */
+const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
+  passport: 'PASOR',
+  'diplomatic-passport': 'PASDI',
+  'service-passport': 'PASSE',
+  'refugee-document': 'RIFUG',
+  'electronic-card': 'IDELE',
+  card: 'IDENT',
+  crew: 'TESEA'
+}
+
+/**
+ * Codes of documents that ISO 3166-1 does not have, or no longer has: British nationals who are no citizens, Kosovo,
+ * and states under their former codes (ICAO Doc 9303 part 3, section 5).
+ */
+const OTHER_CODES: Readonly<Record<string, string>> = {
+  GBD: 'GBR', GBN: 'GBR', GBO: 'GBR', GBP: 'GBR', GBS: 'GBR', RKS: 'XKX', XKK: 'XKX', ROM: 'ROU', TMP: 'TLS', ZAR: 'COD'
+}
+const STATELESS_PERSON = 'XXA'
+
+/** The codes that the tables in force have for what documents say. */
+export function guestCodes (tables: Tables, today: Day): GuestCodes {
+  const state = (alpha3: string) => {
+    const iso3 = OTHER_CODES[alpha3] ?? alpha3
+    return tables.search('paesi').find((each) => each.iso3 === iso3 && inForce(each, today))?.codice
+  }
+  return {
+    citizenship: (alpha3) => alpha3 === STATELESS_PERSON ? STATELESS : state(alpha3),
+    placeOfIssue: (alpha3) => {
+      const code = state(alpha3)
+      return code === ITALY ? undefined : code
+    },
+    documentType: (kind) => tables.documento(DOCUMENT_TYPES[kind] ?? '')?.codice
+  }
+}

@@ -1,0 +1,121 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { Closed, IdParams } from '#schemas/common.ts'
+import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import noBody from '#src/plugins/no-body.ts'
+import { PrenotazioneNonTrovata } from '../errors.ts'
+import { describeAll, jsonFile, type ExportFile } from '../holdings.ts'
+import type { BookingRepository } from '../repository.ts'
+import { bookingExists } from '../stays.ts'
+import { archive } from './archive.ts'
+import { ownHolding } from './own.ts'
+
+const tags = ['Riservatezza']
+
+/** What the guests of a booking may ask for: what is held of them, a copy, and its end (GDPR, art. 15, 17, 20). */
+export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (
+  app,
+  { repository }
+) => {
+  const { db, audit, holdings } = app
+  await app.register(noBody)
+  app.addSchema(HeldData)
+  app.addHolding(ownHolding)
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/prenotazioni/:id/privacy',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getPrivacyPrenotazione',
+      tags,
+      summary: 'Che cosa è conservato di una prenotazione, fino a quando e perché',
+      description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
+      params: IdParams,
+      response: { 200: PrivacyAnswer }
+    },
+    handler: async (request) => ({ data: await inOneMoment((tx) => describe(tx, request.params.id)) })
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/prenotazioni/:id/export',
+    config: { access: 'auth' },
+    // It would be an export, on record as one.
+    exposeHeadRoute: false,
+    schema: {
+      operationId: 'exportPrenotazione',
+      tags,
+      summary: 'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini',
+      description: 'Un file che non si legge interrompe la risposta: un archivio che si apre è completo.',
+      params: IdParams,
+      response: {
+        200: {
+          description: 'L’archivio',
+          content: { 'application/zip': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
+        }
+      }
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params
+      return await reply.sendBytes(async () => {
+        const files = await inOneMoment((tx) => filesOf(tx, id))
+        const object = `prenotazione:${id}`
+        await audit.append(db, {
+          ...authorOf(request), action: 'dati_esportati', object, details: { file: files.length }
+        })
+        reply.type('application/zip').header('content-disposition', `attachment; filename=prenotazione_${id}.zip`)
+        return archive(files)
+      })
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/prenotazioni/:id/cancellazione',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'cancellaPrenotazione',
+      tags,
+      summary: 'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato',
+      description:
+        'Non si può annullare. Non con un invio alla Polizia aperto o di esito sconosciuto (409). Ripetuta, dice che ' +
+        'cosa resta.',
+      params: IdParams,
+      body: Closed({}, { examples: [{}] }),
+      response: { 200: ErasureAnswer }
+    },
+    handler: async (request) => {
+      const { id } = request.params
+      const { existed, before, after } = await repository.erase(id, authorOf(request), (tx) =>
+        describeAll(holdings, tx, id))
+      app.storage.removeDiscarded()
+      return {
+        message: existed ? `Prenotazione ${id} cancellata` : 'Non c’è più niente da cancellare',
+        eliminati: existed ? before.filter(({ per_legge: isLegal }) => !isLegal) : [],
+        conservati: after,
+        status: 200
+      }
+    }
+  })
+
+  /** Everything is read as of one moment. */
+  function inOneMoment<Told> (read: (tx: Executor) => Promise<Told>): Promise<Told> {
+    return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
+  }
+
+  /** @throws PrenotazioneNonTrovata where nothing is held */
+  async function describe (tx: Executor, id: number) {
+    const conservati = await describeAll(holdings, tx, id)
+    if (conservati.length === 0) throw new PrenotazioneNonTrovata()
+    return { prenotazione_id: id, esiste: await bookingExists(tx, id), conservati }
+  }
+
+  async function filesOf (tx: Executor, id: number): Promise<ExportFile[]> {
+    const files = [jsonFile('privacy.json', await describe(tx, id))]
+    for (const holding of holdings) files.push(...await holding.files(tx, id))
+    return files
+  }
+}

@@ -1,0 +1,86 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  DOCUMENT_BODY_MAX, DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
+} from '#schemas/document.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Clock } from '#src/lib/time.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import { DocumentoNonTrovato } from './errors.ts'
+import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './names.ts'
+import { imageHolding } from './holding.ts'
+import { imageRetention } from './retention.ts'
+import { saveImage } from './upload.ts'
+
+const tags = ['Documenti']
+
+interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
+
+/** Images of the guests' identity documents. They go with their guest, and with their booking. */
+const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { config, keys, clock }) => {
+  const { db, storage } = app
+  const retention = imageRetention(app, { config, keys, clock })
+
+  app.addHolding(imageHolding({ storage, retention }))
+  app.addJob({
+    name: 'image-retention',
+    description: 'Elimina le immagini dei documenti a IMAGE_RETENTION_DAYS giorni dalla ricevuta che copre l’ospite',
+    cron: '10 3 * * *',
+    run: retention.purge
+  })
+
+  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
+  app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
+    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
+
+  async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
+    await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
+  }
+
+  app.route({
+    method: 'POST',
+    url: '/api/documents/upload',
+    bodyLimit: DOCUMENT_BODY_MAX,
+    config: { access: 'auth', idempotent: true, holdsBody: true },
+    schema: {
+      operationId: 'uploadDocumento',
+      tags,
+      summary: 'Salva l’immagine di un lato del documento di un ospite',
+      description:
+        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
+        'metadati e cifrata, e sostituisce quella dello stesso lato.',
+      body: DocumentUpload,
+      response: { 200: DocumentUploadAnswer }
+    },
+    handler: async (request) => {
+      const { booking_id, guest_idx, side } = request.body
+      const name = await saveImage(app, request, request.body)
+      return {
+        success: true,
+        message: 'Immagine salvata',
+        path: `${DOCUMENTS}/${name}`,
+        url: `${config.PUBLIC_URL}/api/documents/${booking_id}/${guest_idx}/${side}`
+      }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/documents/:booking_id/:guest_idx/:side',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getDocumento',
+      tags,
+      summary: 'L’immagine di un lato del documento di un ospite',
+      params: DocumentParams,
+      response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
+    },
+    handler: async (request, reply) => {
+      const [image] = await storage.findByPrefix(db, DOCUMENTS, ofSide(request.params))
+      if (!image) throw new DocumentoNonTrovato()
+      return await reply.sendObject(image)
+    }
+  })
+}
+export default documents

@@ -1,0 +1,75 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { DocumentUpload } from '#schemas/document.ts'
+import { IMAGE_FORMATS } from '#schemas/image.ts'
+import { placesFor } from '#src/bookings/index.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Image } from '#src/plugins/images/plugin.ts'
+import type { WrittenFile } from '#src/plugins/storage/storage.ts'
+import { readImageText } from './image-text.ts'
+import { DOCUMENTS, ofSide } from './names.ts'
+
+/** Bytes of an image as it is encoded anew, which may be more than it came with. */
+const STORED_MAX = 64 * 1024 * 1024
+
+type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
+
+/**
+ * Keeps an image of a guest’s document. It replaces the one that was there, also one of another format.
+ * @returns the name of the object
+ * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ */
+export async function saveImage (app: App, request: FastifyRequest, upload: DocumentUpload): Promise<string> {
+  const { db, images, storage } = app
+  // Before the work, and once more when it is done.
+  await checkPlace(db, upload, false)
+  const caller = request.principal!.id
+  const image = await images.reencode(readImageText(upload.base64Image), {
+    campo: 'base64Image', caller, signal: request.signal
+  })
+  checkExtension(upload, image)
+  const name = ofSide(upload) + image.extension
+  const file = await storage.write(
+    image.bytes, { bucket: DOCUMENTS, name, contentType: image.contentType, owner: caller }, STORED_MAX
+  )
+  await storage.settle(file, () => keepImage(app, request, upload, file))
+  return name
+}
+
+/** One transaction: the new image, the end of the old one, and the line in the audit log. */
+async function keepImage (
+  { db, audit, storage }: App, request: FastifyRequest, upload: DocumentUpload, file: WrittenFile
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    // Uploads, deletions and purges of one booking follow each other.
+    await checkPlace(tx, upload, true)
+    const before = await storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+    await storage.discard(tx, before)
+    await storage.keep(tx, file, { replace: true })
+    await audit.append(tx, {
+      ...authorOf(request),
+      action: 'documento_caricato',
+      object: `prenotazione:${upload.booking_id}`,
+      details: { ospite: upload.guest_idx, lato: upload.side, sostituita: before.length > 0 }
+    })
+  })
+}
+
+async function checkPlace (db: Executor, { booking_id, guest_idx }: DocumentUpload, lock: boolean): Promise<void> {
+  const places = await placesFor(db, booking_id, { lock })
+  if (guest_idx < places) return
+  throw new CampiNonValidi({
+    campo: 'guest_idx',
+    messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
+  })
+}
+
+function checkExtension ({ ext }: DocumentUpload, { format }: Image): void {
+  const { extensions } = IMAGE_FORMATS[format]
+  if (extensions.some((each) => each === ext)) return
+  throw new CampiNonValidi({
+    campo: 'ext',
+    messaggio: `non corrisponde all’immagine, che è ${format.toUpperCase()} (${extensions.join(' o ')})`
+  })
+}

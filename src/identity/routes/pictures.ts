@@ -1,0 +1,55 @@
+import multipart from '@fastify/multipart'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
+import type { Config } from '#src/config/config.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { keepPicture, pictureName, PICTURES } from '../people/pictures.ts'
+import { checkForm, FORM_BYTES_MAX, FORM_LIMITS, readForm } from './picture-form.ts'
+
+/** Bytes of a picture as it is encoded anew. */
+const STORED_MAX = 4 * 1024 * 1024
+
+/** Profile pictures, in a scope of their own: here alone a body is a form. */
+const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
+  const { identity: { directory }, images, storage } = app
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { limits: FORM_LIMITS })
+
+  app.route({
+    method: 'POST',
+    url: '/api/operators/pfp',
+    bodyLimit: FORM_BYTES_MAX,
+    config: { access: 'admin', holdsBody: true },
+    schema: {
+      operationId: 'setImmagineProfilo',
+      tags: ['Utenti'],
+      summary: 'Salva l’immagine del profilo di un operatore',
+      description:
+        'JPEG, PNG o WebP di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il suo ' +
+        'indirizzo è anche in user_metadata.avatar_url.',
+      consumes: ['multipart/form-data'],
+      body: PictureForm,
+      response: { 200: PictureAnswer }
+    },
+    preParsing: checkForm,
+    preValidation: readForm,
+    handler: async (request) => {
+      const { userId, file } = request.body
+      await directory.checkOperator(userId)
+      const { principal, signal } = request
+      const image = await images.reencode(file, {
+        campo: 'file', caller: principal!.id, signal, sideMax: PICTURE_SIDE_MAX
+      })
+      const name = pictureName(userId, image.extension)
+      const url = `${config.PUBLIC_URL}/api/storage/${PICTURES}/${name}`
+      const written = await storage.write(
+        image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
+      )
+      await storage.settle(written, () => directory.setPicture(
+        userId, url, authorOf(request), (tx) => keepPicture(tx, storage, userId, written)
+      ))
+      return { success: true, message: 'Immagine del profilo salvata', path: `${PICTURES}/${name}`, url, status: 200 }
+    }
+  })
+}
+export default pictures

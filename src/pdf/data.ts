@@ -1,0 +1,67 @@
+import { TemplateError } from './errors.ts'
+import { checkLimit } from './limits.ts'
+
+/** What a template may read: JSON, and nothing that runs. */
+export type Value = null | boolean | number | string | Value[] | { [name: string]: Value }
+export type Data = Record<string, Value>
+
+/** What XML forbids, and what no printed text has: controls but for tab and line ends. */
+// eslint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uFFFE\uFFFF]/g
+/** They reverse or hide the text that follows them. */
+const INVISIBLE_ORDERS = /[\u202A-\u202E\u2066-\u2069]/g
+const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype']
+
+/**
+ * A copy of the data that holds plain values alone, on objects without prototype: functions, getters and classes do not
+ * get near a template. Texts are cleaned of what no document can hold.
+ * @throws TemplateError for data that is not JSON, or too much of it
+ */
+export function plainData (data: unknown): Data {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new TemplateError('DATI_NON_VALIDI', 'i dati devono essere un oggetto')
+  }
+  const count = { values: 0, characters: 0 }
+  return copyObject(data, 1, count)
+}
+
+/** A text as it can stand in a document. */
+export function cleanText (text: string): string {
+  return text.toWellFormed().replace(CONTROLS, '').replace(INVISIBLE_ORDERS, '').normalize('NFC')
+}
+
+interface Count { values: number, characters: number }
+
+function copy (value: unknown, depth: number, count: Count): Value {
+  checkLimit('dataDepth', depth)
+  checkLimit('dataValues', ++count.values)
+  if (typeof value === 'string') {
+    count.characters += value.length
+    checkLimit('dataCharacters', count.characters)
+    return cleanText(value)
+  }
+  if (value === null || value === undefined || typeof value === 'boolean') return value ?? null
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1, count))
+  if (typeof value === 'object') return copyObject(value, depth + 1, count)
+  throw new TemplateError('DATI_NON_VALIDI', 'i dati contengono qualcosa che non è un valore')
+}
+
+function copyObject (object: object, depth: number, count: Count): Data {
+  const result: Data = Object.create(null)
+  for (const [name, value] of Object.entries(object)) {
+    count.characters += name.length
+    if (!PROTOTYPE_NAMES.includes(name)) result[name] = copy(value, depth, count)
+  }
+  return result
+}
+
+/** The value at `a.b.0.c`, by own properties alone; undefined where there is none. */
+export function valueAt (data: Value, path: string): Value | undefined {
+  let value: Value | undefined = data
+  for (const step of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string, Value>)[step]
+  }
+  return value
+}

@@ -1,0 +1,42 @@
+import type { Liquid } from 'liquidjs'
+import { TemplateError } from '../errors.ts'
+import { formatValue, isCurrency, type Format, type Language } from './formats.ts'
+
+/** What the language keeps of Liquid's filters: they read nothing, and the same value gives the same text. */
+const KEPT_FILTERS = new Set([
+  'abs', 'append', 'at_least', 'at_most', 'capitalize', 'ceil', 'compact', 'concat', 'default', 'divided_by',
+  'downcase', 'first', 'floor', 'join', 'last', 'lstrip', 'map', 'minus', 'modulo', 'number_of_words', 'plus',
+  'prepend', 'remove', 'remove_first', 'remove_last', 'replace', 'replace_first', 'replace_last', 'reverse',
+  'round', 'rstrip', 'size', 'slice', 'sort', 'sort_natural', 'split', 'squish', 'strip', 'strip_newlines', 'sum',
+  'times', 'truncate', 'truncatewords', 'uniq', 'upcase', 'url_encode', 'where'
+])
+
+/** What the language keeps of Liquid's tags: none reads another file, none keeps counts beyond one document. */
+const KEPT_TAGS = new Set([
+  '#', 'assign', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'for', 'if', 'raw', 'unless'
+])
+
+/** The filters that write a value as people of the document's language do: `{{ importo | currency: 'CHF' }}`. */
+const OWN_FILTERS: Record<string, Format> = {
+  number: 'number',
+  integer: 'integer',
+  currency: 'currency',
+  percent: 'percent',
+  date: 'date',
+  long_date: 'long-date',
+  date_time: 'date-time'
+}
+
+/** Takes everything away from an engine that a template must not have, and adds the filters of the language. */
+export function restrict (liquid: Liquid, language: () => Language): void {
+  for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
+  for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)
+  for (const [name, format] of Object.entries(OWN_FILTERS)) {
+    liquid.registerFilter(name, (value: unknown, currency: unknown = 'EUR') => {
+      if (typeof currency !== 'string' || !isCurrency(currency)) {
+        throw new TemplateError('VALORE_NON_VALIDO', 'la valuta è un codice di tre lettere maiuscole')
+      }
+      return formatValue(value, format, language(), currency)
+    })
+  }
+}

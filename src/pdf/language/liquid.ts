@@ -1,0 +1,93 @@
+import { Liquid, type Context, type Emitter, type Template } from 'liquidjs'
+import { valueAt, type Data } from '../data.ts'
+import type { Place } from '../errors.ts'
+import { checkLimit, LIMITS } from '../limits.ts'
+import { restrict } from './filters.ts'
+import type { Language } from './formats.ts'
+import { templateError } from './messages.ts'
+
+/** A template with its values in it, and where each piece of it came from. */
+export interface Expanded {
+  text: string
+  /** The place in the template that wrote the character at `offset`. */
+  placeOf (offset: number): Place
+  /** Variables that the template names and the data do not have. */
+  missing: string[]
+}
+
+/** A piece of the text: where it begins there, where in the template, and whether it was copied from there. */
+interface Mark { at: number, from: number, copied: boolean }
+
+/** Milliseconds of Liquid alone, and the characters and items that it may hold. */
+const RENDER_LIMIT_MS = 2_000
+const MEMORY_LIMIT = 5_000_000
+
+/**
+ * Puts the values into a template. Values are escaped: what stands in the data is text, and never becomes an element.
+ * Liquid reads no file, calls no function, sees own properties only, and stops at its limits.
+ * @throws TemplateError
+ */
+export function expand (source: string, data: Data, language: Language): Expanded {
+  checkLimit('source', source.length)
+  const liquid = new Liquid({
+    // Else the working directory would be its root.
+    templates: {},
+    ownPropertyOnly: true,
+    strictFilters: true,
+    outputEscape: 'escape',
+    parseLimit: LIMITS.source,
+    renderLimit: RENDER_LIMIT_MS,
+    memoryLimit: MEMORY_LIMIT,
+    cache: false
+  })
+  restrict(liquid, () => language)
+  const marks: Mark[] = []
+  mark(liquid, marks)
+  try {
+    const templates = liquid.parse(source)
+    const text = String(liquid.renderSync(templates, data))
+    return { text, placeOf: (offset) => placeIn(source, marks, offset), missing: missingIn(liquid, templates, data) }
+  } catch (err) {
+    throw templateError(err)
+  }
+}
+
+/** A template's line and column, both from 1. */
+export function placeAt (source: string, offset: number): Place {
+  const before = source.slice(0, offset)
+  const lineStart = before.lastIndexOf('\n') + 1
+  return { riga: before.split('\n').length, colonna: offset - lineStart + 1 }
+}
+
+/** Has the engine note where in the template each piece of its text began, and keeps the text within its bound. */
+function mark (liquid: Liquid, marks: Mark[]): void {
+  const { renderer } = liquid
+  const inherited = renderer.renderTemplates
+  let outermost: Emitter | undefined
+  renderer.renderTemplates = function (templates: Template[], context: Context, emitter?: Emitter) {
+    const watched = templates.map((template): Template => ({
+      token: template.token,
+      * render (ctx, into): Generator<unknown, unknown, string> {
+        const written = (into as unknown as { buffer: string }).buffer
+        outermost ??= into
+        checkLimit('expanded', written.length)
+        const { begin, trimLeft = 0 } = template.token as unknown as { begin: number, trimLeft?: number | boolean }
+        const copied = typeof trimLeft === 'number'
+        if (into === outermost) marks.push({ at: written.length, from: begin + (copied ? trimLeft : 0), copied })
+        return yield template.render(ctx, into)
+      }
+    }))
+    return inherited.call(renderer, watched, context, emitter)
+  }
+}
+
+function placeIn (source: string, marks: Mark[], offset: number): Place {
+  const found = marks.findLast(({ at }) => at <= offset) ?? { at: 0, from: 0, copied: true }
+  return placeAt(source, Math.min(source.length, found.from + (found.copied ? offset - found.at : 0)))
+}
+
+function missingIn (liquid: Liquid, templates: Template[], data: Data): string[] {
+  const named = liquid.globalFullVariablesSync(templates)
+  return [...new Set(named.map((path) => path.replace(/\[(\d+)\]/g, '.$1')))]
+    .filter((path) => /^[\w.-]+$/.test(path) && !/\.(size|first|last)$/.test(path) && valueAt(data, path) === undefined)
+}

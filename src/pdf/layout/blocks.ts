@@ -1,0 +1,93 @@
+import { createElement, type ReactNode } from 'react'
+import { Text, View } from '@react-pdf/renderer'
+import { isText, type Checked, type CheckedNode } from '../markup/check.ts'
+import type { ElementName } from '../markup/elements.ts'
+import type { Style } from '../markup/style.ts'
+import { chart } from './charts.ts'
+import type { Build } from './context.ts'
+import { image } from './image.ts'
+import { isInline, paragraph } from './inline.ts'
+import { qr } from './qr.ts'
+import { table } from './table.ts'
+
+const HEADINGS: Record<'h1' | 'h2' | 'h3', Style> = {
+  h1: { marginBottom: 8 },
+  h2: { marginTop: 10, marginBottom: 6 },
+  h3: { marginTop: 8, marginBottom: 4 }
+}
+/** Points that stand below a heading on its page: the head of a table and a row. */
+const AHEAD = 64
+const PARAGRAPH: Style = { marginBottom: 6 }
+const BADGE: Style = {
+  alignSelf: 'flex-start', borderRadius: 4, paddingVertical: 5, paddingHorizontal: 10, color: '#ffffff'
+}
+
+const PAGE_WORDS = { it: 'Pagina {n} di {t}', en: 'Page {n} of {t}', de: 'Seite {n} von {t}', fr: 'Page {n} sur {t}' }
+
+/** What stands in a page, a strip or a box: text between the blocks is a paragraph of its own. */
+export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
+  const result: ReactNode[] = []
+  let running: CheckedNode[] = []
+  const endParagraph = () => {
+    const made = paragraph(running, {}, build)
+    if (made !== null) result.push(made)
+    running = []
+  }
+  for (const node of nodes) {
+    if (isInline(node)) {
+      running.push(node)
+      continue
+    }
+    endParagraph()
+    if (!isText(node)) result.push(block(node, build))
+  }
+  endParagraph()
+  return result
+}
+
+type Builder<N extends ElementName> = (node: Checked<N>, build: Build) => ReactNode
+
+const heading = (level: keyof typeof HEADINGS): Builder<typeof level> => ({ children, style }, build) => {
+  const look: Style = { fontWeight: 600, color: build.accent, fontFamily: build.fonts.stack(build.headingFace) }
+  const content = paragraph(children, { ...look, ...HEADINGS[level], ...style }, build)
+  return createElement(View, { wrap: false, minPresenceAhead: AHEAD }, content)
+}
+
+const BUILDERS: { [N in ElementName]?: Builder<N> } = {
+  h1: heading('h1'),
+  h2: heading('h2'),
+  h3: heading('h3'),
+  p: ({ children, style, values }, build) => paragraph(children, { ...PARAGRAPH, ...style }, build, values.lines),
+  div: ({ children, style, values }, build) =>
+    createElement(View, { style, wrap: values.keep !== 'together' }, ...blocks(children, build)),
+  row: ({ children, style }, build) =>
+    createElement(View, { style: { flexDirection: 'row', ...style }, wrap: false }, ...blocks(children, build)),
+  badge: ({ children, style }, build) => createElement(
+    View,
+    { style: { ...BADGE, backgroundColor: build.accent, ...style }, wrap: false },
+    paragraph(children, {}, build)
+  ),
+  hr: ({ values, style }, build) => {
+    const line: Style = { borderBottomWidth: values.width ?? 0.75, borderBottomColor: values.color ?? build.accent }
+    return createElement(View, { style: { marginVertical: 8, ...line, ...style } })
+  },
+  image,
+  qr,
+  table,
+  'bar-chart': chart,
+  'line-chart': chart,
+  // Alone in its Text: inside another one it would print nothing.
+  'page-number': ({ values, style }, build) => {
+    const pattern = build.fonts.fit(values.format ?? PAGE_WORDS[build.language])
+    return createElement(Text, {
+      style,
+      render: ({ pageNumber, totalPages }) =>
+        pattern.replaceAll('{n}', String(pageNumber)).replaceAll('{t}', String(totalPages ?? ''))
+    })
+  }
+}
+
+function block (node: Checked, build: Build): ReactNode {
+  const builder = BUILDERS[node.name] as Builder<ElementName> | undefined
+  return builder?.(node, build) ?? null
+}

@@ -1,0 +1,30 @@
+import type { Data } from '../data.ts'
+import type { Language } from '../language/formats.ts'
+import type { Face, FontUse } from '../text/fonts.ts'
+
+/** A picture, as a file of one of the two kinds that the renderer draws. */
+export interface Asset { data: Uint8Array, format: 'png' | 'jpg' }
+
+/** What the author should know of a PDF that was made all the same. */
+export interface Warning { codice: WarningCode, messaggio: string }
+export const WARNINGS = [
+  'VARIABILE_MANCANTE', 'IMMAGINE_MANCANTE', 'CARATTERE_SEMPLIFICATO', 'CARATTERE_MANCANTE', 'TESTO_TRONCATO'
+] as const
+export type WarningCode = typeof WARNINGS[number]
+
+/** What all builders of one document share. */
+export interface Build {
+  data: Data
+  language: Language
+  accent: string
+  headingFace: Face
+  fontSize: number
+  /** Points between the margins of the page that is being built. */
+  bodyWidth: number
+  fonts: FontUse
+  assets: ReadonlyMap<string, Asset>
+  breakWord: (word: string) => string[]
+  warn (codice: WarningCode, messaggio: string): void
+  /** @throws TemplateError when there are too many of them in the document */
+  count (what: 'charts' | 'codes' | 'images'): void
+}

@@ -1,0 +1,93 @@
+import { createElement, type ReactElement, type ReactNode } from 'react'
+import { Document, Page, View, type DocumentProps } from '@react-pdf/renderer'
+import { valueAt } from '../data.ts'
+import { TemplateError } from '../errors.ts'
+import { isText, type Checked, type CheckedNode } from '../markup/check.ts'
+import { LINE_HEIGHT } from '../markup/defaults.ts'
+import type { Style } from '../markup/style.ts'
+import { blocks } from './blocks.ts'
+import type { Build } from './context.ts'
+import { longTable } from './long-table.ts'
+import { sheetOf, type Sheet } from './sheet.ts'
+import { FLOWING_ROWS } from './table.ts'
+
+const INK = '#1f2328'
+
+/** The whole document as React-PDF's elements; `date` is all that the file says of when it was made. */
+export function buildDocument (document: Checked<'document'>, build: Build, date: Date): ReactElement<DocumentProps> {
+  const { values, children } = document
+  const pages = children.flatMap((child) => child.name === 'page' ? pagesOf(child, document, build) : [])
+  if (pages.length === 0) throw new TemplateError('ELEMENTO_FUORI_POSTO', 'il documento non ha pagine', document.place)
+  return createElement(Document, {
+    title: values.title ?? '',
+    author: values.author ?? '',
+    subject: values.subject ?? '',
+    creator: 'Locanda',
+    producer: 'Locanda',
+    language: build.language,
+    creationDate: date,
+    modificationDate: date
+  }, ...pages)
+}
+
+/** A page; a long table in it parts it, and stands on pages of its own. */
+function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: Build): ReactNode[] {
+  const sheet = sheetOf(page, document.values)
+  build.bodyWidth = sheet.body.width
+  const face = document.values.font ?? 'sans'
+  const style: Style = {
+    paddingHorizontal: sheet.margin,
+    paddingTop: sheet.margin + sheet.headerHeight,
+    paddingBottom: sheet.margin + sheet.footerHeight,
+    fontFamily: build.fonts.stack(face),
+    fontSize: build.fontSize,
+    lineHeight: LINE_HEIGHT,
+    color: INK,
+    ...page.style
+  }
+  // First among the children: only so does the new pagination repeat them on every page.
+  const strips = (['header', 'footer'] as const).map((name) => strip(page, name, sheet, build))
+  const sheetOfPaper = (content: ReactNode[], wrap: boolean) =>
+    createElement(Page, { size: sheet.size, style, wrap, experimentalPagination: true }, ...strips, ...content)
+  const result: ReactNode[] = []
+  for (const part of partsOf(page, build)) {
+    if (Array.isArray(part)) {
+      if (part.length > 0) result.push(sheetOfPaper(blocks(part, build), true))
+    } else {
+      result.push(...longTable(part, sheet.body, build).map((canvas) => sheetOfPaper([canvas], false)))
+    }
+  }
+  return result.length > 0 ? result : [sheetOfPaper([], true)]
+}
+
+/** The content in its order: lists of what flows, and the long tables between them. */
+function partsOf (page: Checked<'page'>, build: Build): (CheckedNode[] | Checked<'table'>)[] {
+  const parts: (CheckedNode[] | Checked<'table'>)[] = [[]]
+  for (const node of page.children) {
+    if (node.name === 'header' || node.name === 'footer') continue
+    if (isText(node) && node.text.trim() === '' && isEmpty(parts)) continue
+    if (node.name === 'table' && isLong(node, build)) parts.push(node, [])
+    else (parts.at(-1) as CheckedNode[]).push(node)
+  }
+  return parts
+}
+
+function isEmpty (parts: unknown[]): boolean {
+  const last = parts.at(-1)
+  return Array.isArray(last) && last.length === 0
+}
+
+function isLong ({ values }: Checked<'table'>, { data }: Build): boolean {
+  const rows = valueAt(data, values.data!)
+  return Array.isArray(rows) && rows.length > FLOWING_ROWS
+}
+
+function strip (page: Checked<'page'>, name: 'header' | 'footer', sheet: Sheet, build: Build): ReactNode {
+  const node = page.children.find((child) => child.name === name) as Checked<typeof name> | undefined
+  if (!node) return null
+  const { margin, headerHeight, footerHeight, size: [, paper] } = sheet
+  const [top, minHeight] = name === 'header' ? [margin, headerHeight] : [paper - margin - footerHeight, footerHeight]
+  const justifyContent = name === 'header' ? 'flex-start' : 'flex-end'
+  const place: Style = { position: 'absolute', left: margin, right: margin, top, minHeight, justifyContent }
+  return createElement(View, { fixed: true, style: { ...place, ...node.style } }, ...blocks(node.children, build))
+}

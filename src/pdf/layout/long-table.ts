@@ -1,0 +1,101 @@
+import { createElement, type ReactNode } from 'react'
+import { Canvas, type CanvasProps } from '@react-pdf/renderer'
+import type { Checked } from '../markup/check.ts'
+import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
+import { runsOf, shorten, widthOf } from '../text/measure.ts'
+import type { Build } from './context.ts'
+import type { Sheet } from './sheet.ts'
+
+type Painter = Parameters<CanvasProps['paint']>[0]
+
+const PADDING = 5
+const HAIRLINE = '#d6d9dc'
+const INK = '#1f2328'
+
+/**
+ * A table of many rows, one canvas for each page: every row is one line, and a text that is too long ends with an
+ * ellipsis. Ten thousand rows are drawn in seconds.
+ */
+export function longTable (node: Checked<'table'>, { width, height }: Sheet['body'], build: Build): ReactNode[] {
+  const prepared = prepareTable(node, width, build)
+  const rowHeight = prepared.fontSize * 1.75
+  const headHeight = rowHeight + 2
+  const perPage = Math.max(1, Math.floor((height - headHeight) / rowHeight) - 1)
+  const { lines, shortened } = shortenedTo(width, prepared)
+  if (shortened > 0) build.warn('TESTO_TRONCATO', `${shortened} celle della tabella sono abbreviate`)
+  return Array.from({ length: Math.ceil(lines.rows.length / perPage) }, (_, page) => {
+    const rows = lines.rows.slice(page * perPage, (page + 1) * perPage)
+    const isLast = (page + 1) * perPage >= lines.rows.length
+    return createElement(Canvas, {
+      style: { width, height },
+      paint: (painter: Painter) => {
+        const draw = rowPainter(painter, { ...prepared, width, rowHeight })
+        draw(lines.titles, 0, { weight: 700, color: build.accent })
+        rule(painter, headHeight - 1, width, build.accent, 1.2)
+        rows.forEach((cells, at) => {
+          draw(cells, headHeight + at * rowHeight, { weight: 400, color: INK })
+          rule(painter, headHeight + (at + 1) * rowHeight, width, HAIRLINE, 0.5)
+        })
+        if (isLast && lines.totals) {
+          const top = headHeight + rows.length * rowHeight
+          rule(painter, top, width, build.accent, 1.2)
+          draw(lines.totals, top + 1, { weight: 700, color: INK })
+        }
+        return null
+      }
+    })
+  })
+}
+
+interface Lines { titles: string[], rows: string[][], totals: string[] | undefined }
+
+function shortenedTo (
+  width: number,
+  { columns, rows, totals, fontSize }: PreparedTable
+): { lines: Lines, shortened: number } {
+  let shortened = 0
+  const fit = (weight: 400 | 700) => (text: string, at: number) => {
+    const shown = shorten(text, weight, fontSize, columns[at]!.share * width - PADDING * 2)
+    if (shown !== text) shortened++
+    return shown
+  }
+  const lines = {
+    titles: columns.map(({ title }, at) => fit(700)(title, at)),
+    rows: rows.map((cells) => cells.map(fit(400))),
+    totals: totals?.map(fit(700))
+  }
+  return { lines, shortened }
+}
+
+interface Look { weight: 400 | 700, color: string }
+
+function rowPainter (
+  painter: Painter,
+  { columns, fontSize, width, rowHeight }: PreparedTable & { width: number, rowHeight: number }
+) {
+  const lefts = columns.map((_, at) => columns.slice(0, at).reduce((sum, { share }) => sum + share * width, 0))
+  return (cells: string[], top: number, { weight, color }: Look) => {
+    const baseline = top + rowHeight * 0.68
+    cells.forEach((text, at) => {
+      if (text === '') return
+      const { align, share } = columns[at]!
+      const slack = share * width - PADDING * 2 - widthOf(text, weight, fontSize)
+      let x = lefts[at]! + PADDING + (align === 'right' ? slack : align === 'center' ? slack / 2 : 0)
+      for (const run of runsOf(text, weight)) {
+        // By the name under which the renderer may have embedded it: else the file is read again at each call.
+        painter.font(run.font as never, run.font.postscriptName).fontSize(fontSize).fillColor(color)
+        painter.text(run.text, x, baseline, {
+          lineBreak: false,
+          baseline: 'alphabetic',
+          // With features a run is laid out as a whole: else its words would stand in the order of writing.
+          ...(run.rightToLeft ? { features: ['kern'] } : {})
+        })
+        x += widthOf(run.text, weight, fontSize)
+      }
+    })
+  }
+}
+
+function rule (painter: Painter, y: number, width: number, color: string, thickness: number): void {
+  painter.lineWidth(thickness).moveTo(0, y).lineTo(width, y).stroke(color)
+}

@@ -1,0 +1,56 @@
+import { createElement, type ReactNode } from 'react'
+import { Path, Rect, Svg, View } from '@react-pdf/renderer'
+import { create, type BitMatrix } from 'qrcode'
+import { TemplateError } from '../errors.ts'
+import { checkLimit } from '../limits.ts'
+import type { Checked } from '../markup/check.ts'
+import type { Values } from '../markup/elements.ts'
+import { wifiText } from '../wifi.ts'
+import type { Build } from './context.ts'
+
+/** Modules of white around a code: without them many telephones do not find it. */
+const QUIET = 4
+
+/** A QR code as one path: sharp at any size. */
+export function qr ({ values, style, place }: Checked<'qr'>, build: Build): ReactNode {
+  build.count('codes')
+  const text = textOf(values)
+  if (text === undefined) {
+    throw new TemplateError('ATTRIBUTO_MANCANTE', 'a <qr> serve «value», oppure «wifi-name»', place)
+  }
+  checkLimit('codeBytes', Buffer.byteLength(text), place)
+  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+  const width = modules.size + QUIET * 2
+  const size = values.size ?? 90
+  return createElement(
+    View,
+    { style, wrap: false },
+    createElement(
+      Svg,
+      { viewBox: `0 0 ${width} ${width}`, width: size, height: size },
+      createElement(Rect, { x: 0, y: 0, width, height: width, fill: '#ffffff' }),
+      createElement(Path, { d: outline(modules), fill: '#000000' })
+    )
+  )
+}
+
+function textOf (values: Values<'qr'>): string | undefined {
+  const name = values['wifi-name']
+  if (name === undefined || name === '') return values.value === '' ? undefined : values.value
+  return wifiText({ name, password: values['wifi-password'] ?? '', security: values['wifi-security'] ?? 'WPA' })
+}
+
+/** One rectangle for each run of dark modules in a row. */
+function outline (modules: BitMatrix): string {
+  const { size } = modules
+
+  let path = ''
+  for (let row = 0; row < size; row++) {
+    for (let column = 0; column < size; column++) {
+      const start = column
+      while (column < size && modules.get(row, column) === 1) column++
+      if (column > start) path += `M${start + QUIET} ${row + QUIET}h${column - start}v1h${start - column}z`
+    }
+  }
+  return path
+}

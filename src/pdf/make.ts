@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify'
+import { ShapedError } from '#src/lib/errors.ts'
+import type { RunOptions } from '#src/plugins/workers/pool.ts'
+import type { default as task, PdfJob, PdfFault } from './task.ts'
+
+/** The engine is loaded in the thread alone: the server starts and idles without it. */
+const TASK = new URL('task.ts', import.meta.url)
+/** With the time that it waits for others. */
+const DEADLINE_MS = 60_000
+
+/** The template is at fault, or its data: `riga` and `colonna` say where in the template. */
+export class ModelloNonValido extends ShapedError {
+  constructor ({ code, message, riga, colonna }: PdfFault) {
+    super(code, 400, `Modello non valido: ${message}`, { riga, colonna })
+  }
+}
+
+export interface Pdf {
+  bytes: Buffer
+  pages: number
+  /** What its author should know: variables that the data lack, characters that no font has. */
+  warnings: { codice: string, messaggio: string }[]
+}
+
+/**
+ * Makes a PDF, off the event loop.
+ * @throws ModelloNonValido (400) for what is wrong with the template or the data
+ * @throws ServizioOccupato when too much work waits already
+ * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory
+ */
+export async function makePdf (
+  app: FastifyInstance,
+  job: PdfJob,
+  options: Pick<RunOptions, 'caller' | 'signal'>
+): Promise<Pdf> {
+  const made = await app.workers.run<typeof task>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
+  if (made.fault !== null) throw new ModelloNonValido(made.fault)
+  const { bytes, pages, warnings } = made
+  return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), pages, warnings }
+}

@@ -1,0 +1,101 @@
+import { TemplateError, type Place } from '../errors.ts'
+import { ACCENT, FONT_SIZE, HEADINGS, LINE_HEIGHT } from './defaults.ts'
+import { ELEMENTS, type ElementName, type Rule, type Values } from './elements.ts'
+import type { ElementNode, MarkupNode, TextNode } from './parser.ts'
+import { readStyle, type Style } from './style.ts'
+import { color } from './values.ts'
+
+/** An element whose attributes are read and whose place is right. */
+export interface CheckedElement<N extends ElementName> {
+  name: N
+  values: Values<N>
+  style: Style
+  children: CheckedNode[]
+  place: Place
+}
+export type Checked<N extends ElementName = ElementName> = N extends ElementName ? CheckedElement<N> : never
+export type CheckedNode = Checked | TextNode
+
+/** What an element takes over from those around it. */
+interface Surroundings { accent: string, documentSize: number, fontSize: number, lineHeight: number }
+
+/**
+ * Holds a tree against the table of elements.
+ * @throws TemplateError for the first thing that the table does not have
+ */
+export function checkMarkup (root: ElementNode): { document: Checked<'document'>, accent: string, fontSize: number } {
+  if (root.name !== 'document') {
+    throw new TemplateError('ELEMENTO_FUORI_POSTO', 'il modello comincia con <document>', root.place)
+  }
+  const accent = color(root.attributes.accent ?? '') ?? ACCENT
+  const fontSize = ELEMENTS.document.attributes['font-size'](root.attributes['font-size'] ?? '') ?? FONT_SIZE
+  const surroundings = { accent, documentSize: fontSize, fontSize, lineHeight: LINE_HEIGHT }
+  return { document: checkElement(root, surroundings) as Checked<'document'>, accent, fontSize }
+}
+
+function checkElement (node: ElementNode, around: Surroundings): Checked {
+  const rule = ruleOf(node)
+  const values: Record<string, unknown> = {}
+  let given: Style = {}
+  for (const [name, text] of Object.entries(node.attributes)) {
+    if (name === 'style' && rule.styled) given = readStyle(text, around.accent, node.place)
+    else values[name] = readAttribute(node, rule, name, text)
+  }
+  const absent = rule.required?.find((name) => values[name] === undefined)
+  if (absent !== undefined) {
+    throw new TemplateError('ATTRIBUTO_MANCANTE', `a <${node.name}> manca l’attributo «${absent}»`, node.place)
+  }
+  const { style, ...within } = lettering(node.name, given, around)
+  const children = node.children.filter((child) => standsRightly(node, rule, child)).map((child) =>
+    isText(child) ? child : checkElement(child, within))
+  return { name: node.name, values, style, children, place: node.place } as Checked
+}
+
+/**
+ * The renderer reckons the height of lines by the size of letters in the same style, and gives it to what is inside in
+ * points: so whoever sets the one sets the other.
+ */
+function lettering (name: string, given: Style, around: Surroundings): Surroundings & { style: Style } {
+  const heading = HEADINGS[name]
+  const usual = heading === undefined
+    ? around
+    : { fontSize: around.documentSize * heading.scale, lineHeight: heading.lineHeight }
+  const fontSize = given.fontSize as number | undefined ?? usual.fontSize
+  const lineHeight = given.lineHeight as number | undefined ?? usual.lineHeight
+  const isNew = heading !== undefined || given.fontSize !== undefined || given.lineHeight !== undefined
+  return { ...around, fontSize, lineHeight, style: isNew ? { ...given, fontSize, lineHeight } : given }
+}
+
+/** Text that is only blanks may stand anywhere, and is nothing where no text belongs. */
+function standsRightly (parent: ElementNode, rule: Rule, child: MarkupNode): boolean {
+  if (isText(child)) {
+    if (rule.text) return true
+    if (child.text.trim() === '') return false
+    throw new TemplateError('ELEMENTO_FUORI_POSTO', `dentro <${parent.name}> non sta testo`, child.place)
+  }
+  ruleOf(child)
+  if (rule.holds.includes(child.name)) return true
+  throw new TemplateError('ELEMENTO_FUORI_POSTO', `<${child.name}> non può stare dentro <${parent.name}>`, child.place)
+}
+
+function ruleOf (node: ElementNode): Rule {
+  if (Object.hasOwn(ELEMENTS, node.name)) return ELEMENTS[node.name as ElementName]
+  throw new TemplateError('ELEMENTO_SCONOSCIUTO', `elemento <${node.name.slice(0, 40)}> sconosciuto`, node.place)
+}
+
+function readAttribute (node: ElementNode, rule: Rule, name: string, text: string): unknown {
+  if (!Object.hasOwn(rule.attributes, name)) {
+    const message = `<${node.name}> non ha un attributo «${name.slice(0, 40)}»`
+    throw new TemplateError('ATTRIBUTO_SCONOSCIUTO', message, node.place)
+  }
+  const value = rule.attributes[name]!(text)
+  if (value !== undefined) return value
+  const code = name === 'href' ? 'COLLEGAMENTO_NON_AMMESSO' : 'VALORE_NON_VALIDO'
+  const message = `valore «${text.slice(0, 60)}» non ammesso per l’attributo «${name}» di <${node.name}>`
+  throw new TemplateError(code, message, node.place)
+}
+
+/** True for a piece of text. */
+export function isText (node: MarkupNode | CheckedNode): node is TextNode {
+  return node.name === '#text'
+}

@@ -1,0 +1,118 @@
+import { FORMATS, LANGUAGES } from '../language/formats.ts'
+import { assetName, color, length, lengthOrShare, link, number, oneOf, path, text, type Reader } from './values.ts'
+
+type Readers = Record<string, Reader<unknown>>
+
+/** One element: what it may say of itself, what it must, what may stand in it, and whether it takes `style`. */
+export interface Rule<A extends Readers = Readers> {
+  attributes: A
+  required?: readonly string[]
+  /** Elements that may stand in it. */
+  holds: readonly string[]
+  /** Whether text may stand in it. */
+  text?: true
+  styled?: true
+}
+const rule = <A extends Readers>(rule: Rule<A>): Rule<A> => rule
+
+const BLOCKS = [
+  'h1', 'h2', 'h3', 'p', 'div', 'row', 'badge', 'hr', 'image', 'qr', 'table', 'bar-chart', 'line-chart', 'page-number'
+] as const
+const INLINE = ['b', 'i', 'span', 'a', 'br'] as const
+const SHEET = {
+  size: oneOf(['A3', 'A4', 'A5', 'LETTER']),
+  orientation: oneOf(['portrait', 'landscape']),
+  margin: length
+}
+const COUNTS_AS = { format: oneOf(FORMATS), currency: (value: string) => /^[A-Z]{3}$/.test(value) ? value : undefined }
+const CHART = {
+  data: path,
+  label: path,
+  value: path,
+  height: length,
+  color,
+  ...COUNTS_AS
+}
+
+/** The whole language. What is not in this table does not exist: an element, an attribute, a place to stand. */
+export const ELEMENTS = {
+  document: rule({
+    attributes: {
+      title: text,
+      author: text,
+      subject: text,
+      language: oneOf(LANGUAGES),
+      font: oneOf(['sans', 'serif']),
+      'heading-font': oneOf(['sans', 'serif']),
+      'font-size': number(6, 24),
+      accent: color,
+      ...SHEET
+    },
+    holds: ['page']
+  }),
+  page: rule({ attributes: SHEET, holds: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
+  /** They stand in the margin of every page, in a strip of this height. */
+  header: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  footer: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  h1: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
+  h2: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
+  h3: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
+  p: rule({ attributes: { lines: oneOf(['join', 'keep']) }, holds: INLINE, text: true, styled: true }),
+  div: rule({ attributes: { keep: oneOf(['together']) }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  row: rule({ attributes: {}, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  badge: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
+  hr: rule({ attributes: { color, width: length }, holds: [], styled: true }),
+  b: rule({ attributes: {}, holds: INLINE, text: true }),
+  i: rule({ attributes: {}, holds: INLINE, text: true }),
+  span: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
+  a: rule({ attributes: { href: link }, required: ['href'], holds: ['b', 'i', 'span', 'br'], text: true }),
+  br: rule({ attributes: {}, holds: [] }),
+  /** A picture that was handed over with the data, by its name. There are no addresses. */
+  image: rule({
+    attributes: { asset: assetName, width: lengthOrShare, height: length },
+    required: ['asset'],
+    holds: [],
+    styled: true
+  }),
+  /** A text, or a Wi-Fi network that a telephone joins. */
+  qr: rule({
+    attributes: {
+      value: text,
+      'wifi-name': text,
+      'wifi-password': text,
+      'wifi-security': oneOf(['WPA', 'WEP', 'nopass']),
+      size: length
+    },
+    holds: [],
+    styled: true
+  }),
+  /** Rows come from the data and not through Liquid; columns are the `col`s, or a list in the data, or all fields. */
+  table: rule({
+    attributes: { data: path, columns: path, 'font-size': number(5, 16), empty: text },
+    required: ['data'],
+    holds: ['col'],
+    styled: true
+  }),
+  col: rule({
+    attributes: {
+      field: path,
+      title: text,
+      align: oneOf(['left', 'center', 'right']),
+      width: number(1, 100),
+      total: oneOf(['sum', 'count']),
+      ...COUNTS_AS
+    },
+    required: ['field'],
+    holds: []
+  }),
+  'bar-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
+  'line-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
+  /** `{n}` is the page, `{t}` the number of pages. */
+  'page-number': rule({ attributes: { format: text }, holds: [], styled: true })
+} satisfies Record<string, Rule>
+
+export type ElementName = keyof typeof ELEMENTS
+type Attributes<N extends ElementName> = typeof ELEMENTS[N]['attributes']
+export type Values<N extends ElementName> = {
+  [A in keyof Attributes<N>]?: Attributes<N>[A] extends Reader<infer T> ? T : never
+}

@@ -1,0 +1,94 @@
+import { renderToBuffer } from '@react-pdf/renderer'
+import { cleanText, plainData, type Data } from './data.ts'
+import { TemplateError } from './errors.ts'
+import { languageOf, type Language } from './language/formats.ts'
+import { expand } from './language/liquid.ts'
+import type { Asset, Build, Warning, WarningCode } from './layout/context.ts'
+import { buildDocument } from './layout/document.ts'
+import { checkLimit } from './limits.ts'
+import { checkMarkup } from './markup/check.ts'
+import { parseMarkup } from './markup/parser.ts'
+import { checkPicture } from './pictures.ts'
+import { fontUse } from './text/fonts.ts'
+import { wordBreaker } from './text/words.ts'
+
+export interface RenderOptions {
+  /** When the document says that it was made. The same template, data and date give the same bytes. */
+  date: Date
+  /** A two-letter code; the template's own `language` goes before it. */
+  language?: string | undefined
+  /** Pictures by the names that a template calls them. */
+  assets?: Record<string, Asset> | undefined
+}
+
+export interface Rendered { bytes: Buffer, pages: number, warnings: Warning[] }
+
+const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
+
+/**
+ * Makes a PDF from a template and its data. Nothing is fetched and no file is read but the fonts of the product; what
+ * a template or the data ask for beyond the limits is refused. It takes time and memory: it runs in a thread.
+ * @throws TemplateError for what is wrong with the template or the data, with line and column in the template
+ */
+export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
+  if (typeof source !== 'string') throw new TemplateError('DATI_NON_VALIDI', 'il modello deve essere un testo')
+  const template = cleanText(source)
+  const values = plainData(data)
+  const language = languageOf(DOCUMENT_LANGUAGE.exec(template)?.[1] ?? options.language ?? 'it')
+  const expanded = expand(template, values, language)
+  const { document, accent, fontSize } = checkMarkup(parseMarkup(expanded.text, expanded.placeOf))
+  const warnings: Warning[] = expanded.missing.map((path) => ({
+    codice: 'VARIABILE_MANCANTE', messaggio: `i dati non hanno «${path}»`
+  }))
+  const build = newBuild({ values, language, accent, fontSize, options, warnings })
+  build.headingFace = document.values['heading-font'] ?? document.values.font ?? 'sans'
+  const bytes = await renderToBuffer(buildDocument(document, build, options.date))
+  checkLimit('bytes', bytes.length)
+  const pages = countPages(bytes)
+  checkLimit('pages', pages)
+  return { bytes, pages, warnings: [...warnings, ...replacements(build)] }
+}
+
+interface Parts {
+  values: Data
+  language: Language
+  accent: string
+  fontSize: number
+  options: RenderOptions
+  warnings: Warning[]
+}
+
+function newBuild ({ values, language, accent, fontSize, options, warnings }: Parts): Build {
+  const assets = new Map(Object.entries(options.assets ?? {}))
+  for (const [name, asset] of assets) checkPicture(name, asset)
+  const counts = { charts: 0, codes: 0, images: 0 }
+  return {
+    data: values,
+    language,
+    accent,
+    headingFace: 'sans',
+    fontSize,
+    bodyWidth: 0,
+    fonts: fontUse(),
+    assets,
+    breakWord: wordBreaker(language),
+    warn: (codice, messaggio) => {
+      if (!warnings.some((known) => known.messaggio === messaggio)) warnings.push({ codice, messaggio })
+    },
+    count: (what) => checkLimit(what, ++counts[what])
+  }
+}
+
+function replacements ({ fonts: { replaced } }: Build): Warning[] {
+  const warn = (codice: WarningCode, text: string, characters: Set<string>): Warning[] =>
+    characters.size === 0 ? [] : [{ codice, messaggio: `${text}: ${[...characters].slice(0, 20).join(' ')}` }]
+  return [
+    ...warn('CARATTERE_SEMPLIFICATO', 'scritti in forma più semplice', replaced.simplified),
+    ...warn('CARATTERE_MANCANTE', 'nessun carattere tipografico per', replaced.boxed)
+  ]
+}
+
+/** The renderer writes each page as an object of its own, uncompressed. */
+function countPages (bytes: Buffer): number {
+  return bytes.toString('latin1').match(/\/Type \/Page\b(?!s)/g)?.length ?? 0
+}

@@ -1,0 +1,167 @@
+import { valueAt, type Value } from '../data.ts'
+import { addDecimals, readDecimal, writeDecimal, ZERO } from '../decimal.ts'
+import { TemplateError } from '../errors.ts'
+import { FORMATS, formatValue, isCurrency, type Format, type Language } from '../language/formats.ts'
+import { checkLimit } from '../limits.ts'
+import { isText, type Checked } from '../markup/check.ts'
+import type { Build } from '../layout/context.ts'
+import { fitted } from '../layout/inline.ts'
+import { widthOf } from '../text/measure.ts'
+import { describeColumns, isRow, titleOf, type ColumnDescription } from './describe.ts'
+
+export interface Column extends ColumnDescription {
+  /** Of the table's width; all together are 1. */
+  share: number
+}
+
+/** A table whose every cell is a text in the document's fonts. */
+export interface PreparedTable { columns: Column[], rows: string[][], totals: string[] | undefined, fontSize: number }
+
+const TOTAL = { it: 'Totale', en: 'Total', de: 'Summe', fr: 'Total' }
+const ALIGNS = ['left', 'center', 'right'] as const
+/** Points beside a text in its cell, and how many rows are looked at for a column's width. */
+const PADDING = 10
+const NARROWEST = 24
+const SAMPLE = 500
+
+/**
+ * @param width points that the table has
+ * @throws TemplateError when the data name no list of objects, or too much of it
+ */
+export function prepareTable (
+  { values, children, place }: Checked<'table'>,
+  width: number,
+  build: Build
+): PreparedTable {
+  const rows = rowsAt(build, values.data!, place)
+  const described = values.columns !== undefined
+    ? columnsAt(build, values.columns, place)
+    : children.flatMap((child) => !isText(child) && child.name === 'col' ? [describe(child)] : [])
+  const columns = described.length > 0 ? described : describeColumns(rows)
+  checkLimit('columns', columns.length, place)
+  const { language } = build
+  const texts = rows.map((row) => columns.map((column) => cell(valueAt(row, column.field), column, build)))
+  const fontSize = values['font-size'] ?? Math.max(6, Math.min(9, 110 / Math.max(1, columns.length)))
+  const titles = columns.map(({ title }) => fitted(title, build))
+  const totals = totalsOf(rows, columns, language)?.map((text) => fitted(text, build))
+  const sample = texts.length <= SAMPLE ? texts : [...texts.slice(0, SAMPLE / 2), ...texts.slice(-SAMPLE / 2)]
+  const shares = sharesOf(columns, [titles, totals ?? [], ...sample], fontSize, width)
+  return {
+    columns: columns.map((column, at) => ({ ...column, title: titles[at]!, share: shares[at]! })),
+    rows: texts,
+    totals,
+    fontSize
+  }
+}
+
+function cell (value: Value | undefined, { format, currency }: ColumnDescription, build: Build): string {
+  return fitted(formatValue(value, format, build.language, currency).replace(/\s+/g, ' ').trim(), build)
+}
+
+/** Exact sums of the columns that want one; the first cell that has none says what the row is. */
+function totalsOf (rows: readonly Value[], columns: ColumnDescription[], language: Language): string[] | undefined {
+  if (rows.length === 0 || columns.every(({ total }) => total === undefined)) return undefined
+  const texts = columns.map(({ field, format, currency, total }) => {
+    if (total === undefined) return ''
+    const values = rows.map((row) => valueAt(row, field))
+    if (total === 'count') {
+      const filled = values.filter((value) => value !== null && value !== undefined && value !== '')
+      return formatValue(filled.length, 'integer', language)
+    }
+    const sum = values.map(readDecimal).reduce((all, value) => addDecimals(all!, value ?? ZERO), ZERO)!
+    return formatValue(writeDecimal(sum), format, language, currency)
+  })
+  const label = texts.indexOf('')
+  if (label !== -1) texts[label] = TOTAL[language]
+  return texts
+}
+
+function rowsAt (build: Build, path: string, place: Checked['place']): Value[] {
+  const rows = valueAt(build.data, path)
+  if (rows === undefined || rows === null) {
+    build.warn('VARIABILE_MANCANTE', `i dati non hanno «${path}»`)
+    return []
+  }
+  if (!Array.isArray(rows) || !rows.every(isRow)) {
+    throw new TemplateError('DATI_NON_VALIDI', `«${path}» non è una lista di oggetti`, place)
+  }
+  checkLimit('rows', rows.length, place)
+  return rows
+}
+
+function describe ({ values }: Checked<'col'>): ColumnDescription {
+  return completed(values.field!, values)
+}
+
+function columnsAt (build: Build, path: string, place: Checked['place']): ColumnDescription[] {
+  return rowsAt(build, path, place).map((description) => {
+    const { field, title, format, currency, align, total } = description as Record<string, Value>
+    if (typeof field !== 'string') throw new TemplateError('DATI_NON_VALIDI', `«${path}» non descrive colonne`, place)
+    return completed(field, {
+      title: typeof title === 'string' ? title : undefined,
+      format: FORMATS.find((name) => name === format),
+      currency: typeof currency === 'string' && isCurrency(currency) ? currency : undefined,
+      align: ALIGNS.find((name) => name === align),
+      total: total === 'sum' || total === 'count' ? total : undefined
+    })
+  })
+}
+
+const NUMERIC: readonly Format[] = ['number', 'integer', 'currency', 'percent']
+
+type Given = { [K in keyof ColumnDescription]?: ColumnDescription[K] | undefined }
+
+function completed (field: string, given: Given): ColumnDescription {
+  const format = given.format ?? 'text'
+  return {
+    field,
+    title: given.title ?? titleOf(field),
+    format,
+    currency: given.currency ?? 'EUR',
+    align: given.align ?? (NUMERIC.includes(format) ? 'right' : 'left'),
+    width: given.width ?? 0,
+    total: given.total
+  }
+}
+
+/**
+ * Of the table's width for each column. Widths that are given are kept; numbers and dates get what they need, since
+ * shortened ones would be wrong ones; so do short texts, and long ones share what is left.
+ */
+function sharesOf (
+  columns: readonly ColumnDescription[],
+  texts: string[][],
+  fontSize: number,
+  width: number
+): number[] {
+  const wanted = columns.map((column, at) => {
+    if (column.width > 0) return column.width / 100 * width
+    // The head and the totals are bold.
+    const [title = 0, total = 0, ...lengths] = texts.map((row, line) =>
+      widthOf(row[at] ?? '', line < 2 ? 700 : 400, fontSize))
+    lengths.sort((a, b) => a - b)
+    const usual = lengths[Math.floor((lengths.length - 1) * (column.format === 'text' ? 0.95 : 1))] ?? 0
+    return Math.max(NARROWEST, Math.min(title, usual * 2), usual, total) + PADDING
+  })
+  const firm = columns.map(({ width, format }) => width > 0 || format !== 'text')
+  const left = Math.max(width - sum(wanted.filter((_, at) => firm[at])), width * 0.2)
+  const ceiling = ceilingFor(wanted.filter((_, at) => !firm[at]), left)
+  const granted = wanted.map((want, at) => firm[at] ? want : Math.min(want, ceiling))
+  return granted.map((each) => each / sum(granted))
+}
+
+/** The width that no text gets more than, so that all of them together have `room`. */
+function ceilingFor (wanted: readonly number[], room: number): number {
+  let left = room
+  const sorted = [...wanted].sort((a, b) => a - b)
+  for (const [at, want] of sorted.entries()) {
+    const share = left / (sorted.length - at)
+    if (want > share) return share
+    left -= want
+  }
+  return Infinity
+}
+
+function sum (numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0)
+}

@@ -1,0 +1,82 @@
+import type { Day } from '#src/lib/time.ts'
+import { languageOf, type Language } from '../language/formats.ts'
+import { LETTER_TEXTS } from './letter-texts.ts'
+
+/** Who writes the letter. What is missing is left out of it. */
+export interface Establishment {
+  nome: string
+  motto?: string | null | undefined
+  indirizzo?: string | null | undefined
+  luogo?: string | null | undefined
+  telefono?: string | null | undefined
+  email?: string | null | undefined
+  /** Codice Identificativo Nazionale: the law wants it wherever the establishment presents itself. */
+  cin?: string | null | undefined
+  firma?: string | null | undefined
+  colore?: string | null | undefined
+  wifi_rete?: string | null | undefined
+  wifi_password?: string | null | undefined
+}
+
+/** What a host may say otherwise than we would; the contract's `template_data`. */
+export interface LetterWishes {
+  nome_ospite?: string | undefined
+  greeting?: string | undefined
+  text1?: string | undefined
+  text2?: string | undefined
+  text3?: string | undefined
+  enjoy_text?: string | undefined
+  codice?: number | string | undefined
+}
+
+export interface LetterRequest {
+  nome_ospite: string
+  /** Two letters; of another language than the four the texts are English. */
+  lingua: string
+  struttura: Establishment
+  data: Day
+  soggiorno?: { check_in: Day, check_out: Day } | undefined
+  codice?: string | null | undefined
+  template_data?: LetterWishes | undefined
+  hasLogo?: boolean | undefined
+}
+
+/** The data of the template of the welcome letter, and its language. A text of only blanks counts as none. */
+export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
+  const { struttura, soggiorno, template_data: wishes = {} } = request
+  const language = languageOf(request.lingua)
+  const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = LETTER_TEXTS[language]
+  const nome = wished(wishes.nome_ospite) ?? request.nome_ospite
+  const texts = {
+    saluto: [wishes.greeting, greeting.replace('{nome}', () => nome)],
+    testo1: [wishes.text1, text1],
+    testo2: [wishes.text2, text2],
+    testo3: [wishes.text3, text3],
+    augurio: [wishes.enjoy_text, enjoyText]
+  }
+  return {
+    language,
+    data: {
+      parole,
+      struttura: Object.fromEntries(ESTABLISHMENT_FIELDS.map((field) => [field, wished(struttura[field]) ?? null])),
+      logo: request.hasLogo ?? false,
+      data: request.data,
+      ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
+      codice: wishes.codice ?? wished(request.codice) ?? null,
+      soggiorno: stayOf(soggiorno),
+      wifi: { rete: wished(struttura.wifi_rete) ?? null, password: wished(struttura.wifi_password) ?? null }
+    }
+  }
+}
+
+const ESTABLISHMENT_FIELDS = [
+  'nome', 'motto', 'indirizzo', 'luogo', 'telefono', 'email', 'cin', 'firma', 'colore'
+] as const
+
+function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {
+  return { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null }
+}
+
+function wished (text: string | null | undefined): string | undefined {
+  return text === null || text === undefined || text.trim() === '' ? undefined : text
+}

@@ -1,0 +1,62 @@
+import type { Font } from 'fontkit'
+import { SANS, type Family, type Weight } from './families.ts'
+import { familyOf, fontPath, openFont } from './fonts.ts'
+
+/** Neighbouring characters of one font, in one direction. */
+export interface Run { text: string, font: Font, rightToLeft: boolean }
+
+const RIGHT_TO_LEFT = /\p{Script=Arabic}|\p{Script=Hebrew}/u
+const ELLIPSIS = '…'
+
+const advances = new Map<string, number>()
+
+/** The width of a text whose characters the fonts have, in points; kerning and joined letters are left out. */
+export function widthOf (text: string, weight: Weight, fontSize: number): number {
+  let width = 0
+  for (const character of text) width += advanceOf(character, weight)
+  return width * fontSize
+}
+
+/** The text, or as much of its beginning as fits with an ellipsis. */
+export function shorten (text: string, weight: Weight, fontSize: number, room: number): string {
+  if (widthOf(text, weight, fontSize) <= room) return text
+  let width = advanceOf(ELLIPSIS, weight) * fontSize
+  let shown = ''
+  for (const character of text) {
+    width += advanceOf(character, weight) * fontSize
+    if (width > room) break
+    shown += character
+  }
+  return shown.trimEnd() + ELLIPSIS
+}
+
+/**
+ * A text in pieces of one font each, from left to right. Letters that run from right to left stay together with the
+ * blanks between them: the font's layout turns them round.
+ */
+export function runsOf (text: string, weight: Weight): Run[] {
+  const runs: { text: string, family: Family, rightToLeft: boolean }[] = []
+  for (const piece of text.split(/([\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+(?: +[\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+)*)/u)) {
+    const rightToLeft = RIGHT_TO_LEFT.test(piece)
+    for (const character of piece) {
+      const last = runs.at(-1)
+      const joins = rightToLeft && character === ' '
+      const family = joins && last ? last.family : familyOf(character) ?? SANS
+      if (last && last.family === family && last.rightToLeft === rightToLeft) last.text += character
+      else runs.push({ text: character, family, rightToLeft })
+    }
+  }
+  return runs.map(({ text, family, rightToLeft }) => ({ text, font: openFont(fontPath(family, weight)), rightToLeft }))
+}
+
+/** Of an em. */
+function advanceOf (character: string, weight: Weight): number {
+  const key = weight + character
+  let advance = advances.get(key)
+  if (advance === undefined) {
+    const font = openFont(fontPath(familyOf(character) ?? SANS, weight))
+    advance = font.glyphForCodePoint(character.codePointAt(0)!).advanceWidth / font.unitsPerEm
+    advances.set(key, advance)
+  }
+  return advance
+}

@@ -1,0 +1,41 @@
+import { syllables as english } from '@react-pdf/hyphenate/en'
+import { syllables as french } from '@react-pdf/hyphenate/fr'
+import { syllables as german } from '@react-pdf/hyphenate/de'
+import { syllables as italian } from '@react-pdf/hyphenate/it'
+import type { Language } from '../language/formats.ts'
+
+const SYLLABLES: Record<Language, (word: string) => string[]> = {
+  it: italian, en: english, de: german, fr: french
+}
+
+/** Letters that a hyphen may part, with the marks around them. */
+const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
+/** Scripts that put no blanks between words. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+/** A longer word without syllables, as an address, is parted anywhere: else it would leave its box. */
+const LONG = 24
+const PIECE = 8
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
+
+/**
+ * Where lines may break inside a word, for one language. An empty piece is a place to break without a hyphen.
+ */
+export function wordBreaker (language: Language): (word: string) => string[] {
+  const syllables = SYLLABLES[language]
+  return (word) => {
+    if (word.includes('\u00AD')) return word.split('\u00AD')
+    if (UNSPACED.test(word)) return parted(Array.from(segmenter.segment(word), ({ segment }) => segment))
+    if (HYPHENATED.test(word) && word.length <= LONG * 2) return syllables(word)
+    if (word.length <= LONG) return [word]
+    return parted(Array.from(word).reduce<string[]>((pieces, letter, at) => {
+      if (at % PIECE === 0) pieces.push(letter)
+      else pieces[pieces.length - 1] += letter
+      return pieces
+    }, []))
+  }
+}
+
+function parted (pieces: string[]): string[] {
+  return pieces.flatMap((piece, at) => at === 0 ? [piece] : ['', piece])
+}

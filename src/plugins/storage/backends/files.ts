@@ -1,0 +1,143 @@
+import { constants, copyFile, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { folderOf, isId, type Backend } from './backend.ts'
+
+/** What is being written; no file has such a name. */
+const TEMPORARY = '.tmp'
+const FOLDER = /^[\da-f]{2}$/
+/** Nothing that stands in the place of a file leads elsewhere. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW
+/** Bytes that are read at a time. */
+const READ_BYTES = 512 * 1024
+
+/**
+ * Files in a folder, as `<first two digits>/<id>`. The folder itself must be there: one that has gone may be a volume
+ * that is not mounted.
+ */
+export function filesBackend (root: string): Backend {
+  const pathOf = (id: string) => join(root, folderOf(id), id)
+
+  return {
+    async put (id, content) {
+      await place(id, async (temporary) => {
+        const handle = await open(temporary, 'wx', 0o600)
+        try {
+          for await (const piece of content) await writeAll(handle, piece)
+          await handle.sync()
+        } finally {
+          await handle.close()
+        }
+      })
+    },
+
+    async get (id, range) {
+      const handle = await ifThere(open(pathOf(id), READ))
+      if (!handle) return undefined
+      try {
+        const { size } = await handle.stat()
+        return { size, content: handle.createReadStream({ ...range, highWaterMark: READ_BYTES }) }
+      } catch (err) {
+        await handle.close()
+        throw err
+      }
+    },
+
+    async head (id) {
+      const found = await ifThere(stat(pathOf(id)))
+      return found && { size: found.size, modified: found.mtime }
+    },
+
+    async delete (id) {
+      const path = pathOf(id)
+      for (const each of [path, path + TEMPORARY]) await ifThere(rm(each))
+      await ifThere(syncFolder(join(root, folderOf(id))))
+    },
+
+    async * list (folder) {
+      const folders = folder === undefined ? (await readdir(root)).filter((name) => FOLDER.test(name)) : [folder]
+      for (const each of folders) yield * listFolder(each)
+    },
+
+    async copy (from, to) {
+      const source = await ifThere(open(pathOf(from), READ))
+      if (!source) return false
+      await source.close()
+      const copied = await ifThere(place(to, async (temporary) => {
+        await copyFile(pathOf(from), temporary, constants.COPYFILE_EXCL)
+        const handle = await open(temporary, 'r+')
+        try {
+          await handle.sync()
+        } finally {
+          await handle.close()
+        }
+        return true
+      }))
+      return copied ?? false
+    }
+  }
+
+  async function * listFolder (folder: string) {
+    for (const name of await ifThere(readdir(join(root, folder))) ?? []) {
+      const id = name.endsWith(TEMPORARY) ? name.slice(0, -TEMPORARY.length) : name
+      if (!isId(id) || folderOf(id) !== folder) continue
+      const found = await ifThere(stat(join(root, folder, name)))
+      if (found) yield { id, size: found.size, modified: found.mtime }
+    }
+  }
+
+  /** Has a file written under another name, gives it its own, and sees that both survive a loss of power. */
+  async function place<T> (id: string, write: (temporary: string) => Promise<T>): Promise<T> {
+    const folder = join(root, folderOf(id))
+    const path = pathOf(id)
+    const temporary = path + TEMPORARY
+    if (await makeFolder(folder)) await syncFolder(root)
+    try {
+      const written = await write(temporary)
+      await rename(temporary, path)
+      await syncFolder(folder)
+      return written
+    } catch (err) {
+      await Promise.all([temporary, path].map((each) => rm(each, { force: true }).catch(() => {})))
+      throw err
+    }
+  }
+}
+
+/** True: it was not there. */
+async function makeFolder (folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { mode: 0o700 })
+    return true
+  } catch (err) {
+    if (codeOf(err) === 'EEXIST') return false
+    throw err
+  }
+}
+
+async function syncFolder (folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll (handle: FileHandle, piece: Buffer): Promise<void> {
+  let written = 0
+  while (written < piece.length) written += (await handle.write(piece, written)).bytesWritten
+}
+
+/** Undefined where a file is not there. */
+async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (err) {
+    if (codeOf(err) === 'ENOENT') return undefined
+    throw err
+  }
+}
+
+function codeOf (err: unknown): unknown {
+  return err instanceof Error && 'code' in err ? err.code : undefined
+}

@@ -1,0 +1,164 @@
+import { Readable } from 'node:stream'
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import type { Config } from '#src/config/config.ts'
+import { folderOf, isId, type Backend, type FileFacts } from './backend.ts'
+
+export interface S3Settings {
+  endpoint: string
+  bucket: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** Undefined: files are kept in `DATA_DIR`. The settings come together, or not at all. */
+export function s3Settings (config: Config): S3Settings | undefined {
+  if (config.S3_ENDPOINT === undefined) return undefined
+  return {
+    endpoint: config.S3_ENDPOINT,
+    bucket: config.S3_BUCKET!,
+    region: config.S3_REGION ?? 'us-east-1',
+    accessKeyId: config.S3_ACCESS_KEY_ID!,
+    secretAccessKey: config.S3_SECRET_ACCESS_KEY!
+  }
+}
+
+/** Where a connection to the server goes. */
+export function addressOf (endpoint: string): { host: string, port: number } {
+  const { hostname, port, protocol } = new URL(endpoint)
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  }
+}
+
+/** Milliseconds to connect, until an answer begins, and without any byte in the middle of one. */
+const CONNECT_MS = 5000
+const ANSWER_MS = 30_000
+const SILENCE_MS = 120_000
+
+/**
+ * An S3 bucket, with keys `<first two digits>/<id>`. What is there is durable when the server says so. The SDK takes
+ * its time to load: it is loaded for the first file.
+ */
+export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend {
+  let loaded: ReturnType<typeof load> | undefined
+  const load = async () => {
+    const [sdk, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
+    return { sdk, Upload, client: new sdk.S3Client(clientConfig(settings)) }
+  }
+  const opened = () => (loaded ??= load())
+
+  return {
+    async put (id, content) {
+      const { client, Upload } = await opened()
+      // In parts, since the length is not known beforehand; what fits into one part is sent at once.
+      const params = { Bucket, Key: keyOf(id), Body: Readable.from(content, { objectMode: false }) }
+      await new Upload({ client, params, queueSize: 1 }).done()
+    },
+
+    async get (id, range) {
+      const { client, sdk } = await opened()
+      const Range = range && `bytes=${range.start}-${range.end}`
+      const answer = await ifThere(client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(id), Range })))
+      if (!answer) return undefined
+      const total = answer.ContentRange?.split('/')[1] ?? answer.ContentLength
+      return { content: answer.Body as Readable, size: Number(total) }
+    },
+
+    async head (id) {
+      const { client, sdk } = await opened()
+      const found = await ifThere(client.send(new sdk.HeadObjectCommand({ Bucket, Key: keyOf(id) })))
+      return found && { size: found.ContentLength!, modified: found.LastModified! }
+    },
+
+    async delete (id) {
+      const { client, sdk } = await opened()
+      const Key = keyOf(id)
+      await client.send(new sdk.DeleteObjectCommand({ Bucket, Key }))
+      for await (const { UploadId } of uploads(client, sdk, Key)) {
+        await ifThere(client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })))
+      }
+    },
+
+    async * list (folder) {
+      const { client, sdk } = await opened()
+      const Prefix = folder === undefined ? undefined : `${folder}/`
+      for await (const { Contents = [] } of sdk.paginateListObjectsV2({ client }, { Bucket, Prefix })) {
+        for (const { Key, Size, LastModified } of Contents) {
+          const id = idOf(Key!)
+          if (id !== undefined) yield { id, size: Size!, modified: LastModified! }
+        }
+      }
+      for await (const { Key, Initiated } of uploads(client, sdk, Prefix)) {
+        const id = idOf(Key!)
+        if (id !== undefined) yield { id, size: 0, modified: Initiated! } satisfies FileFacts & { id: string }
+      }
+    },
+
+    async copy (from, to) {
+      const { client, sdk } = await opened()
+      const CopySource = `${Bucket}/${keyOf(from)}`
+      return await ifThere(client.send(new sdk.CopyObjectCommand({ Bucket, Key: keyOf(to), CopySource }))) !== undefined
+    }
+  }
+
+  /** Uploads that have not ended, or never will. */
+  async function * uploads (client: S3Client, sdk: Awaited<ReturnType<typeof load>>['sdk'], Prefix?: string) {
+    let KeyMarker: string | undefined
+    let UploadIdMarker: string | undefined
+    do {
+      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix, KeyMarker, UploadIdMarker })
+      const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(command)
+      yield * Uploads
+      KeyMarker = IsTruncated ? NextKeyMarker : undefined
+      UploadIdMarker = NextUploadIdMarker
+    } while (KeyMarker !== undefined)
+  }
+}
+
+function clientConfig (
+  { endpoint, region, accessKeyId, secretAccessKey }: Omit<S3Settings, 'bucket'>
+): S3ClientConfig {
+  return {
+    endpoint,
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    // The bucket as part of the path: a name of its own for each bucket is something that only large services have.
+    forcePathStyle: true,
+    // Servers that are not Amazon's refuse the checksums that are sent otherwise, or store them as part of the file.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout: ANSWER_MS,
+      throwOnRequestTimeout: true,
+      socketTimeout: SILENCE_MS
+    }
+  }
+}
+
+function keyOf (id: string): string {
+  return `${folderOf(id)}/${id}`
+}
+
+/** Undefined: the key is none of ours. */
+function idOf (key: string): string | undefined {
+  const id = key.slice(key.indexOf('/') + 1)
+  return isId(id) && key === keyOf(id) ? id : undefined
+}
+
+/** Undefined where there is no such file. */
+async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (err) {
+    if (isMissing(err)) return undefined
+    throw err
+  }
+}
+
+/** A missing bucket is another matter than a missing file. */
+function isMissing (err: unknown): boolean {
+  return err instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(err.name)
+}

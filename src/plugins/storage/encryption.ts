@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { ByteRange } from './storage.ts'
+
+/*
+ * A file is a series of chunks, each encrypted with AES-256-GCM under the file's own key, as the STREAM construction
+ * does it (Hoang, Reyhanitabar, Rogaway, Vizár 2015): the nonce of a chunk is its number, and whether it is the last.
+ * So no chunk can be changed, moved, left out or added, and a part of a file can be read without the rest. A key
+ * encrypts one content, once: no nonce comes twice.
+ */
+
+/** Bytes of content in each chunk but the last. */
+export const CHUNK_BYTES = 64 * 1024
+export const TAG_BYTES = 16
+export const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const CIPHER = 'aes-256-gcm'
+
+/** A file whose bytes are not those that were written. */
+export class ChangedFileError extends Error {}
+
+/** The last chunk may be full, and an empty content has one, which is empty. */
+export function chunksOf (size: number): number {
+  return Math.max(1, Math.ceil(size / CHUNK_BYTES))
+}
+
+/** Bytes of the file of a content of so many bytes. */
+export function encryptedSize (size: number): number {
+  return size + chunksOf(size) * TAG_BYTES
+}
+
+/** The part of the file that must be read for a part of its content. */
+export function encryptedRange (size: number, { start, end }: ByteRange): ByteRange {
+  const stored = CHUNK_BYTES + TAG_BYTES
+  return {
+    start: Math.floor(start / CHUNK_BYTES) * stored,
+    end: Math.min((Math.floor(end / CHUNK_BYTES) + 1) * stored, encryptedSize(size)) - 1
+  }
+}
+
+/** The file of a content, a chunk at a time. */
+export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
+  let index = 0
+  // Whether a chunk is the last is known when there is more, or no more.
+  for await (const { chunk, isLast } of inChunks(content, CHUNK_BYTES)) {
+    const cipher = createCipheriv(CIPHER, key, nonce(index++, isLast), { authTagLength: TAG_BYTES })
+    yield Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
+  }
+}
+
+/**
+ * The content of a file, or part of it; `file` are the bytes of `encryptedRange`, or all of them. Nothing is given out
+ * that has not been authenticated.
+ * @param size bytes of the whole content
+ * @throws ChangedFileError
+ */
+export async function * decrypt (
+  file: AsyncIterable<Buffer>,
+  key: Buffer,
+  size: number,
+  range: ByteRange = { start: 0, end: size - 1 }
+): AsyncGenerator<Buffer> {
+  const last = chunksOf(size) - 1
+  const end = size === 0 ? 0 : Math.floor(range.end / CHUNK_BYTES)
+  let index = Math.floor(range.start / CHUNK_BYTES)
+  for await (const { chunk } of inChunks(file, CHUNK_BYTES + TAG_BYTES)) {
+    const expected = (index === last ? size - index * CHUNK_BYTES : CHUNK_BYTES) + TAG_BYTES
+    if (index > end || chunk.length !== expected) throw new ChangedFileError('the file has another length')
+    const content = decryptChunk(chunk, key, nonce(index, index === last))
+    const offset = index * CHUNK_BYTES
+    const part = content.subarray(Math.max(range.start - offset, 0), range.end - offset + 1)
+    if (part.length > 0) yield part
+    index++
+  }
+  if (index !== end + 1) throw new ChangedFileError('the file has another length')
+}
+
+function decryptChunk (chunk: Buffer, key: Buffer, iv: Buffer): Buffer {
+  const split = chunk.length - TAG_BYTES
+  // authTagLength is not optional: without it Node accepts a tag cut down to 4 bytes.
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  decipher.setAuthTag(chunk.subarray(split))
+  const content = decipher.update(chunk.subarray(0, split))
+  try {
+    decipher.final()
+  } catch (cause) {
+    throw new ChangedFileError('a chunk was changed', { cause })
+  }
+  return content
+}
+
+/** Eleven bytes of the chunk's number and one of its place, as `age` has it. */
+function nonce (index: number, isLast: boolean): Buffer {
+  const bytes = Buffer.alloc(NONCE_BYTES)
+  bytes.writeUInt32BE(index, NONCE_BYTES - 5)
+  bytes[NONCE_BYTES - 1] = isLast ? 1 : 0
+  return bytes
+}
+
+/** The same bytes in chunks of equal length; the last one may be shorter, and where there are none it is empty. */
+async function * inChunks (
+  pieces: AsyncIterable<Buffer>,
+  length: number
+): AsyncGenerator<{ chunk: Buffer, isLast: boolean }> {
+  let held: Buffer[] = []
+  let bytes = 0
+  for await (const piece of pieces) {
+    held.push(piece)
+    bytes += piece.length
+    if (bytes <= length) continue
+    const joined = held.length === 1 ? piece : Buffer.concat(held, bytes)
+    let start = 0
+    for (; bytes > length; bytes -= length, start += length) {
+      yield { chunk: joined.subarray(start, start + length), isLast: false }
+    }
+    held = [joined.subarray(start)]
+  }
+  yield { chunk: held.length === 1 ? held[0]! : Buffer.concat(held, bytes), isLast: true }
+}

@@ -1,0 +1,49 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { SpazioEsaurito } from '#src/lib/errors.ts'
+import { isDiskFull } from '../database/problems.ts'
+import type { Backend } from './backends/backend.ts'
+import { ArchivioNonDisponibile } from './errors.ts'
+
+/**
+ * A backend whose failures are those of the catalogue; the log has the reason. What a content fails with passes as it
+ * is.
+ */
+export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
+  function refuse (err: unknown, act: string): never {
+    if (isDiskFull(err)) throw new SpazioEsaurito()
+    log.error({ err, act }, 'the place of the files fails')
+    throw new ArchivioNonDisponibile({ cause: err })
+  }
+
+  return {
+    async put (id, content) {
+      const failures: unknown[] = []
+      try {
+        await backend.put(id, noting(content, failures))
+      } catch (err) {
+        if (failures.length > 0) throw failures[0]
+        refuse(err, 'put')
+      }
+    },
+    get: (id, range) => backend.get(id, range).catch((err) => refuse(err, 'get')),
+    head: (id) => backend.head(id).catch((err) => refuse(err, 'head')),
+    delete: (id) => backend.delete(id).catch((err) => refuse(err, 'delete')),
+    copy: (from, to) => backend.copy(from, to).catch((err) => refuse(err, 'copy')),
+    async * list (folder) {
+      try {
+        yield * backend.list(folder)
+      } catch (err) {
+        refuse(err, 'list')
+      }
+    }
+  }
+}
+
+async function * noting (content: AsyncIterable<Buffer>, failures: unknown[]): AsyncGenerator<Buffer> {
+  try {
+    yield * content
+  } catch (err) {
+    failures.push(err)
+    throw err
+  }
+}

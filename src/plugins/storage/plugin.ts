@@ -1,0 +1,78 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { count } from 'drizzle-orm'
+import fp from 'fastify-plugin'
+import { discarded_files, file_store } from '#drizzle/tables/storage.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Backend } from './backends/backend.ts'
+import { filesBackend } from './backends/files.ts'
+import { addressOf, s3Backend, s3Settings } from './backends/s3.ts'
+import { compareFiles } from './comparison.ts'
+import { generations } from './generations.ts'
+import { guarded } from './guarded.ts'
+import { objectStorage } from './object-storage.ts'
+import { removalWorker } from './removal.ts'
+import { fileStore } from './store.ts'
+
+interface StorageOptions {
+  config: Config
+  keys: Keys
+  /** For tests: what stands between the product and its files. */
+  wrapBackend?: ((backend: Backend) => Backend) | undefined
+}
+
+/**
+ * Files, encrypted, in `DATA_DIR` or in an S3 bucket. A row in the database says what is stored; a file without a row
+ * is a leftover. A request only forgets a file, in its own transaction; a worker removes it, in this process or another
+ * one.
+ */
+export default fp<StorageOptions>(async function storage (app, { config, keys, wrapBackend = (each) => each }) {
+  const { db, log } = app
+  const root = join(config.DATA_DIR, 'files')
+  const remote = s3Settings(config)
+  const backend = guarded(wrapBackend(remote ? s3Backend(remote) : filesBackend(root)), log)
+  const store = fileStore({ db, log, backend, make: async () => { if (!remote) await makeFolder(root) } })
+  const worker = removalWorker({ db, backend, store, log })
+
+  app.decorate('storage', objectStorage({
+    db, log, backend, store, generations: generations(keys), removeDiscarded: worker.remove
+  }))
+  if (remote) app.expectReachable({ setting: 'S3_ENDPOINT', ...addressOf(remote.endpoint) })
+
+  app.addGauge({
+    name: 'discarded_files',
+    help: 'Files that are to be removed.',
+    read: async () => (await db.select({ total: count() }).from(discarded_files))[0]!.total
+  })
+  app.addGauge({
+    name: 'missing_files',
+    help: 'Stored files that were missing or cut when they were last looked at, once a night.',
+    read: async () => (await db.select().from(file_store))[0]!.missing ?? 0
+  })
+  app.addJob({
+    name: 'discarded-files',
+    description: 'Rimuove i file eliminati',
+    cron: '* * * * *',
+    // It wakes the worker of this process.
+    everyProcess: true,
+    atStart: true,
+    run: async () => worker.remove()
+  })
+  app.addJob({
+    name: 'stored-files',
+    description: 'Confronta i file con l’archivio: toglie quelli rimasti da caricamenti interrotti, segnala i mancanti',
+    cron: '7 3 * * *',
+    run: () => compareFiles({ db, backend, store, log }, app.closing)
+  })
+  app.addHook('preClose', worker.stop)
+}, { name: 'storage', dependencies: ['closing', 'database', 'jobs', 'metrics', 'reachability'] })
+
+/** Only where files are kept in `DATA_DIR`, before the first one. */
+async function makeFolder (root: string): Promise<void> {
+  try {
+    await mkdir(root, { mode: 0o700 })
+  } catch (err) {
+    if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
+  }
+}

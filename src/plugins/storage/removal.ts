@@ -1,0 +1,113 @@
+import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
+import type { FastifyBaseLogger } from 'fastify'
+import { discarded_files } from '#drizzle/tables/storage.ts'
+import { within } from '#src/lib/within.ts'
+import type { Database } from '../database/connect.ts'
+import type { Backend } from './backends/backend.ts'
+import type { Store } from './store.ts'
+
+const BATCH = 50
+/** Longer than a batch takes: what is still claimed after it belonged to a process that died. */
+const LEASE = sql`now() + interval '5 minutes'`
+const CLOSE_WITHIN_MS = 10_000
+
+export interface Worker {
+  /** Removes what is due, soon. */
+  remove (): void
+  /** Begins no further batch, and waits for the one under way. */
+  stop (): Promise<void>
+}
+
+/**
+ * Removes the files that no row names any more; any number of processes may share the work. A file is forgotten when it
+ * is gone: to remove it twice is no error.
+ */
+export function removalWorker (
+  { db, backend, store, log }: { db: Database, backend: Backend, store: Store, log: FastifyBaseLogger }
+): Worker {
+  let underWay: Promise<void> | undefined
+  let wanted = false
+  const end = new AbortController()
+
+  async function work (): Promise<void> {
+    try {
+      while (wanted && !end.signal.aborted) {
+        wanted = false
+        await round()
+      }
+    } catch (err) {
+      log.error({ err }, 'discarded files could not be removed')
+    } finally {
+      underWay = undefined
+    }
+  }
+
+  async function round (): Promise<void> {
+    while (!end.signal.aborted && await batch());
+  }
+
+  /** False: nothing more is due. */
+  async function batch (): Promise<boolean> {
+    if (!await isAnyDue(db)) return false
+    // Before anything is claimed: another process may have the files that this one has not.
+    await store.require()
+    const claimed = await claim(db)
+    if (claimed.length === 0) return false
+    const gone: string[] = []
+    try {
+      for (const { id } of claimed) {
+        await backend.delete(id)
+        gone.push(id)
+      }
+    } finally {
+      // Of those that are left, one may be at fault: it shall not keep the others waiting.
+      await forget(db, gone)
+      await postpone(db, claimed.filter(({ id }) => !gone.includes(id)))
+    }
+    return true
+  }
+
+  return {
+    remove () {
+      if (end.signal.aborted) return
+      wanted = true
+      underWay ??= work()
+    },
+    async stop () {
+      end.abort()
+      await within(CLOSE_WITHIN_MS, underWay)
+    }
+  }
+}
+
+interface Claimed { id: string, attempts: number }
+
+async function isAnyDue (db: Database): Promise<boolean> {
+  const due = await db.select({ id: discarded_files.id }).from(discarded_files)
+    .where(lte(discarded_files.next_attempt_at, sql`now()`)).limit(1)
+  return due.length > 0
+}
+
+async function claim (db: Database): Promise<Claimed[]> {
+  const due = db.select({ id: discarded_files.id }).from(discarded_files)
+    .where(lte(discarded_files.next_attempt_at, sql`now()`))
+    .orderBy(asc(discarded_files.next_attempt_at)).limit(BATCH).for('update', { skipLocked: true })
+  return db.update(discarded_files)
+    .set({ attempts: sql`${discarded_files.attempts} + 1`, next_attempt_at: LEASE })
+    .where(inArray(discarded_files.id, due))
+    .returning({ id: discarded_files.id, attempts: discarded_files.attempts })
+}
+
+async function forget (db: Database, ids: string[]): Promise<void> {
+  if (ids.length > 0) await db.delete(discarded_files).where(inArray(discarded_files.id, ids))
+}
+
+/** Tried again after a minute, twice as long after each attempt that failed, at most an hour. */
+async function postpone (db: Database, claimed: Claimed[]): Promise<void> {
+  for (const { id, attempts } of claimed) {
+    const seconds = Math.min(60 * 2 ** Math.min(attempts - 1, 6), 3600)
+    await db.update(discarded_files)
+      .set({ next_attempt_at: sql`now() + make_interval(secs => ${seconds})` })
+      .where(eq(discarded_files.id, id))
+  }
+}

@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { KEY_BYTES, TAG_BYTES } from './encryption.ts'
+import type { StoredObject } from './storage.ts'
+
+const IV_BYTES = 12
+const CIPHER = 'aes-256-gcm'
+
+/** What is bound to a wrapped key: it opens no other file, and not for another owner or in another bucket. */
+export type Binding = Pick<StoredObject, 'bucket' | 'id' | 'owner'>
+
+/** A wrapped key that is not the one of this object, or was changed. */
+export class WrongKeyError extends Error {}
+
+/** The key that wraps others, of one generation (HKDF-SHA256 with its salt). */
+export function wrappingKey (secret: Buffer, salt: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, 'locanda/storage/wrap', KEY_BYTES))
+}
+
+/** A file's key, encrypted: 12 bytes of nonce, 32 of key, 16 of tag. */
+export function wrap (key: Buffer, wrapping: Buffer, binding: Binding): Buffer {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(CIPHER, wrapping, iv, { authTagLength: TAG_BYTES }).setAAD(bound(binding))
+  return Buffer.concat([iv, cipher.update(key), cipher.final(), cipher.getAuthTag()])
+}
+
+/** @throws WrongKeyError */
+export function unwrap (wrapped: Buffer, wrapping: Buffer, binding: Binding): Buffer {
+  if (wrapped.length !== IV_BYTES + KEY_BYTES + TAG_BYTES) throw new WrongKeyError('the key has another length')
+  const decipher = createDecipheriv(CIPHER, wrapping, wrapped.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(bound(binding)).setAuthTag(wrapped.subarray(-TAG_BYTES))
+  const key = decipher.update(wrapped.subarray(IV_BYTES, -TAG_BYTES))
+  try {
+    decipher.final()
+  } catch (cause) {
+    throw new WrongKeyError('the key was changed, or is another one\'s', { cause })
+  }
+  return key
+}
+
+/** JSON keeps the parts apart, and no owner from an owner without a name. */
+function bound ({ bucket, id, owner }: Binding): Buffer {
+  return Buffer.from(JSON.stringify([bucket, id, owner]))
+}

@@ -1,0 +1,58 @@
+import {
+  BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
+} from '#schemas/scanning.ts'
+import type { GuestCodes } from './codes.ts'
+import { documentKind, type DocumentKind } from './document-kind.ts'
+
+/** Why the fields of the document stay empty. */
+const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
+  visa: 'È un visto: tipo, numero e luogo di rilascio si prendono dal passaporto',
+  'residence-permit': 'È un permesso di soggiorno: serve un documento d’identità',
+  other: 'Il tipo di documento non si ricava dalla zona: indicarlo'
+}
+
+/** Passports whose second letter was free for every state until 2021. */
+const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
+
+/** The guest that a document makes, and what a person should look at. */
+export function guestOf (parsed: ParsedMrz, codes: GuestCodes): { ospite: ScannedGuest, avvisi: Avviso[] } {
+  const kind = documentKind(parsed.documentCode, parsed.issuingCountry)
+  const numero = parsed.docNumber.replaceAll('<', '')
+  const isIdentity = kind !== 'visa' && kind !== 'residence-permit'
+  const fields = {
+    nome: parsed.name,
+    cognome: parsed.surname,
+    sesso: parsed.gender,
+    data_nascita: parsed.birthDate,
+    cittadinanza: codes.citizenship(parsed.nationality) ?? '',
+    tipo_documento: codes.documentType(kind) ?? '',
+    numero_documento: isIdentity ? numero : '',
+    luogo_rilascio: (isIdentity && codes.placeOfIssue(parsed.issuingCountry)) || ''
+  }
+  const missing = SCANNED_FIELDS.filter((name) => fields[name] === '')
+  return {
+    ospite: { ...fields, da_completare: [...missing, ...BIRTH_PLACE_FIELDS] },
+    avvisi: [
+      ...documentNotices(kind, parsed.documentCode),
+      ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_SIGN] : []),
+      ...(fields.cittadinanza === '' ? [unknownCitizenship(parsed.nationality)] : [])
+    ]
+  }
+}
+
+/** Fillers inside a number stand for blanks and signs that a zone does not print. */
+const HIDDEN_SIGN: Avviso = {
+  campo: 'numero_documento',
+  messaggio: 'Il numero ha segni che la zona non riporta: confrontarlo con il documento'
+}
+
+function documentNotices (kind: DocumentKind, code: string): Avviso[] {
+  const campo = 'tipo_documento'
+  const reason = NO_IDENTITY[kind]
+  if (reason !== undefined) return [{ campo, messaggio: reason }]
+  return UNSURE.includes(kind) ? [{ campo, messaggio: `Tipo ricavato dalla sigla ${code}: controllarlo` }] : []
+}
+
+function unknownCitizenship (code: string): Avviso {
+  return { campo: 'cittadinanza', messaggio: `La cittadinanza ${code || '(vuota)'} non ha un codice: indicarla` }
+}

@@ -1,0 +1,140 @@
+import type { MrzFormat, MrzLayout } from '#schemas/scanning.ts'
+
+/** Characters of one line, counted from 0: line, first character, and the one after the last. */
+export type Place = readonly [line: number, from: number, to: number]
+
+/** The parts of a zone. `names` is surname and given names together, `further` more optional data. */
+export type FieldName =
+  | 'code' | 'issuer' | 'names' | 'surname' | 'given' | 'number' | 'nationality' | 'birth' | 'sex' | 'expiry'
+  | 'optional' | 'further'
+
+/** Fields that may have a check digit of their own. */
+export type CheckedField = 'number' | 'birth' | 'expiry' | 'optional'
+
+export interface Layout {
+  readonly name: MrzLayout
+  readonly format: MrzFormat
+  readonly lines: number
+  readonly length: number
+  /** What the first line of this layout begins with. */
+  readonly begins: RegExp
+  readonly fields: Readonly<Partial<Record<FieldName, Place>>>
+  /** Fields with a check digit: it stands right after the field. */
+  readonly checked: readonly CheckedField[]
+  /** The digit over several fields and their digits, taken together in this order. */
+  readonly composite?: { readonly at: Place, readonly over: readonly Place[] }
+  /** Whether a document number of more than 9 characters goes on in the optional data. */
+  readonly longNumber?: true
+  /** The nationality of every holder, where the zone does not print it. */
+  readonly nationality?: string
+}
+
+/** The second line of documents of two lines, up to the optional data. */
+const SECOND_LINE = {
+  number: [1, 0, 9],
+  nationality: [1, 10, 13],
+  birth: [1, 13, 19],
+  sex: [1, 20, 21],
+  expiry: [1, 21, 27]
+} as const
+const CODE_AND_ISSUER = { code: [0, 0, 2], issuer: [0, 2, 5] } as const
+
+/**
+ * ICAO Doc 9303, eighth edition: parts 5 (TD1), 6 (TD2), 4 (TD3) and 7 (visas). The French identity card issued until
+ * 2021 has a layout of its own, in the size of TD2. A zone is of the first layout here that it fits.
+ */
+export const LAYOUTS: readonly Layout[] = [
+  {
+    name: 'TD1',
+    format: 'TD1',
+    lines: 3,
+    length: 30,
+    begins: /^/,
+    fields: {
+      ...CODE_AND_ISSUER,
+      number: [0, 5, 14],
+      optional: [0, 15, 30],
+      birth: [1, 0, 6],
+      sex: [1, 7, 8],
+      expiry: [1, 8, 14],
+      nationality: [1, 15, 18],
+      further: [1, 18, 29],
+      names: [2, 0, 30]
+    },
+    checked: ['number', 'birth', 'expiry'],
+    composite: { at: [1, 29, 30], over: [[0, 5, 30], [1, 0, 7], [1, 8, 15], [1, 18, 29]] },
+    longNumber: true
+  },
+  {
+    name: 'FRA',
+    format: 'TD2',
+    lines: 2,
+    length: 36,
+    begins: /^IDFRA/,
+    fields: {
+      ...CODE_AND_ISSUER,
+      surname: [0, 5, 30],
+      // The issuing office.
+      optional: [0, 30, 36],
+      number: [1, 0, 12],
+      given: [1, 13, 27],
+      birth: [1, 27, 33],
+      sex: [1, 34, 35]
+    },
+    checked: ['number', 'birth'],
+    composite: { at: [1, 35, 36], over: [[0, 0, 36], [1, 0, 35]] },
+    nationality: 'FRA'
+  },
+  {
+    name: 'MRV-B',
+    format: 'TD2',
+    lines: 2,
+    length: 36,
+    begins: /^V/,
+    fields: { ...CODE_AND_ISSUER, names: [0, 5, 36], ...SECOND_LINE, optional: [1, 28, 36] },
+    checked: ['number', 'birth', 'expiry']
+  },
+  {
+    name: 'TD2',
+    format: 'TD2',
+    lines: 2,
+    length: 36,
+    begins: /^/,
+    fields: { ...CODE_AND_ISSUER, names: [0, 5, 36], ...SECOND_LINE, optional: [1, 28, 35] },
+    checked: ['number', 'birth', 'expiry'],
+    composite: { at: [1, 35, 36], over: [[1, 0, 10], [1, 13, 20], [1, 21, 35]] },
+    longNumber: true
+  },
+  {
+    name: 'MRV-A',
+    format: 'TD3',
+    lines: 2,
+    length: 44,
+    begins: /^V/,
+    fields: { ...CODE_AND_ISSUER, names: [0, 5, 44], ...SECOND_LINE, optional: [1, 28, 44] },
+    checked: ['number', 'birth', 'expiry']
+  },
+  {
+    name: 'TD3',
+    format: 'TD3',
+    lines: 2,
+    length: 44,
+    begins: /^/,
+    fields: { ...CODE_AND_ISSUER, names: [0, 5, 44], ...SECOND_LINE, optional: [1, 28, 42] },
+    checked: ['number', 'birth', 'expiry', 'optional'],
+    composite: { at: [1, 43, 44], over: [[1, 0, 10], [1, 13, 20], [1, 21, 43]] }
+  }
+]
+
+/** The layout of lines that have the number and length of one; undefined when they have not. */
+export function layoutOf (lines: readonly string[]): Layout | undefined {
+  return LAYOUTS.find((layout) =>
+    layout.lines === lines.length &&
+    lines.every((line) => line.length === layout.length) &&
+    layout.begins.test(lines[0]!))
+}
+
+/** Where the check digit of a field is. */
+export function digitPlace ([line, , to]: Place): Place {
+  return [line, to, to + 1]
+}

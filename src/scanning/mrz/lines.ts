@@ -1,0 +1,42 @@
+import type { FieldError } from '#schemas/common.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
+
+export interface CheckedLines { layout: Layout, lines: string[] }
+
+/**
+ * Lines as people and programs hand them over: lower case counts as upper case, and blanks around a line are left out.
+ * @throws CampiNonValidi naming each line that has other characters than A-Z, 0-9 and `<`, or the wrong length
+ */
+export function checkLines (given: readonly string[]): CheckedLines {
+  const lines = given.map((line) => line.trim().replace(/[a-z]/g, (letter) => letter.toUpperCase()))
+  const faults = lines.flatMap((line, at) => faultOf(line, at, lines))
+  const layout = layoutOf(lines)
+  if (faults.length > 0 || layout === undefined) throw new CampiNonValidi(...faults)
+  return { layout, lines }
+}
+
+function faultOf (line: string, at: number, lines: readonly string[]): FieldError[] {
+  const campo = `lines[${at}]`
+  const strange = [...new Set(line.replace(/[A-Z0-9<]/g, ''))]
+  if (strange.length > 0) {
+    return [{ campo, messaggio: `può contenere solo A-Z, 0-9 e <, e contiene ${strange.map(named).join(' ')}` }]
+  }
+  const lengths = lengthsFor(lines)
+  if (lengths.includes(line.length)) return []
+  const wanted = lengths.length === 1 ? `, come ogni riga di ${FORMATS_OF[lengths[0]!]}` : ''
+  return [{ campo, messaggio: `ha ${line.length} caratteri: devono essere ${lengths.join(' o ')}${wanted}` }]
+}
+
+const FORMATS_OF = Object.fromEntries(LAYOUTS.map(({ length, format }) => [length, format]))
+
+/** How long each of these lines must be: of several lengths, the one that most lines have, if one stands out. */
+function lengthsFor (lines: readonly string[]): number[] {
+  const lengths = [...new Set(LAYOUTS.filter((layout) => layout.lines === lines.length).map(({ length }) => length))]
+  const met = lengths.filter((length) => lines.some((line) => line.length === length))
+  return met.length === 1 ? met : met.includes(lines[0]!.length) ? [lines[0]!.length] : lengths
+}
+
+function named (char: string): string {
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(char) ? `«${char}»` : `U+${char.codePointAt(0)!.toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,71 @@
+import type { Avviso, MrzChecks } from '#schemas/scanning.ts'
+import { MRZ_CHECKS } from '#schemas/scanning.ts'
+import { ageInYears, italianDay, type Day } from '#src/lib/time.ts'
+import type { DateFault, ZoneDate } from './dates.ts'
+import type { Zone } from './parse.ts'
+
+const ADULT = 18
+
+const BAD_DIGITS: Readonly<Record<keyof MrzChecks, string>> = {
+  docNumber: 'La cifra di controllo del numero del documento non torna',
+  birthDate: 'La cifra di controllo della data di nascita non torna',
+  expiryDate: 'La cifra di controllo della scadenza non torna',
+  optionalData: 'La cifra di controllo dei dati facoltativi non torna',
+  composite: 'La cifra di controllo complessiva non torna'
+}
+const REREAD = 'rileggere la zona'
+
+const DATE_FAULTS: Readonly<Record<DateFault, string>> = {
+  incomplete: 'non è indicata per intero',
+  unreadable: 'contiene lettere',
+  impossible: 'non è un giorno del calendario'
+}
+
+/** What a person should look at, of the zone itself. */
+export function zoneNotices (zone: Zone, today: Day): Avviso[] {
+  const { birth, expiry } = zone
+  return [
+    ...MRZ_CHECKS.filter((name) => failed(zone, name))
+      .map((campo) => ({ campo, messaggio: `${BAD_DIGITS[campo]}: ${REREAD}` })),
+    ...dateNotices('birthDate', 'La data di nascita', birth),
+    ...(expiry ? dateNotices('expiryDate', 'La scadenza', expiry) : noExpiry),
+    ...nameNotices(zone),
+    ...(birth.day !== undefined ? minor(birth.day, today) : []),
+    ...(expiry?.day !== undefined ? expired(expiry.day, today) : [])
+  ]
+}
+
+const noExpiry: Avviso[] = [
+  { campo: 'expiryDate', messaggio: 'È una carta d’identità francese del vecchio tipo: la zona non dice la scadenza' }
+]
+
+/** A date of no calendar is told as such: its digit may well add up. */
+function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolean {
+  const date = name === 'birthDate' ? birth : name === 'expiryDate' ? expiry : undefined
+  return checks[name] === false && date?.fault !== 'impossible'
+}
+
+function dateNotices (campo: string, what: string, { text, fault }: ZoneDate): Avviso[] {
+  return fault === undefined ? [] : [{ campo, messaggio: `${what} nella zona (${text}) ${DATE_FAULTS[fault]}` }]
+}
+
+function nameNotices ({ surname, given, cut }: Zone): Avviso[] {
+  const notices: Avviso[] = []
+  if (cut) {
+    const messaggio = 'Il nome riempie tutto il suo spazio: può essere troncato, confrontarlo con il documento'
+    notices.push({ campo: 'name', messaggio })
+  }
+  for (const [campo, text] of [['surname', surname], ['name', given]] as const) {
+    if (/\d/.test(text)) notices.push({ campo, messaggio: `«${text}» contiene cifre: copiarlo dal documento` })
+  }
+  return notices
+}
+
+function minor (born: Day, today: Day): Avviso[] {
+  const age = ageInYears(born, today)
+  return age < ADULT ? [{ campo: 'birthDate', messaggio: `L’ospite è minorenne (anni compiuti: ${age})` }] : []
+}
+
+function expired (day: Day, today: Day): Avviso[] {
+  return day < today ? [{ campo: 'expiryDate', messaggio: `Il documento è scaduto il ${italianDay(day)}` }] : []
+}

@@ -1,0 +1,57 @@
+import { ALPHABET, BETWEEN, COLUMN, column, type Columns } from './network.ts'
+
+/** For one character of a line: the logarithm of how likely it is each of the alphabet. */
+export type Cell = Float32Array
+
+export interface Cells { score: number, cells: Cell[] }
+
+/** How far the distance of two characters may be from the usual one, and what it costs. */
+const LEEWAY = 0.18
+const STRETCH_COST = 9
+/** Further below, a likelihood says nothing more. */
+const FLOOR = -12
+/** The line's length is not known exactly. */
+const LENGTHS = [1, 1.05, 0.95]
+
+/**
+ * The columns in which the characters of a line stand: as many as it has, at nearly the same distance, where the
+ * network is surest of some character (Viterbi). undefined when there is no room for them.
+ * @param textLength pixels of the strip from the first character to the last
+ */
+export function findCells (columns: Columns, count: number, textLength: number): Cells | undefined {
+  return LENGTHS
+    .map((factor) => placed(columns, count, textLength * factor / (count - 0.25) / COLUMN))
+    .filter((found) => found !== undefined)
+    .reduce<Cells | undefined>((best, each) => best === undefined || each.score > best.score ? each : best, undefined)
+}
+
+function placed (columns: Columns, count: number, pitch: number): Cells | undefined {
+  const sure = Float32Array.from({ length: columns.count }, (_, at) => sureness(column(columns, at)))
+  const [least, most] = [Math.max(3, Math.floor(pitch * (1 - LEEWAY))), Math.ceil(pitch * (1 + LEEWAY))]
+  const steps: Int16Array[] = []
+  let scores = sure
+  for (let n = 1; n < count; n++) {
+    const next = new Float32Array(columns.count).fill(-Infinity)
+    const from = new Int16Array(columns.count).fill(-1)
+    for (let at = least; at < columns.count; at++) {
+      for (let step = least; step <= Math.min(most, at); step++) {
+        const score = scores[at - step]! - (step - pitch) ** 2 / (pitch * pitch) * STRETCH_COST
+        if (score > next[at]!) [next[at], from[at]] = [score, at - step]
+      }
+      next[at]! += sure[at]!
+    }
+    steps.push(from)
+    scores = next
+  }
+  const score = scores.reduce((a, b) => Math.max(a, b), -Infinity)
+  if (score === -Infinity) return undefined
+  const places = [scores.indexOf(score)]
+  for (const from of steps.toReversed()) places.unshift(from[places[0]!]!)
+  return { score, cells: places.map((at) => column(columns, at).slice(0, ALPHABET.length)) }
+}
+
+/** How sure it is that a character stands in a column, whichever. */
+function sureness (logs: Float32Array): number {
+  const best = logs.subarray(0, BETWEEN).reduce((a, b) => Math.max(a, b))
+  return Math.max(FLOOR, best - logs[BETWEEN]!) / 2 + Math.max(FLOOR, best) / 2
+}

@@ -1,0 +1,53 @@
+/** A picture of one byte a pixel, dark is small. */
+export interface Gray {
+  readonly data: Uint8Array
+  readonly width: number
+  readonly height: number
+}
+
+/** A gray picture of red, green and blue: the brightest of them, so that coloured overprints vanish and black stays. */
+export function brightest (rgb: Uint8Array, width: number, height: number): Gray {
+  const data = new Uint8Array(width * height)
+  for (let at = 0; at < data.length; at++) data[at] = Math.max(rgb[3 * at]!, rgb[3 * at + 1]!, rgb[3 * at + 2]!)
+  return { data, width, height }
+}
+
+/** The picture turned clockwise by quarters of a turn. */
+export function turned ({ data, width, height }: Gray, quarters: 1 | 2 | 3): Gray {
+  if (quarters === 2) return { data: data.toReversed(), width, height }
+  const out = new Uint8Array(data.length)
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const to = quarters === 1 ? x * height + height - 1 - y : (width - 1 - x) * height + y
+      out[to] = data[y * width + x]!
+    }
+  }
+  return { data: out, width: height, height: width }
+}
+
+/**
+ * The picture made smaller to a width, by the mean of the pixels that fall together; one that is as small stays.
+ */
+export function shrunk (picture: Gray, width: number): Gray {
+  if (picture.width <= width) return picture
+  const scale = picture.width / width
+  const height = Math.max(1, Math.round(picture.height / scale))
+  const data = new Uint8Array(width * height)
+  for (let y = 0; y < height; y++) {
+    const [top, bottom] = span(y, scale, picture.height)
+    for (let x = 0; x < width; x++) {
+      const [left, right] = span(x, scale, picture.width)
+      let sum = 0
+      for (let v = top; v < bottom; v++) {
+        for (let u = left; u < right; u++) sum += picture.data[v * picture.width + u]!
+      }
+      data[y * width + x] = Math.round(sum / ((bottom - top) * (right - left)))
+    }
+  }
+  return { data, width, height }
+}
+
+function span (at: number, scale: number, limit: number): [from: number, to: number] {
+  const from = Math.min(limit - 1, Math.floor(at * scale))
+  return [from, Math.min(limit, Math.max(from + 1, Math.floor((at + 1) * scale)))]
+}

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import type { Strip } from './strip.ts'
+
+/** The characters that the network tells apart, in its order; after them comes "between two characters". */
+export const ALPHABET = '<0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+export const BETWEEN = ALPHABET.length
+const CLASSES = ALPHABET.length + 1
+/** Pixels of a strip for one column of the answer. */
+export const COLUMN = 4
+
+/** A convolution: its window, the channels that come in and go out, how far it moves on. */
+interface Layer {
+  height: number
+  width: number
+  from: number
+  to: number
+  down: number
+  across: number
+  /** Edges are filled with zeros so that nothing gets smaller; 'across' alone for the layer that ends the rows. */
+  pad: 'both' | 'across'
+}
+
+/** The network: after each layer but the last, what is negative becomes 0. */
+export const LAYERS: readonly Layer[] = [
+  { height: 5, width: 5, from: 1, to: 12, down: 2, across: 2, pad: 'both' },
+  { height: 3, width: 3, from: 12, to: 24, down: 2, across: 2, pad: 'both' },
+  { height: 3, width: 3, from: 24, to: 32, down: 1, across: 1, pad: 'both' },
+  { height: 3, width: 3, from: 32, to: 48, down: 2, across: 1, pad: 'both' },
+  { height: 4, width: 3, from: 48, to: 64, down: 1, across: 1, pad: 'across' },
+  { height: 1, width: 5, from: 64, to: 64, down: 1, across: 1, pad: 'both' },
+  { height: 1, width: 1, from: 64, to: CLASSES, down: 1, across: 1, pad: 'both' }
+]
+
+interface Weights { factors: Float32Array, biases: Float32Array }
+export type Network = readonly Weights[]
+
+/** Values by row, column and channel. */
+interface Volume { values: Float32Array, height: number, width: number }
+
+/** How likely each class is in each column: logarithms, by column. */
+export interface Columns { logs: Float32Array, count: number }
+
+/** Reads the weights, little-endian float32: of each layer the factors by row, column, from and to, then the biases. */
+export function readNetwork (file: URL): Network {
+  const bytes = readFileSync(file)
+  const all = new Float32Array(new Uint8Array(bytes).buffer)
+  let at = 0
+  const take = (count: number) => {
+    at += count
+    return all.subarray(at - count, at)
+  }
+  const network = LAYERS.map(({ height, width, from, to }) => (
+    { factors: take(height * width * from * to), biases: take(to) }))
+  if (at !== all.length) throw new TypeError('The weights are not those of these layers')
+  return network
+}
+
+/** What the network sees in a strip of 32 pixels' height. */
+export function look (network: Network, { pixels, width, height }: Strip): Columns {
+  let volume: Volume = { values: pixels, height, width }
+  for (const [at, weights] of network.entries()) {
+    volume = convolve(volume, LAYERS[at]!, weights)
+    if (at < network.length - 1) dropNegative(volume.values)
+  }
+  return { logs: logarithms(volume.values), count: volume.width }
+}
+
+/** Padding as TensorFlow's and XLA's "SAME": the larger half comes after. */
+function padding (size: number, out: number, step: number, window: number): number {
+  return Math.max(0, (out - 1) * step + window - size) >> 1
+}
+
+function convolve ({ values, height, width }: Volume, layer: Layer, { factors, biases }: Weights): Volume {
+  const { from, to, down, across } = layer
+  const outHeight = layer.pad === 'both' ? Math.ceil(height / down) : Math.floor((height - layer.height) / down) + 1
+  const outWidth = Math.ceil(width / across)
+  const top = layer.pad === 'both' ? padding(height, outHeight, down, layer.height) : 0
+  const left = padding(width, outWidth, across, layer.width)
+  const out = new Float32Array(outHeight * outWidth * to)
+  for (let y = 0, o = 0; y < outHeight; y++) {
+    for (let x = 0; x < outWidth; x++, o += to) {
+      out.set(biases, o)
+      for (let ky = 0; ky < layer.height; ky++) {
+        const sourceY = y * down + ky - top
+        if (sourceY < 0 || sourceY >= height) continue
+        for (let kx = 0; kx < layer.width; kx++) {
+          const sourceX = x * across + kx - left
+          if (sourceX < 0 || sourceX >= width) continue
+          const source = (sourceY * width + sourceX) * from
+          addWeighted(out, o, to, values, source, from, factors, (ky * layer.width + kx) * from * to)
+        }
+      }
+    }
+  }
+  return { values: out, height: outHeight, width: outWidth }
+}
+
+/** The innermost loops: most of the time is spent here. Half of the values are 0. */
+function addWeighted (
+  out: Float32Array, o: number, to: number,
+  values: Float32Array, source: number, from: number,
+  factors: Float32Array, first: number
+): void {
+  for (let i = 0, f = first; i < from; i++, f += to) {
+    const value = values[source + i]!
+    if (value === 0) continue
+    for (let c = 0; c < to; c++) out[o + c]! += value * factors[f + c]!
+  }
+}
+
+function dropNegative (values: Float32Array): void {
+  for (let at = 0; at < values.length; at++) if (values[at]! < 0) values[at] = 0
+}
+
+/** Softmax of each column, as logarithms. */
+function logarithms (values: Float32Array): Float32Array {
+  for (let at = 0; at < values.length; at += CLASSES) {
+    const column = values.subarray(at, at + CLASSES)
+    const most = column.reduce((a, b) => Math.max(a, b))
+    const total = most + Math.log(column.reduce((sum, each) => sum + Math.exp(each - most), 0))
+    for (let c = 0; c < CLASSES; c++) column[c]! -= total
+  }
+  return values
+}
+
+/** The logarithms of one column: for each character and, last, for "between". */
+export function column ({ logs }: Columns, at: number): Float32Array {
+  return logs.subarray(at * CLASSES, (at + 1) * CLASSES)
+}

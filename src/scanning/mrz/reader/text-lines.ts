@@ -1,0 +1,99 @@
+import { findBlobs, type Blob } from './blobs.ts'
+import { darkStrokes } from './dark-strokes.ts'
+import type { Gray } from './gray.ts'
+
+/** The width of pictures for which the sizes below were found. */
+const USUAL_WIDTH = 700
+/** Bounds on how dense strokes must be, as parts of the one that parts the picture best (Otsu). */
+const BOUNDS = [1, 0.7, 1.35]
+
+/** Long, flat stretches densely filled with thin dark strokes: lines of print, by the bound that showed them. */
+export function textLines (picture: Gray): Blob[][] {
+  const { width, height } = picture
+  const scale = width / USUAL_WIDTH
+  const odd = (size: number, least: number) => Math.max(least, Math.round(size * scale) | 1)
+  const strokes = darkStrokes(picture, odd(13, 7), odd(5, 3))
+  const sideways = meanOfRows(edges(strokes, width), width, Math.max(5, Math.round(11 * scale)))
+  const density = asBytes(meanOfColumns(sideways, width, height, Math.max(1, Math.round(1.5 * scale))))
+  const bound = bestBound(density)
+  return BOUNDS.map((part) =>
+    findBlobs(above(density, bound * part), width, height).filter((blob) =>
+      blob.pixels >= 40 * scale * scale &&
+      blob.length > 0.22 * width &&
+      blob.length / blob.thickness > 7 &&
+      Math.abs(blob.angle) < 0.45 &&
+      blob.fill > 0.6))
+}
+
+function above (data: Uint8Array, bound: number): Uint8Array {
+  const mask = new Uint8Array(data.length)
+  for (let at = 0; at < data.length; at++) mask[at] = data[at]! > bound ? 1 : 0
+  return mask
+}
+
+/** How much a pixel's neighbours to the left and right differ. */
+function edges (data: Uint8Array, width: number): Uint8Array {
+  const out = new Uint8Array(data.length)
+  for (let at = 1; at < data.length - 1; at++) {
+    const x = at % width
+    if (x > 0 && x < width - 1) out[at] = Math.abs(data[at + 1]! - data[at - 1]!)
+  }
+  return out
+}
+
+function meanOfRows (data: Uint8Array, width: number, radius: number): Float32Array {
+  const out = new Float32Array(data.length)
+  for (let row = 0; row < data.length; row += width) {
+    let sum = 0
+    for (let x = -radius; x < width; x++) {
+      if (x + radius < width) sum += data[row + x + radius]!
+      if (x - radius - 1 >= 0) sum -= data[row + x - radius - 1]!
+      if (x >= 0) out[row + x] = sum / (2 * radius + 1)
+    }
+  }
+  return out
+}
+
+function meanOfColumns (data: Float32Array, width: number, height: number, radius: number): Float32Array {
+  const out = new Float32Array(data.length)
+  const sums = new Float32Array(width)
+  for (let y = -radius; y < height; y++) {
+    const [enters, leaves] = [y + radius, y - radius - 1]
+    for (let x = 0; x < width; x++) {
+      if (enters < height) sums[x]! += data[enters * width + x]!
+      if (leaves >= 0) sums[x]! -= data[leaves * width + x]!
+      if (y >= 0) out[y * width + x] = sums[x]! / (2 * radius + 1)
+    }
+  }
+  return out
+}
+
+function asBytes (data: Float32Array): Uint8Array {
+  let most = 1e-6
+  for (const value of data) if (value > most) most = value
+  const out = new Uint8ClampedArray(data.length)
+  for (let at = 0; at < data.length; at++) out[at] = data[at]! / most * 255
+  return new Uint8Array(out.buffer)
+}
+
+/** The value that parts dark from bright best (Otsu). */
+function bestBound (data: Uint8Array): number {
+  const counts = new Uint32Array(256)
+  let sum = 0
+  for (const value of data) {
+    counts[value]!++
+    sum += value
+  }
+  let [below, sumBelow, best, bound] = [0, 0, -1, 127]
+  for (let value = 0; value < 256; value++) {
+    below += counts[value]!
+    sumBelow += value * counts[value]!
+    const above = data.length - below
+    if (below === 0) continue
+    if (above === 0) break
+    const difference = sumBelow / below - (sum - sumBelow) / above
+    const spread = below * above * difference * difference
+    if (spread > best) [best, bound] = [spread, value]
+  }
+  return bound
+}

@@ -1,0 +1,64 @@
+import type { Day } from '#src/lib/time.ts'
+import { checkDigit, FILLER } from './digits.ts'
+import { digitPlace, type FieldName, type Layout, type Place } from './layouts.ts'
+import { joinNames } from './names.ts'
+import type { Zone } from './parse.ts'
+
+/** What is to be written: `birth` and `expiry` are '' when they are not known. */
+export interface ZoneValues extends Pick<
+  Zone,
+  'code' | 'issuer' | 'surname' | 'given' | 'number' | 'nationality' | 'sex' | 'optional' | 'further'
+> {
+  birth: Day | ''
+  expiry: Day | ''
+}
+
+/**
+ * The lines of a zone, with their check digits. Names that are too long are cut, as issuers do. Fields that the layout
+ * does not have are left out.
+ * @throws RangeError when another field is longer than its place
+ */
+export function writeZone (layout: Layout, values: ZoneValues): string[] {
+  const { fields } = layout
+  const lines = Array.from({ length: layout.lines }, () => FILLER.repeat(layout.length))
+  const at = ([line, from, to]: Place) => lines[line]!.slice(from, to)
+  const put = ([line, from, to]: Place, text: string) => {
+    if (text.length > to - from) throw new RangeError(`${text.length} characters do not fit into ${to - from}`)
+    lines[line] = lines[line]!.slice(0, from) + text.padEnd(to - from, FILLER) + lines[line]!.slice(to)
+  }
+  const isLong = layout.longNumber === true && values.number.length > 9
+  const texts = { ...textsOf(layout, values), ...(isLong ? splitNumber(values) : {}) }
+
+  for (const [name, text] of Object.entries(texts)) {
+    const place = fields[name as FieldName]
+    if (place !== undefined) put(place, text)
+  }
+  for (const name of layout.checked) {
+    const place = fields[name]!
+    put(digitPlace(place), isLong && name === 'number' ? FILLER : checkDigit(at(place)))
+  }
+  if (layout.composite) put(layout.composite.at, checkDigit(layout.composite.over.map(at).join('')))
+  return lines
+}
+
+function textsOf ({ fields }: Layout, { surname, given, birth, expiry, ...rest }: ZoneValues) {
+  const width = ([, from, to]: Place) => to - from
+  return {
+    ...rest,
+    ...(fields.names && { names: joinNames(surname, given, width(fields.names)) }),
+    ...(fields.surname && { surname: joinNames(surname, '', width(fields.surname)) }),
+    ...(fields.given && { given: joinNames(given, '', width(fields.given)) }),
+    birth: sixDigits(birth),
+    expiry: sixDigits(expiry)
+  }
+}
+
+/** A number that goes on in the optional data, with its digit there. */
+function splitNumber ({ number, optional }: ZoneValues) {
+  const rest = number.slice(9) + checkDigit(number)
+  return { number: number.slice(0, 9), optional: optional === '' ? rest : rest + FILLER + optional }
+}
+
+function sixDigits (day: Day | ''): string {
+  return day.slice(2).replaceAll('-', '')
+}

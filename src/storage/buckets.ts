@@ -1,0 +1,65 @@
+import { asc, desc, eq, sql } from 'drizzle-orm'
+import { buckets as t } from '#drizzle/tables/storage.ts'
+import { BUCKETS } from '#schemas/storage.ts'
+import type { BucketListQuery } from '#schemas/storage-protocol.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { postgresError } from '#src/plugins/database/problems.ts'
+import { StorageError } from './protocol/errors.ts'
+
+export type BucketRow = typeof t.$inferSelect
+export type BucketSettings = Partial<Pick<BucketRow, 'public' | 'file_size_limit' | 'allowed_mime_types'>>
+
+const OF_THE_PRODUCT: ReadonlySet<string> = new Set(BUCKETS)
+const LIST_LIMIT = 100
+
+/** The SQLSTATE of a row to which another one refers. */
+const REFERENCED = '23503'
+
+/** Whether a bucket is one of the product, which nobody changes or deletes. */
+export function isOfTheProduct (bucket: string): boolean {
+  return OF_THE_PRODUCT.has(bucket)
+}
+
+export async function findBucket (db: Executor, id: string): Promise<BucketRow | undefined> {
+  const [bucket] = await db.select().from(t).where(eq(t.id, id))
+  return bucket
+}
+
+/** @throws StorageError NoSuchBucket */
+export async function getBucket (db: Executor, id: string): Promise<BucketRow> {
+  const bucket = await findBucket(db, id)
+  if (!bucket) throw new StorageError('NoSuchBucket')
+  return bucket
+}
+
+/** Buckets in the order that is asked for, or by name. */
+export async function listBuckets (db: Executor, query: BucketListQuery): Promise<BucketRow[]> {
+  const { limit = LIST_LIMIT, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
+  const column = sortColumn === 'created_at' || sortColumn === 'updated_at' ? t[sortColumn] : sql`${t.id} collate "C"`
+  return await db.select().from(t)
+    .where(search ? sql`position(lower(${search}) in lower(${t.id})) > 0` : undefined)
+    .orderBy((sortOrder === 'asc' ? asc : desc)(column), asc(t.id)).limit(limit).offset(offset)
+}
+
+/** @throws StorageError BucketAlreadyExists */
+export async function createBucket (tx: Transaction, id: string, settings: BucketSettings): Promise<void> {
+  const made = await tx.insert(t).values({ ...settings, id }).onConflictDoNothing().returning({ id: t.id })
+  if (made.length === 0) throw new StorageError('BucketAlreadyExists')
+}
+
+/** @throws StorageError NoSuchBucket */
+export async function updateBucket (tx: Transaction, id: string, settings: BucketSettings): Promise<void> {
+  const changed = await tx.update(t).set({ ...settings, updated_at: sql`now()` }).where(eq(t.id, id))
+    .returning({ id: t.id })
+  if (changed.length === 0) throw new StorageError('NoSuchBucket')
+}
+
+/** @throws StorageError NoSuchBucket, ResourceNotEmpty */
+export async function deleteBucket (tx: Transaction, id: string): Promise<void> {
+  try {
+    const deleted = await tx.delete(t).where(eq(t.id, id)).returning({ id: t.id })
+    if (deleted.length === 0) throw new StorageError('NoSuchBucket')
+  } catch (err) {
+    throw postgresError(err)?.code === REFERENCED ? new StorageError('ResourceNotEmpty') : err
+  }
+}

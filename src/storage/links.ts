@@ -1,0 +1,83 @@
+import { createSigner, createVerifier } from 'fast-jwt'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
+
+/** Beside a key of their own: no token of the identity provider has this audience. */
+const AUDIENCE = 'locanda/storage'
+
+/** A link that reads one content of one file: of what replaces the file, or has its id no more, it opens nothing. */
+interface DownloadClaims { scope: 'download', url: string, object: string }
+
+/** A link that writes one file, on behalf of the person who asked for it. */
+interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: boolean }
+
+type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
+
+/** Why a link is not good, in words that hold nothing of it. */
+export type LinkFault = 'invalid' | 'expired' | 'other'
+
+export interface SignedLink { token: string, expiresAt: Date }
+
+export interface UploadLink { owner: string, upsert: boolean }
+
+/**
+ * Tokens of links, in the form of Supabase Storage (JWT, HS256).
+ * @param now milliseconds since the epoch
+ */
+export interface Links {
+  signDownload (object: Pick<StoredObject, 'bucket' | 'name' | 'id'>, seconds: number, now?: number): SignedLink
+  signUpload (file: { bucket: string, name: string }, link: UploadLink, seconds: number, now?: number): SignedLink
+  /** The id of the object that the link reads. */
+  readDownload (token: string, file: { bucket: string, name: string }, now?: number): { object: string } | LinkFault
+  readUpload (token: string, file: { bucket: string, name: string }, now?: number): UploadLink | LinkFault
+}
+
+export function createLinks (keys: Keys): Links {
+  const key = keys.derive('storage-link')
+  const sign = createSigner({ key, algorithm: 'HS256' })
+  // The time is compared here, where tests can set it.
+  const verify = createVerifier({
+    key,
+    algorithms: ['HS256'],
+    allowedAud: AUDIENCE,
+    requiredClaims: ['url', 'scope', 'iat', 'exp'],
+    ignoreExpiration: true
+  })
+
+  function seal (claims: DownloadClaims | UploadClaims, seconds: number, now: number): SignedLink {
+    const iat = Math.floor(now / 1000)
+    const exp = iat + seconds
+    return { token: sign({ ...claims, aud: AUDIENCE, iat, exp }), expiresAt: new Date(exp * 1000) }
+  }
+
+  function open (token: string, scope: Claims['scope'], url: string, now: number): Claims | LinkFault {
+    let claims: Claims
+    try {
+      claims = verify(token) as Claims
+    } catch {
+      return 'invalid'
+    }
+    if (!(claims.exp * 1000 > now)) return 'expired'
+    return claims.scope === scope && claims.url === url ? claims : 'other'
+  }
+
+  return {
+    signDownload: (file, seconds, now = Date.now()) =>
+      seal({ scope: 'download', url: urlOf(file), object: file.id }, seconds, now),
+    signUpload: (file, link, seconds, now = Date.now()) =>
+      seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),
+    readDownload (token, file, now = Date.now()) {
+      const claims = open(token, 'download', urlOf(file), now)
+      return typeof claims === 'string' || claims.scope === 'download' ? claims : 'other'
+    },
+    readUpload (token, file, now = Date.now()) {
+      const claims = open(token, 'upload', urlOf(file), now)
+      return typeof claims === 'string' || claims.scope === 'upload' ? claims : 'other'
+    }
+  }
+}
+
+/** A bucket's name holds no slash: no two files have the same. */
+function urlOf ({ bucket, name }: { bucket: string, name: string }): string {
+  return `${bucket}/${name}`
+}

@@ -1,0 +1,113 @@
+import { and, inArray, sql, type SQL } from 'drizzle-orm'
+import { objects as t } from '#drizzle/tables/storage.ts'
+import type { ListBody, ListV2Answer, ListV2Body, StorageEntry } from '#schemas/storage-protocol.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import { readCursor, writeCursor } from './list-cursor.ts'
+import { couldBegin } from './names.ts'
+import { inView, type View } from './objects.ts'
+import { presentEntry } from './protocol/present.ts'
+
+const LIST_LIMIT = 100
+const LIST_V2_LIMIT = 1000
+
+/** One line of a list: a file, or the folder that files further down have in common. */
+interface Line { key: string, id: string | null }
+type Entry = { folder: string } | { file: StoredObject, key: string }
+
+/** Names are compared bytewise, so that a list does not depend on the collation of the database. */
+const BYTEWISE = sql.raw('collate "C"')
+const DATES = { created_at: t.created_at, updated_at: t.updated_at, last_accessed_at: t.updated_at }
+/** Beyond every character of a name. */
+const LAST = '\x7f'
+
+/** What lies in a folder: its folders first, then its files. */
+export async function listFolder (db: Executor, view: View, body: ListBody): Promise<StorageEntry[]> {
+  const { prefix, limit = LIST_LIMIT, offset = 0, search = '', sortBy: { column = 'name', order = 'asc' } = {} } = body
+  const folder = prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`
+  if (!couldBegin(folder) || !couldBegin(search)) return []
+  const { below, rest } = within(view, folder)
+  const sorted = column === 'name' ? sql`key` : sql`sort`
+  const lines = await db.execute(sql`
+    select key, id from (
+      select distinct split_part(${rest}, '/', 1) as key, null::uuid as id, null::timestamptz as sort
+      from ${t} where ${below} and strpos(${rest}, '/') > 0
+      union all
+      select ${rest}, ${t.id}, ${column === 'name' ? sql`null::timestamptz` : DATES[column]}
+      from ${t} where ${below} and strpos(${rest}, '/') = 0
+    ) as lines
+    where starts_with(lower(key), lower(${search}))
+    order by id is not null, ${column === 'name' ? sql`key ${BYTEWISE}` : sorted} ${direction(order)}, key ${BYTEWISE}
+    limit ${limit} offset ${offset}`)
+  return (await load(db, lines as unknown as Line[])).map((entry) =>
+    'folder' in entry ? presentEntry(entry.folder) : presentEntry(entry.key, entry.file))
+}
+
+/** What begins with a prefix, in parts; with a delimiter, what lies further down counts as folders. */
+export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Answer> {
+  const { prefix = '', limit = LIST_V2_LIMIT, cursor, with_delimiter: isFolded = false, sortBy = {} } = body
+  const { column = 'name', order = 'asc' } = sortBy
+  const after = cursor === undefined ? undefined : readCursor(cursor, { column, order })
+  if (!couldBegin(prefix)) return { hasNext: false, folders: [], objects: [] }
+  const { below, rest } = within(view, prefix)
+  const sort = column === 'name' ? sql`null::timestamptz` : DATES[column]
+  const all = sql`select ${t.name} as key, ${t.id} as id, ${sort} as sort from ${t} where ${below}`
+  const folded = sql`${all} and strpos(${rest}, '/') = 0
+    union all
+    select ${prefix} || split_part(${rest}, '/', 1) || '/' as key, null, min(${sort})
+    from ${t} where ${below} and strpos(${rest}, '/') > 0 group by 1`
+  const lines = await db.execute(sql`
+    select key, id, sort from (${isFolded ? folded : all}) as lines
+    where ${after === undefined ? sql`true` : beyond(after, order)}
+    order by sort ${direction(order)}, key ${BYTEWISE} ${direction(order)} limit ${limit + 1}`)
+  const page = (lines as unknown as (Line & { sort: string | null })[]).slice(0, limit)
+  const entries = await load(db, page)
+  const hasNext = lines.length > limit
+  const last = page.at(-1)
+  return {
+    hasNext,
+    ...(hasNext && last ? { nextCursor: writeCursor({ column, order }, last) } : {}),
+    ...presentPart(entries)
+  }
+}
+
+function presentPart (entries: readonly Entry[]): Pick<ListV2Answer, 'folders' | 'objects'> {
+  return {
+    folders: entries.flatMap((entry) =>
+      'folder' in entry ? [{ key: entry.folder.slice(0, -1), name: entry.folder }] : []),
+    objects: entries.flatMap((entry) =>
+      'file' in entry ? [{ ...presentEntry(entry.key, entry.file), key: entry.key }] : [])
+  }
+}
+
+/** Rows whose names begin so, and what of a name comes after. */
+function within (view: View, prefix: string): { below: SQL, rest: SQL } {
+  const name = sql`${t.name} ${BYTEWISE}`
+  return {
+    below: and(inView(view), sql`${name} > ${prefix}`, sql`${name} < ${prefix + LAST}`)!,
+    rest: sql`substr(${t.name}, ${prefix.length + 1}::int)`
+  }
+}
+
+function beyond ({ key, sort }: { key: string, sort: string | null }, order: 'asc' | 'desc'): SQL {
+  const sign = sql.raw(order === 'asc' ? '>' : '<')
+  return sort === null
+    ? sql`key ${BYTEWISE} ${sign} ${key}`
+    : sql`(sort, key ${BYTEWISE}) ${sign} (${sort}::timestamptz, ${key})`
+}
+
+function direction (order: 'asc' | 'desc'): SQL {
+  return sql.raw(order)
+}
+
+/** The rows of a page. A file that has gone in the meantime is left out. */
+async function load (db: Executor, lines: readonly Line[]): Promise<Entry[]> {
+  const ids = lines.flatMap(({ id }) => id === null ? [] : [id])
+  const rows = ids.length === 0 ? [] : await db.select().from(t).where(inArray(t.id, ids))
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return lines.flatMap(({ key, id }): Entry[] => {
+    if (id === null) return [{ folder: key }]
+    const file = byId.get(id)
+    return file ? [{ file, key }] : []
+  })
+}

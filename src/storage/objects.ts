@@ -1,0 +1,60 @@
+import { and, asc, eq, inArray, sql, type SQL } from 'drizzle-orm'
+import { objects as t } from '#drizzle/tables/storage.ts'
+import { keepBookings } from '#src/bookings/index.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
+
+/** The files that a caller sees of a bucket: all of them, or those of one owner. */
+export interface View { bucket: string, owner?: string | undefined }
+
+/** The condition on rows for a view. */
+export function inView ({ bucket, owner }: View): SQL {
+  return and(eq(t.bucket, bucket), owner === undefined ? undefined : eq(t.owner, owner))!
+}
+
+/** Of these names, those that the caller sees. */
+export async function findVisible (db: Executor, view: View, names: readonly string[]): Promise<StoredObject[]> {
+  if (names.length === 0) return []
+  return await db.select().from(t).where(and(inView(view), inArray(t.name, [...names])))
+}
+
+/**
+ * Discards files by their names.
+ * @returns those that were there
+ */
+export async function discardByName (
+  tx: Transaction, storage: Storage, bucket: string, names: readonly string[]
+): Promise<StoredObject[]> {
+  // Uploads, deletions and purges of one booking follow each other.
+  if (bucket === 'documents') await keepBookings(tx, bookingsOf(names))
+  const found = await tx.select().from(t)
+    .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')
+  await storage.discard(tx, found)
+  return found
+}
+
+/** Discards a batch of a bucket's files; how many is told. */
+export async function discardSome (tx: Transaction, storage: Storage, bucket: string, limit: number): Promise<number> {
+  const found = await tx.select({ id: t.id }).from(t).where(eq(t.bucket, bucket)).orderBy(asc(t.id)).limit(limit)
+    .for('update')
+  await storage.discard(tx, found)
+  return found.length
+}
+
+/** A file, kept from being moved or discarded until the transaction ends. */
+export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
+  const [found] = await tx.select().from(t).where(eq(t.id, id)).for('update')
+  return found
+}
+
+/** Whether a name is taken. */
+export async function isTaken (db: Executor, bucket: string, name: string): Promise<boolean> {
+  const [found] = await db.select({ one: sql`1` }).from(t).where(and(eq(t.bucket, bucket), eq(t.name, name)))
+  return found !== undefined
+}
+
+/** The images of a booking are named `<booking>/<guest>/<side>.<ext>`. */
+function bookingsOf (names: readonly string[]): number[] {
+  const ids = names.map((name) => Number(/^(\d{1,10})\//.exec(name)?.[1]))
+  return [...new Set(ids.filter((id) => id >= 1 && id <= 2_147_483_647))]
+}

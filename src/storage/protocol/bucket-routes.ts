@@ -1,0 +1,176 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Ref } from '#schemas/common.ts'
+import {
+  BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, Done, NoFields, StorageBucket
+} from '#schemas/storage-protocol.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import {
+  createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket, type BucketSettings
+} from '../buckets.ts'
+import { isBucketName, isFreeBucketName } from '../names.ts'
+import { discardSome } from '../objects.ts'
+import { StorageError } from './errors.ts'
+import { readFileSize } from './file-size.ts'
+import { tags, type ProtocolOptions } from './options.ts'
+import { presentBucket } from './present.ts'
+
+/** Files that one transaction discards. */
+const BATCH = 1000
+
+/** Buckets: everybody with credentials sees them, administrators make and change them. */
+const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
+  const { db, storage } = app
+
+  app.route({
+    method: 'GET',
+    url: '/bucket',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'storageListBuckets',
+      tags,
+      summary: 'I bucket',
+      querystring: BucketListQuery,
+      response: { 200: BucketList }
+    },
+    handler: async (request) =>
+      (await listBuckets(db, request.query)).map((bucket) => ({ ...presentBucket(bucket), type: 'STANDARD' }))
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/bucket/:bucket',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'storageGetBucket',
+      tags,
+      summary: 'Un bucket',
+      params: BucketParams,
+      response: { 200: Ref(StorageBucket) }
+    },
+    handler: async ({ params: { bucket } }) => presentBucket(await files.bucket(bucket))
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/bucket',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'storageCreateBucket',
+      tags,
+      summary: 'Crea un bucket',
+      body: BucketCreation,
+      response: { 200: BucketMade }
+    },
+    handler: async (request) => {
+      const { body: { name, id = name, type, ...fields } } = request
+      if (type === 'ANALYTICS') throw new StorageError('FeatureNotEnabled')
+      if (!isFreeBucketName(id)) throw new StorageError('InvalidBucketName')
+      const settings = settingsOf(fields)
+      await recorded(request, 'bucket_creato', id, (tx) => createBucket(tx, id, settings))
+      return { name: id }
+    }
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/bucket/:bucket',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'storageUpdateBucket',
+      tags,
+      summary: 'Cambia un bucket',
+      params: BucketParams,
+      body: BucketUpdate,
+      response: { 200: Done }
+    },
+    handler: async (request) => {
+      const id = changeable(request.params.bucket)
+      const settings = settingsOf(request.body)
+      if (Object.keys(settings).length === 0) throw new StorageError('InvalidRequest')
+      await recorded(request, 'bucket_modificato', id, (tx) => updateBucket(tx, id, settings))
+      return { message: 'Successfully updated' }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/bucket/:bucket/empty',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'storageEmptyBucket',
+      tags,
+      summary: 'Svuota un bucket',
+      params: BucketParams,
+      body: NoFields,
+      response: { 200: Done }
+    },
+    handler: async (request) => {
+      const { id } = await files.bucket(request.params.bucket)
+      if (!access.isWritable(id)) throw new StorageError('AccessDenied')
+      let discarded: number
+      do {
+        discarded = await db.transaction(async (tx) => {
+          const count = await discardSome(tx, storage, id, BATCH)
+          if (count > 0) await note(request, tx, 'bucket_svuotato', id, { file: count })
+          return count
+        })
+      } while (discarded === BATCH)
+      storage.removeDiscarded()
+      return { message: 'Empty bucket has been queued. Completion may take up to an hour.' }
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/bucket/:bucket',
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'storageDeleteBucket',
+      tags,
+      summary: 'Elimina un bucket vuoto',
+      params: BucketParams,
+      response: { 200: Done }
+    },
+    handler: async (request) => {
+      const id = changeable(request.params.bucket)
+      await recorded(request, 'bucket_eliminato', id, (tx) => deleteBucket(tx, id))
+      return { message: 'Successfully deleted' }
+    }
+  })
+
+  type Action = 'bucket_creato' | 'bucket_modificato' | 'bucket_svuotato' | 'bucket_eliminato'
+
+  async function recorded (
+    request: FastifyRequest, action: Action, id: string, act: (tx: Transaction) => Promise<void>
+  ) {
+    await db.transaction(async (tx) => {
+      await act(tx)
+      await note(request, tx, action, id)
+    })
+  }
+
+  async function note (
+    request: FastifyRequest, tx: Transaction, action: Action, id: string, details: Record<string, number> = {}
+  ) {
+    await app.audit.append(tx, { ...authorOf(request), action, object: `bucket:${id}`, details })
+  }
+}
+export default bucketRoutes
+
+/** @throws StorageError for a bucket of the product, or a name that none has */
+function changeable (id: string): string {
+  if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
+  if (isOfTheProduct(id)) throw new StorageError('AccessDenied', 'This bucket cannot be changed')
+  return id
+}
+
+function settingsOf (body: BucketUpdate): BucketSettings {
+  const { public: isPublic, file_size_limit: limit, allowed_mime_types: types } = body
+  return {
+    ...(isPublic === undefined ? {} : { public: isPublic }),
+    ...(limit === undefined ? {} : { file_size_limit: limit === null ? null : readFileSize(limit) }),
+    ...(types === undefined ? {} : { allowed_mime_types: types })
+  }
+}

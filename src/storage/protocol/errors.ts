@@ -1,0 +1,115 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { StorageErrorBody } from '#schemas/storage-protocol.ts'
+import { databaseProblem } from '#src/plugins/database/problems.ts'
+import { challenge } from '#src/plugins/errors.ts'
+
+interface Kind {
+  /** The status in the body; most are sent as HTTP 400 all the same. */
+  status: number
+  error: string
+  message: string
+}
+
+/** The errors of Supabase Storage that are answered here, in its words; its clients act on the codes. */
+const KINDS = {
+  NoSuchBucket: { status: 404, error: 'Bucket not found', message: 'Bucket not found' },
+  NoSuchKey: { status: 404, error: 'not_found', message: 'Object not found' },
+  NoSuchRoute: { status: 404, error: 'Not Found', message: 'Route not found' },
+  InvalidKey: { status: 400, error: 'InvalidKey', message: 'Invalid key' },
+  InvalidBucketName: { status: 400, error: 'Invalid Input', message: 'Bucket name invalid' },
+  InvalidRequest: { status: 400, error: 'InvalidRequest', message: 'Invalid Request' },
+  InvalidMimeType: { status: 415, error: 'invalid_mime_type', message: 'mime type is not supported' },
+  InvalidJWT: { status: 400, error: 'InvalidJWT', message: 'Invalid JWT' },
+  InvalidSignature: { status: 400, error: 'InvalidSignature', message: 'Invalid signature' },
+  InvalidRange: { status: 416, error: 'invalid_range', message: 'invalid range provided' },
+  EntityTooLarge: { status: 413, error: 'Payload too large', message: 'The object exceeded the maximum allowed size' },
+  KeyAlreadyExists: { status: 409, error: 'Duplicate', message: 'The resource already exists' },
+  BucketAlreadyExists: { status: 409, error: 'Duplicate', message: 'The resource already exists' },
+  ResourceNotEmpty: {
+    status: 409, error: 'ResourceNotEmpty', message: 'The bucket you tried to delete is not empty'
+  },
+  FeatureNotEnabled: { status: 409, error: 'FeatureNotEnabled', message: 'The feature is not enabled on this server' },
+  // What the real server says of a request without a token.
+  NoCredentials: { status: 401, error: 'Unauthorized', message: 'Invalid Compact JWS' },
+  AccessDenied: { status: 403, error: 'Unauthorized', message: 'Access denied' },
+  SlowDown: { status: 429, error: 'SlowDown', message: 'Too many requests, please try again later' },
+  Unavailable: { status: 503, error: 'SlowDown', message: 'The service is busy, please try again later' },
+  InternalError: { status: 500, error: 'Internal', message: 'Internal Server Error' }
+} as const satisfies Record<string, Kind>
+
+export type StorageErrorCode = keyof typeof KINDS
+
+/** Kinds that go by another code: the protocol has none for them. */
+const CODES: Partial<Record<StorageErrorCode, string>> = {
+  NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
+}
+
+/** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */
+const TOLD = new Set([401, 403, 416, 429, 500, 503])
+
+/** An error of the storage protocol. */
+export class StorageError extends Error {
+  readonly code: StorageErrorCode
+  constructor (code: StorageErrorCode, message: string = KINDS[code].message) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The errors of this API that a client of the protocol can act on. */
+const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
+  NON_AUTENTICATO: 'NoCredentials',
+  NON_AUTORIZZATO: 'AccessDenied',
+  AMBITO_INSUFFICIENTE: 'AccessDenied',
+  ACCOUNT_IN_ATTESA: 'AccessDenied',
+  TROPPE_RICHIESTE: 'SlowDown',
+  CONTENUTO_TROPPO_GRANDE: 'EntityTooLarge',
+  OGGETTO_ESISTENTE: 'KeyAlreadyExists',
+  BUCKET_NON_TROVATO: 'NoSuchBucket',
+  INTERVALLO_NON_VALIDO: 'InvalidRange',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'EntityTooLarge',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'InvalidMimeType',
+  FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
+}
+
+/** What Node and the reader of forms say of a body that is broken off, or is no form. */
+const BROKEN_BODY = /^(?:aborted|Unexpected end of|Multipart: Boundary not found|Part terminated early|Malformed part)/
+
+/**
+ * Writes an error as the clients of Supabase Storage read it. Any other error is answered with a fixed text and logged.
+ */
+export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
+  const { code, message } = translate(err)
+  const { status, error } = KINDS[code]
+  if (status === 503) {
+    request.log.warn({ code: err.code }, 'request refused')
+    if (!reply.hasHeader('retry-after')) reply.header('retry-after', '5')
+  } else if (status >= 500) {
+    request.log.error({ err }, 'request failed')
+  }
+  if (status === 401) challenge(request, reply)
+  request.errorCode = code
+  const body: StorageErrorBody = { statusCode: String(status), error, message, code: CODES[code] ?? code }
+  return reply
+    .code(TOLD.has(status) ? status : 400)
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(body)
+}
+
+function translate (err: FastifyError | StorageError): StorageError {
+  if (err instanceof StorageError) return err
+  const code = API_ERRORS[err.code]
+  if (code !== undefined) return new StorageError(code)
+  if (err.validation) return invalid(err)
+  if (BROKEN_BODY.test(err.message)) return new StorageError('InvalidRequest', 'The body is broken off, or is no form')
+  const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
+  if (status >= 400 && status < 500) return new StorageError('InvalidRequest')
+  return new StorageError(status === 503 ? 'Unavailable' : 'InternalError')
+}
+
+/** Where the fault is, and never the value: a link's token is one. */
+function invalid ({ validation, validationContext = 'body' }: FastifyError): StorageError {
+  const [first] = validation ?? []
+  return new StorageError('InvalidRequest', `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`)
+}

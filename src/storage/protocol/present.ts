@@ -1,0 +1,72 @@
+import type { ObjectInfo, ObjectRow, StorageBucket, StorageEntry } from '#schemas/storage-protocol.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import { ownerId } from '../access.ts'
+import type { BucketRow } from '../buckets.ts'
+
+/** What Supabase Storage says of a file that was uploaded without a word on caches. */
+const NO_CACHE = 'no-cache'
+
+/** A line of a list, by the name that it has there; without a file it is a folder. */
+export function presentEntry (name: string, file?: StoredObject): StorageEntry {
+  if (file === undefined) {
+    return { name, id: null, updated_at: null, created_at: null, last_accessed_at: null, metadata: null }
+  }
+  const { id, size, content_type: mimetype, cache_control } = file
+  const [created_at, updated_at] = [file.created_at.toISOString(), file.updated_at.toISOString()]
+  return {
+    name,
+    id,
+    updated_at,
+    created_at,
+    last_accessed_at: updated_at,
+    metadata: {
+      eTag: `"${id}"`,
+      size,
+      mimetype,
+      cacheControl: cache_control ?? NO_CACHE,
+      lastModified: updated_at,
+      contentLength: size,
+      httpStatusCode: 200
+    }
+  }
+}
+
+export function presentRow (file: StoredObject): ObjectRow {
+  const owner = ownerId(file.owner)
+  return {
+    ...presentEntry(file.name, file),
+    bucket_id: file.bucket,
+    owner,
+    owner_id: owner,
+    version: file.id,
+    user_metadata: file.metadata ?? {}
+  }
+}
+
+export function presentInfo (file: StoredObject): ObjectInfo {
+  const { id, name, bucket, size, content_type, cache_control, metadata, updated_at, created_at } = file
+  return {
+    id,
+    name,
+    version: id,
+    bucket_id: bucket,
+    size,
+    content_type,
+    cache_control: cache_control ?? NO_CACHE,
+    etag: `"${id}"`,
+    metadata: metadata ?? {},
+    last_modified: updated_at.toISOString(),
+    created_at: created_at.toISOString()
+  }
+}
+
+export function presentBucket (bucket: BucketRow): StorageBucket {
+  const { id, created_at, updated_at } = bucket
+  return {
+    ...bucket,
+    name: id,
+    owner: '',
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString()
+  }
+}

@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import type { BucketRow } from '../buckets.ts'
+import { StorageError } from './errors.ts'
+
+/** A file as a client hands it over: its content still comes. */
+export interface ReceivedFile {
+  content: Readable | Buffer
+  contentType: string
+  cacheControl: string | undefined
+  metadata: Record<string, unknown> | undefined
+}
+
+/** Bytes of a file, where its bucket has no lower limit: what arrives within a minute over a slow line. */
+export const FILE_BYTES_MAX = 50 * 1024 * 1024
+/** Characters of the metadata that a client gives a file, JSON or base64. */
+const METADATA_LIMIT = 4096
+
+/** Type and subtype, and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: *; *[\w!#$&^.+-]{1,60}=[\w!#$&^.+-]{1,60}){0,3}$/
+const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
+const SECONDS = /^\d{1,9}$/
+/** A form has the file in one part, and fields of the official clients. */
+const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: METADATA_LIMIT, headerPairs: 20 }
+
+/** How many bytes a file of the bucket may have. */
+export function fileLimit ({ file_size_limit: own }: BucketRow): number {
+  return Math.min(own ?? FILE_BYTES_MAX, FILE_BYTES_MAX)
+}
+
+/**
+ * What the request brings, as bytes or as a form; nothing of the content is read yet.
+ * @throws StorageError
+ */
+export async function receive (request: FastifyRequest, bucket: BucketRow): Promise<ReceivedFile> {
+  const received = request.isMultipart() ? await fromForm(request) : fromBytes(request, bucket)
+  checkType(received.contentType, bucket)
+  return received
+}
+
+function fromBytes (request: FastifyRequest, bucket: BucketRow): ReceivedFile {
+  const { headers } = request
+  // What says its size need not be read to its end.
+  if (Number(headers['content-length']) > fileLimit(bucket)) throw new StorageError('EntityTooLarge')
+  const metadata = headers['x-metadata']
+  return {
+    content: request.body instanceof Readable ? shielded(request.body) : Buffer.alloc(0),
+    contentType: headers['content-type'] ?? 'application/octet-stream',
+    cacheControl: cachingOf(headers['cache-control']),
+    metadata: typeof metadata === 'string' ? metadataOf(metadata, fromBase64) : undefined
+  }
+}
+
+async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
+  const part = await request.file({ limits: { ...FORM_LIMITS, fileSize: FILE_BYTES_MAX + 1 } })
+  if (part === undefined) throw new StorageError('InvalidRequest', 'No content provided')
+  const field = (name: string) => {
+    const found = Object.hasOwn(part.fields, name) ? part.fields[name] : undefined
+    return found !== undefined && !Array.isArray(found) && found.type === 'field' && typeof found.value === 'string'
+      ? found.value
+      : undefined
+  }
+  const [seconds, metadata] = [field('cacheControl'), field('metadata') ?? field('userMetadata')]
+  return {
+    content: part.file,
+    contentType: field('contentType') ?? part.mimetype,
+    cacheControl: seconds === undefined ? undefined : cachingOf(SECONDS.test(seconds) ? `max-age=${seconds}` : seconds),
+    metadata: metadata === undefined ? undefined : metadataOf(metadata, (text) => text)
+  }
+}
+
+/**
+ * The body as a stream of its own: when it is given up in the middle, the connection stays open, and the client is told
+ * over it why.
+ */
+function shielded (body: Readable): Readable {
+  return Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
+}
+
+function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {
+  if (!MEDIA_TYPE.test(contentType)) throw new StorageError('InvalidMimeType', 'Invalid Content-Type header')
+  const essence = contentType.split(';', 1)[0]!.trim().toLowerCase()
+  const isAllowed = allowed === null || allowed.length === 0 || allowed.some((each) => {
+    const pattern = each.toLowerCase()
+    const isRange = pattern.endsWith('/*') && essence.startsWith(pattern.slice(0, -1))
+    return isRange || pattern === essence || pattern === '*/*'
+  })
+  if (!isAllowed) throw new StorageError('InvalidMimeType', `mime type ${essence} is not supported`)
+}
+
+/** Sent again with the file: only what is a list of directives. */
+function cachingOf (text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (!CACHE_CONTROL.test(text)) throw new StorageError('InvalidRequest', 'Invalid Cache-Control header')
+  return text
+}
+
+/** PostgreSQL holds neither U+0000 nor half of a pair of surrogates. */
+function storable (key: string, value: unknown): unknown {
+  for (const text of [key, value]) {
+    if (typeof text === 'string' && (text.includes('\0') || !text.isWellFormed())) throw new SyntaxError('not text')
+  }
+  return value
+}
+
+function fromBase64 (text: string): string {
+  return Buffer.from(text, 'base64').toString()
+}
+
+function metadataOf (text: string, decode: (text: string) => string): Record<string, unknown> {
+  if (text.length > METADATA_LIMIT) {
+    throw new StorageError('EntityTooLarge', 'The user_metadata exceeded the maximum allowed size')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(decode(text), storable)
+  } catch {
+    value = undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new StorageError('InvalidRequest', 'Metadata must be a JSON object')
+  }
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,41 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Ref } from '#schemas/common.ts'
+import { StorageBucket, StorageErrorBody } from '#schemas/storage-protocol.ts'
+import noBody from '#src/plugins/no-body.ts'
+import bucketRoutes from './bucket-routes.ts'
+import downloadRoutes from './download-routes.ts'
+import { renderStorageError, StorageError } from './errors.ts'
+import linkRoutes from './link-routes.ts'
+import objectRoutes from './object-routes.ts'
+import type { ProtocolOptions } from './options.ts'
+import uploadRoutes from './upload-routes.ts'
+
+/** What Supabase Storage has and this server has not: transformed images, resumable uploads, S3, tables, vectors. */
+const NOT_OFFERED = /^\/storage\/v1\/(?:render|upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
+
+/**
+ * Stored files in the protocol of Supabase Storage: its paths, bodies, errors and codes, so that the official clients
+ * need not know the difference.
+ */
+const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
+  // Not the options of this plugin: they have the prefix, too.
+  const options = { links, access, files }
+  for (const schema of [StorageErrorBody, StorageBucket]) app.addSchema(schema)
+  app.setErrorHandler(renderStorageError)
+  app.setNotFoundHandler(({ url }) => {
+    throw new StorageError(NOT_OFFERED.test(url) ? 'FeatureNotEnabled' : 'NoSuchRoute')
+  })
+  app.addHook('onRoute', ({ schema }) => {
+    if (schema) {
+      schema.response = { ...(schema.response as object), '4xx': Ref(StorageErrorBody), '5xx': Ref(StorageErrorBody) }
+    }
+  })
+
+  await app.register(uploadRoutes, options)
+  await app.register(downloadRoutes, options)
+  await app.register(async (json) => {
+    await json.register(noBody)
+    for (const routes of [objectRoutes, linkRoutes, bucketRoutes]) await json.register(routes, options)
+  })
+}
+export default protocol

@@ -1,0 +1,102 @@
+import multipart from '@fastify/multipart'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { FileBody, FileParams, Uploaded, UploadLinkQuery } from '#schemas/storage-protocol.ts'
+import { isFileName } from '../names.ts'
+import { isTaken } from '../objects.ts'
+import { StorageError } from './errors.ts'
+import { tags, type ProtocolOptions } from './options.ts'
+import { fileLimit, receive } from './received.ts'
+import { checkLink } from './signed-links.ts'
+
+/** Where a file is to go, and on whose behalf. */
+interface Destination { bucket: string, name: string, owner: string, replace: boolean }
+
+/** Uploads: the bytes of a file, of whatever type, are written while they arrive. */
+const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, access, files }) => {
+  const { db, storage } = app
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { throwFileSizeLimit: true })
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  // What is left of a body that was refused is read and dropped: then the client hears why.
+  app.addHook('onError', async ({ raw }) => { raw.unpipe().resume() })
+
+  app.route({
+    method: 'POST',
+    url: '/object/:bucket/*',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'storageUpload',
+      tags,
+      summary: 'Carica un file; con x-upsert: true anche al posto di un altro',
+      params: FileParams,
+      body: FileBody,
+      response: { 200: Uploaded }
+    },
+    handler: async (request) => await upload(request, {
+      ...named(request.params), owner: request.principal!.id, replace: request.headers['x-upsert'] === 'true'
+    })
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/object/:bucket/*',
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'storageUpdate',
+      tags,
+      summary: 'Carica un file al posto di quello che c’è',
+      params: FileParams,
+      body: FileBody,
+      response: { 200: Uploaded }
+    },
+    handler: async (request) =>
+      await upload(request, { ...named(request.params), owner: request.principal!.id, replace: true })
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/object/upload/sign/:bucket/*',
+    config: { access: 'public' },
+    schema: {
+      operationId: 'storageUploadToLink',
+      tags,
+      summary: 'Carica un file con un link firmato',
+      params: FileParams,
+      querystring: UploadLinkQuery,
+      body: FileBody,
+      response: { 200: Uploaded }
+    },
+    handler: async (request) => {
+      const file = named(request.params)
+      const { owner, upsert: replace } = checkLink(links.readUpload(request.query.token, file))
+      return await upload(request, { ...file, owner, replace })
+    }
+  })
+
+  async function upload (request: FastifyRequest, { bucket: id, name, owner, replace }: Destination) {
+    const bucket = await files.bucket(id)
+    if (!access.isWritable(id)) throw new StorageError('AccessDenied')
+    if (!isFileName(name)) throw new StorageError('InvalidKey')
+    if (!replace && await isTaken(db, id, name)) throw new StorageError('KeyAlreadyExists')
+    const { content, ...described } = await receive(request, bucket)
+    const written = await storage.write(content, { bucket: id, name, owner, ...described }, fileLimit(bucket))
+    const { id: stored } = await storage.settle(written, () => db.transaction(async (tx) => {
+      const kept = await storage.keep(tx, written, { replace })
+      await app.audit.append(tx, {
+        actor: owner,
+        ip: request.ip,
+        action: 'file_caricato',
+        object: `file:${kept.id}`,
+        details: { bucket: id }
+      })
+      return kept
+    }))
+    return { Id: stored, Key: `${id}/${name}` }
+  }
+}
+export default uploadRoutes
+
+function named ({ bucket, '*': name }: FileParams): { bucket: string, name: string } {
+  return { bucket, name }
+}

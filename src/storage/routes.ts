@@ -1,0 +1,61 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { SignedUrl, SignedUrlQuery, StoredFileParams } from '#schemas/signed-url.ts'
+import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
+import { FileNonTrovato } from './errors.ts'
+import type { Files } from './files.ts'
+import type { Links } from './links.ts'
+import { StorageError } from './protocol/errors.ts'
+
+const tags = ['Storage']
+/** Seconds, by the contract. */
+const LINK_SECONDS = 60
+
+/** The contract's own endpoints of stored files. */
+const storageRoutes: FastifyPluginAsyncTypebox<{ publicUrl: string, links: Links, files: Files }> =
+  async (app, { publicUrl, links, files }) => {
+    app.route({
+      method: 'GET',
+      url: '/api/storage/signed-url',
+      config: { access: 'auth' },
+      schema: {
+        operationId: 'getSignedUrl',
+        tags,
+        summary: 'Un link che legge un file per un minuto',
+        querystring: SignedUrlQuery,
+        response: { 200: SignedUrl }
+      },
+      handler: async (request) => {
+        const file = await find(request, request.query.bucket, request.query.file)
+        const { token, expiresAt } = links.signDownload(file, LINK_SECONDS)
+        const path = encodeURI(`/storage/v1/object/sign/${file.bucket}/${file.name}`)
+        return { signedUrl: `${publicUrl}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
+      }
+    })
+
+    app.route({
+      method: 'GET',
+      url: '/api/storage/:bucket/*',
+      config: { access: 'auth' },
+      schema: {
+        operationId: 'getStoredFile',
+        tags,
+        summary: 'Un file dell’archivio',
+        params: StoredFileParams,
+        response: { 200: FileContent, 206: FilePart, 304: Type.Null() }
+      },
+      handler: async (request, reply) =>
+        await reply.sendObject(await find(request, request.params.bucket, request.params['*']))
+    })
+
+    async function find (request: FastifyRequest, bucket: string, name: string): Promise<StoredObject> {
+      try {
+        return await files.visible(request, bucket, name)
+      } catch (err) {
+        throw err instanceof StorageError ? new FileNonTrovato() : err
+      }
+    }
+  }
+export default storageRoutes

@@ -1,0 +1,32 @@
+import type { Test } from 'tap'
+import type { TestApp } from '#test/helper.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+
+export type Sql = TestApp['app']['sql']
+
+/** Locks a booking: whoever wants to change it waits, in the order of arrival, until it is released. */
+export async function bookingLock (t: Test, sql: Sql, id: number, mode: 'share' | 'update') {
+  const { promise: released, resolve } = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const lock = sql.begin(async (sql) => {
+    await sql.unsafe(`select from prenotazioni where id = ${id} for ${mode}`)
+    locked.resolve()
+    await released
+  })
+  lock.catch(locked.reject)
+  await locked.promise
+  const release = async () => {
+    resolve()
+    await lock
+  }
+  t.teardown(release)
+  return {
+    release,
+    /** So many wait for it. */
+    waiting: (count: number) => until(async () => {
+      const found = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      return found.length === count
+    })
+  }
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { picture } from '#test/plugins/images/pictures.ts'
+import { bombs, pngOf } from '#test/plugins/images/hostile.ts'
+import { API_KEY } from '#test/helper.ts'
+import { bounded, timed, type Scenario } from '../scenario.ts'
+import { fillBookings, startTarget, type Target } from '../target.ts'
+
+const AT_ONCE = 20
+const ROUNDS = 2
+/** Megabytes above what the server takes when it has stored one image: of images that are refused, and of others. */
+const MEMORY = { bombs: 300, largest: 600 }
+/** Milliseconds. */
+const P95 = 200
+
+/**
+ * Images that are small to send and large to decode, twenty at a time: such as say to be larger than is taken, and the
+ * largest that are taken.
+ */
+export const images: Scenario = {
+  name: `${AT_ONCE} pixel bombs at a time`,
+  async run () {
+    const target = await startTarget()
+    try {
+      await fillBookings(target.sql, 1)
+      const [row] = await target.sql`select id from prenotazioni limit 1`
+      const upload = uploader(target, Number(row!.id))
+      await upload(pngOf(64, 48, 8, 0), 'png')
+      const idle = target.memory().now
+      const over = new AbortController()
+      const probing = probe(target, over.signal)
+
+      const refused = await storm(upload, bombs().map(({ bytes }) => [bytes, 'png'] as const))
+      const afterBombs = target.memory().peak - idle
+      const taken = await storm(upload, [
+        [pngOf(6000, 4000, 1, 0), 'png'],
+        [await picture(6000, 4000).jpeg({ progressive: true }).toBuffer(), 'jpg'],
+        [await picture(6000, 4000).png({ progressive: true }).toBuffer(), 'png'],
+        [await picture(6000, 4000).webp({ effort: 0 }).toBuffer(), 'webp']
+      ])
+      over.abort()
+      const times = (await probing).sort((a, b) => a - b)
+      const p95 = times[Math.floor(times.length * 0.95)] ?? Infinity
+      const peak = target.memory().peak - idle
+      return {
+        figures: {
+          bombs: refused.length,
+          'MB more, bombs': Math.round(afterBombs),
+          'of the largest': taken.length,
+          stored: taken.filter((status) => status === 200).length,
+          'MB more, the largest': Math.round(peak),
+          'probes of liveness': times.length,
+          'p95, ms': Math.round(p95)
+        },
+        faults: [
+          ...bounded('MB more, bombs', afterBombs, MEMORY.bombs),
+          ...bounded('MB more, the largest that are taken', peak, MEMORY.largest),
+          ...bounded('p95 of /health/live, ms', p95, P95),
+          ...(refused.every((status) => status === 400 || status === 503) ? [] : [`answers ${refused.join()}`]),
+          ...(taken.every((status) => status === 200 || status === 503) ? [] : [`answers ${taken.join()}`]),
+          ...(taken.includes(200) ? [] : ['none of the largest was stored'])
+        ]
+      }
+    } finally {
+      await target.stop()
+    }
+  }
+}
+
+type Upload = (image: Buffer, ext: string) => Promise<number>
+
+function uploader (target: Target, booking_id: number): Upload {
+  return async (image, ext) => {
+    const answer = await fetch(`${target.address}/api/documents/upload`, {
+      method: 'POST',
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify({ booking_id, guest_idx: 0, side: 'front', base64Image: image.toString('base64'), ext })
+    })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+}
+
+async function storm (upload: Upload, files: readonly (readonly [Buffer, string])[]): Promise<number[]> {
+  const statuses: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    statuses.push(...await Promise.all(Array.from({ length: AT_ONCE }, async (_, n) => {
+      const [image, ext] = files[n % files.length]!
+      return await upload(image, ext)
+    })))
+  }
+  return statuses
+}
+
+/** Milliseconds of each look at whether the server lives. */
+async function probe (target: Target, over: AbortSignal): Promise<number[]> {
+  const times: number[] = []
+  while (!over.aborted) {
+    times.push(await timed(async () => { await (await target.get('/health/live')).arrayBuffer() }))
+    await sleep(20)
+  }
+  return times
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import sharp from 'sharp'
+import reencode from '#src/plugins/images/reencode.ts'
+import { interleaved, within, type BenchResult } from './harness.ts'
+import { API_KEY, type Running } from './process.ts'
+
+const SIZE = { width: 4000, height: 3000 }
+/** About 2 MB. */
+const QUALITY = 88
+
+/**
+ * An upload of a photo of 2 MB: base64, decoding, encoding, encryption, the disk and the database, against the decoding
+ * and encoding alone.
+ */
+export async function uploads ({ url }: Running): Promise<BenchResult[]> {
+  const photo = await makePhoto()
+  const booking_id = await makeBooking(url)
+  const body = JSON.stringify({
+    booking_id, guest_idx: 0, side: 'front', base64Image: photo.toString('base64'), ext: 'jpg'
+  })
+  const measured = await interleaved(
+    `upload of a photo of ${(photo.length / 1e6).toFixed(1)} MB, against its decoding and encoding`,
+    async () => { await post(url, '/api/documents/upload', body) },
+    async () => { await reencode({ bytes: photo }) }
+  )
+  return [within(1.5, measured)]
+}
+
+/** Soft shapes with some grain, as photos have. */
+async function makePhoto (): Promise<Buffer> {
+  const shapes = sharp(randomBytes(100 * 75 * 3), { raw: { width: 100, height: 75, channels: 3 } })
+  const grain = await sharp(randomBytes(1000 * 750 * 3), { raw: { width: 1000, height: 750, channels: 3 } })
+    .resize(SIZE).ensureAlpha(0.1).png({ compressionLevel: 1 }).toBuffer()
+  return await shapes.resize(SIZE).composite([{ input: grain }]).jpeg({ quality: QUALITY }).toBuffer()
+}
+
+async function makeBooking (url: string): Promise<number> {
+  const answer = await post(url, '/api/v1/prenotazioni', JSON.stringify({
+    nome_cognome: 'Anna Bianchi', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 1
+  }))
+  return (await answer.json() as { data: { id: number } }).data.id
+}
+
+async function post (url: string, path: string, body: string): Promise<Response> {
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+  const answer = await fetch(url + path, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+  return answer
+}

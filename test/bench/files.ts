@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Readable } from 'node:stream'
+import pino from 'pino'
+import { createKeys } from '#src/lib/secrets.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { migrate } from '#src/plugins/database/migrate.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { generations } from '#src/plugins/storage/generations.ts'
+import { objectStorage } from '#src/plugins/storage/object-storage.ts'
+import type { Storage } from '#src/plugins/storage/storage.ts'
+import { fileStore } from '#src/plugins/storage/store.ts'
+import { under, type BenchResult } from './harness.ts'
+import { temporaryFolder } from './process.ts'
+
+const MB = 1024 * 1024
+const SIZE = 500 * MB
+/** Until then memory may grow: what is let go waits for the collector. */
+const SETTLED = 100 * MB
+const ROUNDS = 3
+const PLACE = { bucket: 'public', name: 'grande', contentType: 'application/octet-stream', owner: null }
+
+/** A file of 500 MB that is written and read: by how much memory grows after the first 100 MB. */
+export async function filesBench (url: string): Promise<BenchResult[]> {
+  const dataDir = temporaryFolder()
+  await migrate(url)
+  const { db, close } = connect(url, 2)
+  const log = pino({ level: 'silent' })
+  const root = join(dataDir, 'files')
+  const backend = filesBackend(root)
+  const store = fileStore({ db, log, backend, make: async () => { await mkdir(root) } })
+  const storage = objectStorage({
+    db, log, backend, store, generations: generations(createKeys(randomBytes(32))), removeDiscarded () {}
+  })
+  try {
+    const amounts = { writing: [] as number[], reading: [] as number[] }
+    for (let round = 0; round < ROUNDS; round++) {
+      const { writing, reading } = await measure(storage)
+      amounts.writing.push(writing)
+      amounts.reading.push(reading)
+    }
+    return [
+      under(50, 'MB', { name: 'a file of 500 MB written: growth of memory after 100 MB', amounts: amounts.writing }),
+      under(50, 'MB', { name: 'a file of 500 MB read: growth of memory after 100 MB', amounts: amounts.reading })
+    ]
+  } finally {
+    await close()
+    await rm(dataDir, { recursive: true })
+  }
+
+  async function measure (storage: Storage) {
+    let object: Parameters<Storage['read']>[0]
+    const writing = await growth(async (settled) => {
+      const written = await storage.write(Readable.from(zeros(settled)), PLACE, SIZE)
+      object = await db.transaction((tx) => storage.keep(tx, written, { replace: true }))
+    })
+    const reading = await growth(async (settled) => {
+      let bytes = 0
+      for await (const piece of await storage.read(object)) {
+        bytes += (piece as Buffer).length
+        if (bytes >= SETTLED) settled()
+      }
+      if (bytes !== SIZE) throw new Error('the file is not whole')
+    })
+    await backend.delete(object!.id)
+    return { writing, reading }
+  }
+}
+
+function * zeros (settled: () => void): Generator<Buffer> {
+  for (let bytes = 0; bytes < SIZE; bytes += MB) {
+    if (bytes >= SETTLED) settled()
+    yield Buffer.alloc(MB)
+  }
+}
+
+/** By how many MB this process grows, beyond what it had once the work said that it has settled. */
+async function growth (work: (settled: () => void) => Promise<void>): Promise<number> {
+  let before: number | undefined
+  let most = 0
+  const look = setInterval(() => { most = Math.max(most, process.memoryUsage.rss()) }, 20)
+  try {
+    await work(() => { before ??= most })
+  } finally {
+    clearInterval(look)
+  }
+  return Math.max(most - before!, 0) / MB
+}

@@ -1,0 +1,210 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import yauzl from 'yauzl'
+import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
+import {
+  booked, fetchReceipt, guest, held, openSubmission, RECEIPT_DAY, retaining, send
+} from '#test/documents/retaining.ts'
+import { API_KEY, build, type TestApp } from '#test/helper.ts'
+import { today } from '#test/alloggiati/rules/samples.ts'
+import { listen } from '#test/raw.ts'
+import type { ErasureAnswer } from '#schemas/privacy.ts'
+import type { Static } from '@sinclair/typebox'
+
+const exportOf = (id: number) => `${BOOKINGS}/${id}/export`
+const erase = ({ call }: Pick<TestApp, 'call'>, id: number) => call('POST', `${BOOKINGS}/${id}/cancellazione`)
+
+/** The files of an archive by their names. */
+async function unzip (bytes: Buffer): Promise<Map<string, Buffer>> {
+  const zip = await yauzl.fromBufferPromise(bytes, { lazyEntries: true })
+  const files = new Map<string, Buffer>()
+  for await (const entry of zip.eachEntry()) {
+    files.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)))
+  }
+  return files
+}
+
+const textOf = (files: Map<string, Buffer>, name: string) => JSON.parse(String(files.get(name)))
+
+/** A booking of two guests who are sent and on a receipt, with images; on the day after the receipt. */
+async function covered (t: Test) {
+  const { first, on } = await retaining(t)
+  const id = await booked(first, [guest('UNO'), guest('DUE')])
+  await send(first, id)
+  const server = await on(RECEIPT_DAY)
+  await fetchReceipt(server)
+  return { server, on, id }
+}
+
+t.test('what is held of a booking is said, until when and why, and what stays by law', async (t) => {
+  const { server, id } = await covered(t)
+  const all = await held(server, id)
+  const found = all.map(({ cosa, quanti, stato, per_legge: isLegal }) => `${cosa} ${quanti} ${stato} ${isLegal}`)
+  t.same(found.slice(0, 4), [
+    'prenotazione 1 finche_esiste_la_prenotazione false',
+    'ospiti 2 finche_esiste_la_prenotazione false',
+    'schedine_cifrate 2 prova_di_legge true',
+    'storia_invio 2 prova_di_legge true'
+  ])
+  t.same(found.slice(-4), Array(4).fill('immagine_documento 1 in_scadenza false'))
+  t.match(all.find(({ cosa }) => cosa === 'schedine_cifrate'), { riferimento: /^AW-/, fino_a: null })
+  t.match(all.find(({ riferimento }) => riferimento === today), { cosa: 'ricevuta_polizia', fino_a: '2031-11-21' })
+  t.match(all.at(-1), { ospite: 1, lato: 'front', fino_a: '2026-11-29', motivo: /ricevuta/ })
+  // No longer than the records are kept: the day is that of the job that erases them.
+  await server.app.sql.begin(async (sql) => {
+    await sql`alter table invii disable trigger user`
+    await sql`update invii set stato = 'ricevuto', aggiornato_il = '2026-11-22T09:00:00Z'`
+    await sql`alter table invii enable trigger user`
+  })
+  t.match((await held(server, id)).find(({ cosa }) => cosa === 'schedine_cifrate'), { fino_a: '2026-12-22' })
+})
+
+t.test('of a booking of which nothing is held, nothing is told, exported or erased', async (t) => {
+  const { call, app } = await build(t)
+  for (const path of ['privacy', 'export']) {
+    const answer = await call('GET', `${BOOKINGS}/4711/${path}`)
+    t.match(answer.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+  }
+  t.match((await erase({ call }, 4711)).json(), { status: 200, eliminati: [], conservati: [] })
+  t.same([...await app.sql`select * from audit_log where action like 'dati_%'`], [])
+})
+
+t.test('the export is an archive of all data: booking, guests, submissions and images, on record', async (t) => {
+  const { server, id } = await covered(t)
+  const answer = await server.call('GET', exportOf(id))
+  t.equal(answer.statusCode, 200)
+  t.match(answer.headers, {
+    'content-type': 'application/zip',
+    'content-disposition': `attachment; filename=prenotazione_${id}.zip`,
+    'cache-control': 'no-store'
+  })
+  const files = await unzip(answer.rawPayload)
+  t.same([...files.keys()], [
+    'privacy.json', 'prenotazione.json', 'ospiti.json', 'invii.json',
+    'documenti/0/back.jpg', 'documenti/0/front.jpg', 'documenti/1/back.jpg', 'documenti/1/front.jpg'
+  ])
+  const detail = (await server.call('GET', `${BOOKINGS}/${id}`)).json().data
+  const { ospiti, ...booking } = detail
+  t.same(textOf(files, 'prenotazione.json'), booking)
+  t.same(textOf(files, 'ospiti.json'), ospiti)
+  t.same(textOf(files, 'privacy.json').conservati, await held(server, id))
+  t.match(textOf(files, 'invii.json'), [{
+    ricevuta: /^AW-/,
+    data_arrivo: today,
+    schedine: [
+      { esito: 'acquisita', schedina: { cognome: 'PROVETTI', nome: 'UNO' } },
+      { esito: 'acquisita', schedina: { cognome: 'PROVETTI', nome: 'DUE' } }
+    ]
+  }])
+  const shown = await server.call('GET', `/api/documents/${id}/1/back`)
+  t.ok(files.get('documenti/1/back.jpg')!.equals(shown.rawPayload))
+  const entries = await server.app.sql`select actor, object, details from audit_log where action = 'dati_esportati'`
+  t.match([...entries], [{ actor: 'server', object: `prenotazione:${id}`, details: { file: 8 } }])
+  t.equal((await server.call('HEAD', exportOf(id))).statusCode, 405, 'a HEAD is no export')
+})
+
+t.test('what cannot be put on record is not exported', async (t) => {
+  const { call, app } = await build(t)
+  const { id } = await create(call)
+  await app.sql`alter table audit_log add constraint refused check (action <> 'dati_esportati') not valid`
+  const answer = await call('GET', exportOf(id))
+  t.match(answer.json(), { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' })
+  t.equal(answer.headers['content-disposition'], undefined)
+})
+
+t.test('an image that is damaged or gone cuts the export: no archive comes to its end without it', async (t) => {
+  const { first: server } = await retaining(t)
+  const id = await booked(server, [guest('UNO')])
+  const port = await listen(server.app)
+  const load = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}${exportOf(id)}`, { headers: { 'x-api-key': API_KEY } })
+    return await answer.bytes()
+  }
+  t.equal((await unzip(Buffer.from(await load()))).size, 6)
+  const [{ id: object } = {}] = await server.app.sql<{ id: string }[]>`
+    select id from objects where name = ${`${id}/0/front.jpg`}`
+  const folder = join(server.dataDir, 'files', object!.slice(0, 2))
+  const file = join(folder, readdirSync(folder).find((name) => name.startsWith(object!))!)
+  const good = readFileSync(file)
+  const bad = Buffer.from(good)
+  bad[good.length - 20]! ^= 1
+  writeFileSync(file, bad)
+  await t.rejects(load())
+  writeFileSync(file, good.subarray(0, -1))
+  await t.rejects(load())
+  writeFileSync(file, good)
+  t.equal((await unzip(Buffer.from(await load()))).size, 6, 'the server goes on')
+})
+
+t.test('an erasure deletes booking, guests and images, keeps what the law wants kept, and says both', async (t) => {
+  const { server, id } = await covered(t)
+  const before = await held(server, id)
+  const answer = await erase(server, id)
+  t.equal(answer.statusCode, 200)
+  const { message, eliminati, conservati } = answer.json<Static<typeof ErasureAnswer>>()
+  t.equal(message, `Prenotazione ${id} cancellata`)
+  t.same(eliminati, before.filter(({ per_legge: isLegal }) => !isLegal))
+  t.same(conservati, before.filter(({ per_legge: isLegal }) => isLegal))
+  t.equal((await server.call('GET', `${BOOKINGS}/${id}`)).statusCode, 404)
+  t.equal((await server.call('GET', `/api/documents/${id}/0/front`)).statusCode, 404)
+  t.same([...await server.app.sql`select * from ospiti where prenotazione_id = ${id}`], [])
+  t.same(await server.app.storage.findByPrefix(server.app.db, 'documents', `${id}/`), [])
+  const entries = await server.app.sql`
+    select actor, object, details from audit_log where action in ('dati_cancellati', 'prenotazioni_eliminate')`
+  t.same([...entries], [{ actor: 'server', object: `prenotazione:${id}`, details: {} }])
+
+  t.same(await held(server, id), conservati, 'what is left is told of, also later')
+  const files = await unzip((await server.call('GET', exportOf(id))).rawPayload)
+  t.same([...files.keys()], ['privacy.json', 'invii.json'])
+  t.match(textOf(files, 'privacy.json'), { esiste: false })
+
+  const again = (await erase(server, id)).json<Static<typeof ErasureAnswer>>()
+  t.same(again, { message: 'Non c’è più niente da cancellare', eliminati: [], conservati, status: 200 })
+  t.equal((await server.app.sql`select from audit_log where action = 'dati_cancellati'`).length, 1)
+})
+
+t.test('while a submission is open or unknown a booking is not erased, and nothing is lost', async (t) => {
+  const { first: server } = await retaining(t)
+  const id = await booked(server, [guest('UNO')])
+  await openSubmission(server, id, 'sconosciuto')
+  t.match((await erase(server, id)).json(), { status: 409, codice: 'INVIO_IN_CORSO' })
+  t.equal((await server.call('GET', `/api/documents/${id}/0/front`)).statusCode, 200)
+  t.equal((await held(server, id)).filter(({ cosa }) => cosa === 'immagine_documento').length, 2)
+})
+
+t.test('answers that were stored for an Idempotency-Key are forgotten with their booking, and no others', async (t) => {
+  const { call, app } = await build(t, { TODAY: today })
+  const make = (key: string) => call('POST', BOOKINGS, {
+    nome_cognome: `Chiave ${key}`, lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 2, numero_ospiti: 1
+  }, { 'idempotency-key': key })
+  const gone = (await make('una')).json().data.id
+  const kept = await make('altra')
+  await saveGuests(call, gone, guests(1), { 'idempotency-key': 'ospiti' })
+  const day = { prenotazioni: [{ prenotazione_id: 1e6 }, { prenotazione_id: gone, nome_cognome: 'Chiave una' }] }
+  await app.sql`
+    insert into idempotency_keys (principal, key, fingerprint, status, body)
+    values ('server', 'giornata', '', 200, ${JSON.stringify(day)})`
+  const stored = async () => (await app.sql<{ key: string }[]>`
+    select key from idempotency_keys where body like '%Chiave una%' order by key`).map(({ key }) => key)
+  t.same(await stored(), ['giornata', 'una'])
+  t.equal((await erase({ call }, gone)).statusCode, 200)
+  t.same(await stored(), [])
+  t.equal((await make('altra')).body, kept.body)
+  t.match((await make('una')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  t.equal((await saveGuests(call, gone, guests(1), { 'idempotency-key': 'ospiti' })).statusCode, 200)
+})
+
+t.test('what is stored of another booking whose number begins alike is not forgotten', async (t) => {
+  const { call, app } = await build(t)
+  const { id } = await create(call)
+  const body = (field: string) => JSON.stringify({ data: [{ [field]: Number(`${id}1`) }] })
+  for (const [key, text] of [['a', body('prenotazione_id')], ['b', body('altra_prenotazione_id')]] as const) {
+    await app.sql`
+      insert into idempotency_keys (principal, key, fingerprint, status, body)
+      values ('server', ${key}, '', 200, ${text})`
+  }
+  await erase({ call }, id)
+  t.equal((await app.sql`select from idempotency_keys where body is not null`).length, 2)
+})

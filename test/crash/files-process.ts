@@ -1,0 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import pino from 'pino'
+import { createKeys } from '#src/lib/secrets.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import type { Backend } from '#src/plugins/storage/backends/backend.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { generations } from '#src/plugins/storage/generations.ts'
+import { objectStorage } from '#src/plugins/storage/object-storage.ts'
+import { removalWorker } from '#src/plugins/storage/removal.ts'
+import { rotateKeys, RotationUnderWayError } from '#src/plugins/storage/rotation.ts'
+import { fileStore } from '#src/plugins/storage/store.ts'
+
+/*
+ * Stores, replaces, moves, copies and deletes files, or rotates their keys, until it is killed; at CRASH_STEP it kills
+ * itself. The names are few, so that processes are in each other's way.
+ */
+const { DATABASE_URL = '', DATA_DIR = '', MASTER_KEY = '', CRASH_STEP, CRASH_TIMES = '1' } = process.env
+const NAMES = 12
+
+let left = Number(CRASH_TIMES)
+const at = (step: string) => {
+  if (step === CRASH_STEP && --left === 0) process.kill(process.pid, 'SIGKILL')
+}
+
+// The process that started this one may die, too: then nothing may stay behind.
+const parent = process.ppid
+setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 500).unref()
+
+const keys = createKeys(Buffer.from(MASTER_KEY, 'base64'))
+const { db, sql } = connect(DATABASE_URL, 6)
+const log = pino({ level: 'silent' })
+const root = join(DATA_DIR, 'files')
+const files = filesBackend(root)
+/** With a way to die before, in the middle of and after each act. */
+const backend: Backend = {
+  ...files,
+  async put (id, content) {
+    await files.put(id, (async function * () {
+      for await (const piece of content) {
+        at('writing')
+        yield piece
+      }
+    })())
+    at('written')
+  },
+  async copy (from, to) {
+    const copied = await files.copy(from, to)
+    at('copied')
+    return copied
+  },
+  async delete (id) {
+    at('removing')
+    await files.delete(id)
+    at('removed')
+  }
+}
+const make = async () => { await mkdir(root, { recursive: true, mode: 0o700 }) }
+const store = fileStore({ db, log, backend, make })
+const worker = removalWorker({ db, backend, store, log })
+const storage = objectStorage({
+  db, log, backend, store, generations: generations(keys), removeDiscarded: worker.remove
+})
+
+const pick = (below: number) => randomBytes(1)[0]! % below
+const name = () => `f/${pick(NAMES)}`
+
+async function upload (): Promise<void> {
+  const content = randomBytes(1 + pick(3) * 100_000)
+  const metadata = { sha256: createHash('sha256').update(content).digest('hex') }
+  const place = { bucket: 'documents', name: name(), contentType: 'image/jpeg', owner: null, metadata }
+  const written = await storage.write(content, place, content.length)
+  await db.transaction(async (tx) => {
+    await storage.keep(tx, written, { replace: true })
+    at('kept')
+  })
+  at('committed')
+}
+
+async function change (): Promise<void> {
+  const object = await storage.find(db, 'documents', name())
+  if (!object) return
+  const to = { bucket: 'documents', name: name() }
+  if (pick(3) === 0) {
+    await db.transaction(async (tx) => {
+      await storage.discard(tx, [object])
+      at('discarded')
+    })
+  } else if (pick(2) === 0) {
+    await db.transaction((tx) => storage.move(tx, object, to, { replace: true }))
+  } else {
+    const copy = await storage.copy(object, { ...to, owner: 'user:1' })
+    await db.transaction((tx) => storage.keep(tx, copy, { replace: true }))
+  }
+  worker.remove()
+}
+
+/** Others may delete, replace or lock what this process has just found: it goes on. */
+async function keepDoing (work: () => Promise<void>): Promise<never> {
+  for (;;) await work().catch(() => {})
+}
+
+async function rotate (): Promise<void> {
+  const one = connect(DATABASE_URL, 1)
+  await rotateKeys(one, keys).catch((err: unknown) => { if (!(err instanceof RotationUnderWayError)) throw err })
+  at('rotated')
+  await one.close()
+}
+
+await sql`update discarded_files set next_attempt_at = now()`
+worker.remove()
+process.stdout.write('working\n')
+await Promise.all([keepDoing(upload), keepDoing(upload), keepDoing(change), keepDoing(rotate)])

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
+import { createKeys } from '#src/lib/secrets.ts'
+import { connect, type Connection } from '#src/plugins/database/connect.ts'
+import { migrate } from '#src/plugins/database/migrate.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { compareFiles } from '#src/plugins/storage/comparison.ts'
+import { generations } from '#src/plugins/storage/generations.ts'
+import { objectStorage } from '#src/plugins/storage/object-storage.ts'
+import { removalWorker } from '#src/plugins/storage/removal.ts'
+import { rotateKeys } from '#src/plugins/storage/rotation.ts'
+import { fileStore } from '#src/plugins/storage/store.ts'
+import { crashableCluster } from './cluster.ts'
+import { seededRandom } from './seeded-random.ts'
+
+export interface FilesResult {
+  kills: number
+  /** Files that there were in the end. */
+  files: number
+  /** Rows whose file is missing, damaged, or of another content. */
+  unreadable: string[]
+  /** Files that no row names, after the worker and the comparison have done their work. */
+  orphans: string[]
+  /** Tombstones, and generations of the key beside the newest, that nothing takes away. */
+  leftovers: string[]
+}
+
+const STEPS = ['writing', 'written', 'copied', 'kept', 'committed', 'discarded', 'removing', 'removed', 'rotated']
+const ENTRY = fileURLToPath(new URL('files-process.ts', import.meta.url))
+/** So many processes work on one folder and database at a time. */
+const PROCESSES = 2
+const LIFE_MS = 800
+
+/**
+ * Kills processes that store, replace, move, copy and delete files and rotate their keys, at every step and at any
+ * instant; then it lets the worker, the comparison and a rotation do their work, and judges.
+ */
+export async function crashFiles (
+  { url, kills, seed }: { url: string, kills: number, seed: number }
+): Promise<FilesResult> {
+  const random = seededRandom(seed)
+  const dataDir = mkdtempSync(join(tmpdir(), 'locanda-crash-files-'))
+  const masterKey = randomBytes(32)
+  const env = { DATABASE_URL: url, DATA_DIR: dataDir, MASTER_KEY: masterKey.toString('base64') }
+  let done = 0
+  try {
+    await Promise.all(Array.from({ length: PROCESSES }, async () => {
+      while (done < kills) {
+        const turn = done++
+        await runOnce(env, turn % 3 < 2 ? STEPS[turn % STEPS.length] : undefined, random.integer(LIFE_MS))
+      }
+    }))
+    return { kills: done, ...await judge(url, dataDir, masterKey) }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** The same on a database of its own. */
+export async function crashFilesAlone (kills: number, seed: number): Promise<FilesResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
+  const cluster = await crashableCluster(join(folder, 'cluster'))
+  try {
+    await migrate(cluster.url)
+    return await crashFiles({ url: cluster.url, kills, seed })
+  } finally {
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+async function runOnce (env: Record<string, string>, step: string | undefined, afterMs: number): Promise<void> {
+  const child = spawn(process.execPath, [ENTRY], {
+    env: { ...env, ...step === undefined ? {} : { CRASH_STEP: step, CRASH_TIMES: String(1 + afterMs % 5) } },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const exit = once(child, 'exit')
+  let timer: NodeJS.Timeout | undefined
+  // A step that is not reached in time is as good as any instant.
+  child.stdout.once('data', () => {
+    timer = setTimeout(() => child.kill('SIGKILL'), step === undefined ? afterMs : 3 * LIFE_MS)
+  })
+  const [code, signal] = await exit as [number | null, string | null]
+  clearTimeout(timer)
+  if (signal !== 'SIGKILL') throw new Error(`a process that works on files has ended by itself (${code})`)
+}
+
+/** Waits for the worker, for a while. */
+async function tombstonesGone (sql: Connection['sql']): Promise<void> {
+  for (let waited = 0; waited < 300; waited++) {
+    if ((await sql`select from discarded_files`).length === 0) return
+    await sleep(100)
+  }
+}
+
+async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<Omit<FilesResult, 'kills'>> {
+  const { db, sql, close } = connect(url, 4)
+  const root = join(dataDir, 'files')
+  const keys = createKeys(masterKey)
+  const log = pino({ level: 'silent' })
+  const backend = filesBackend(root)
+  const store = fileStore({ db, log, backend, make: async () => {} })
+  const worker = removalWorker({ db, backend, store, log })
+  const storage = objectStorage({ db, log, backend, store, generations: generations(keys), removeDiscarded () {} })
+  const names = () => readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2)
+  try {
+    // What was left behind is as old as it becomes before it is taken away.
+    const old = new Date(Date.now() - 25 * 60 * 60_000)
+    for (const name of names()) utimesSync(join(root, name), old, old)
+    await sql`update discarded_files set next_attempt_at = now()`
+    worker.remove()
+    await tombstonesGone(sql)
+    await compareFiles({ db, backend, store, log }, new AbortController().signal)
+    const one = connect(url, 1)
+    await rotateKeys(one, keys)
+    await one.close()
+
+    const rows = await storage.findByPrefix(db, 'documents', '')
+    const unreadable: string[] = []
+    for (const row of rows) {
+      const content = await storage.read(row).then(buffer).catch(() => Buffer.alloc(0))
+      const digest = createHash('sha256').update(content).digest('hex')
+      if (digest !== row.metadata?.sha256) unreadable.push(`${row.name} (${row.id})`)
+    }
+    const known = new Set([...rows.map(({ id }) => id), await store.adopted()])
+    const orphans = names().filter((name) => !known.has(name.slice(3)))
+    const tombstones = await sql`select id::text from discarded_files`
+    const generationsLeft = await sql`select id::text from storage_keys order by id desc offset 1`
+    return {
+      files: rows.length, unreadable, orphans, leftovers: [...tombstones, ...generationsLeft].map(({ id }) => id)
+    }
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,233 @@
+import sharp from 'sharp'
+import t from 'tap'
+import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
+import { build } from '#test/helper.ts'
+import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
+import { uploading } from './uploading.ts'
+
+const { app, call } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+const { upload, newBooking, show, stored } = uploading({ app, call })
+const front = await jpeg()
+
+t.test('an image is stored, and read back', async (t) => {
+  const id = await newBooking()
+  const answer = await upload(id, { image: front })
+  t.equal(answer.statusCode, 200)
+  t.same(answer.json(), {
+    success: true,
+    message: 'Immagine salvata',
+    path: `documents/${id}/0/front.jpg`,
+    url: `https://locanda.example/api/documents/${id}/0/front`
+  })
+  const read = await show(id)
+  t.equal(read.statusCode, 200)
+  t.match(read.headers, {
+    'content-type': 'image/jpeg',
+    'content-length': String(read.rawPayload.length),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'content-security-policy': /sandbox/,
+    etag: /^"[0-9a-f-]{36}"$/
+  })
+  t.match(await sharp(read.rawPayload).metadata(), { format: 'jpeg', width: 64, height: 48 })
+})
+
+t.test('every format that is taken is stored in its own', async (t) => {
+  const id = await newBooking()
+  const cases = [
+    { image: await png(), ext: 'png', type: 'image/png' },
+    { image: await webp(), ext: 'webp', type: 'image/webp' },
+    { image: front, ext: 'jpeg', type: 'image/jpeg' },
+    { image: front, ext: 'jpg', type: 'image/jpeg' }
+  ]
+  for (const { image, ext, type } of cases) {
+    const answer = await upload(id, { image, ext })
+    t.equal(answer.json<{ path: string }>().path, `documents/${id}/0/front.${ext.replace('jpeg', 'jpg')}`)
+    t.equal((await show(id)).headers['content-type'], type)
+    t.equal((await stored(id)).length, 1, 'in the place of the one before')
+  }
+})
+
+t.test('a data URL of an image is taken, of anything else not', async (t) => {
+  const id = await newBooking()
+  const text = front.toString('base64')
+  t.equal((await upload(id, { base64Image: `data:image/jpeg;base64,${text}` })).statusCode, 200)
+  for (const prefix of ['data:text/html;base64,', 'data:image/svg+xml;base64,', 'data:,', 'data:image/jpeg,']) {
+    const answer = await upload(id, { base64Image: prefix + text })
+    t.equal(answer.statusCode, 400, prefix)
+    t.same(fieldsAtFault(answer), ['base64Image'])
+  }
+})
+
+t.test('text that is not strictly Base64 is refused: nothing of it is left out', async (t) => {
+  const id = await newBooking()
+  const text = front.toString('base64')
+  const bad = [`${text}=`, ` ${text}`, `${text}\n`, `${text.slice(0, 40)}\n${text.slice(40)}`, text.slice(0, -3),
+    `-_${text.slice(2)}`, `${text.slice(0, 8)}****${text.slice(12)}`, '====', 'é'.repeat(8), '']
+  for (const base64Image of bad) {
+    const answer = await upload(id, { base64Image })
+    t.equal(answer.statusCode, 400)
+    t.same(fieldsAtFault(answer), ['base64Image'])
+  }
+  t.same(await stored(id), [])
+})
+
+t.test('the extension must be that of the content', async (t) => {
+  const id = await newBooking()
+  const answer = await upload(id, { image: front, ext: 'png' })
+  t.equal(answer.statusCode, 400)
+  t.same(fieldsAtFault(answer), ['ext'])
+  t.match(answer.json(), { error: /JPEG \(jpg o jpeg\)/ })
+  t.equal((await upload(id, { image: front, ext: 'svg' })).statusCode, 400)
+  t.same(await stored(id), [])
+})
+
+t.test('the booking must exist, and have a place for the guest, before the image is looked at', async (t) => {
+  const id = await newBooking(2)
+  const answer = await upload(id, { guest: 2, base64Image: 'x' })
+  t.equal(answer.statusCode, 400)
+  t.same(fieldsAtFault(answer), ['guest_idx'])
+  const missing = await upload(2_000_000, { base64Image: 'x' })
+  t.match(missing.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
+  t.equal((await upload(id, { guest: 1, image: front })).statusCode, 200)
+})
+
+t.test('more than 10 MiB of image is a 413, more than 15 MiB of body too', async (t) => {
+  const id = await newBooking()
+  const bytes = Buffer.alloc(10 * 1024 * 1024 + 1, 1)
+  t.match((await upload(id, { image: bytes })).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
+  t.equal((await upload(id, { image: bytes.subarray(1) })).statusCode, 400, 'at the bound it is looked at')
+  const text = 'A'.repeat(15 * 1024 * 1024)
+  t.match((await upload(id, { base64Image: text })).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
+})
+
+t.test('other routes take no more than 1 MiB', async (t) => {
+  t.equal((await call('POST', '/api/saveOspiti', { testo: 'x'.repeat(1024 * 1024) })).statusCode, 413)
+})
+
+t.test('an image that is not there is a 404 with its status', async (t) => {
+  const id = await newBooking()
+  const missing = [await show(id), await show(id, 1, 'back'), await show(2_000_000)]
+  for (const answer of missing) {
+    t.equal(answer.statusCode, 404)
+    t.match(answer.json(), { error: 'Documento non trovato', status: 404 })
+  }
+})
+
+t.test('an image that is known is not sent again; a part of one is sent alone', async (t) => {
+  const id = await newBooking()
+  await upload(id, { image: front })
+  const whole = await show(id)
+  const known = await show(id, 0, 'front', { 'if-none-match': String(whole.headers.etag) })
+  t.equal(known.statusCode, 304)
+  t.equal(known.body, '')
+  const part = await show(id, 0, 'front', { range: 'bytes=10-19' })
+  t.equal(part.statusCode, 206)
+  t.same(part.rawPayload, whole.rawPayload.subarray(10, 20))
+  await upload(id, { image: front })
+  t.equal((await show(id, 0, 'front', { 'if-none-match': String(whole.headers.etag) })).statusCode, 200, 'a new image')
+})
+
+t.test('images go with their booking, in the same transaction, and those of others stay', async (t) => {
+  const [kept, deleted] = [await newBooking(), await newBooking()]
+  await upload(kept, { image: front })
+  for (const side of ['front', 'back']) await upload(deleted, { image: front, side })
+  await upload(deleted, { image: front, guest: 1 })
+  const like = await newBooking()
+  await upload(like, { image: front })
+  app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new Error('not this one') })
+  await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [like] })
+  t.equal((await stored(like)).length, 1, 'what is not deleted keeps its images')
+  await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [deleted] })
+  t.same(await stored(deleted), [])
+  t.equal((await show(deleted)).statusCode, 404)
+  t.equal((await show(kept)).statusCode, 200)
+})
+
+t.test('a booking whose number begins like that of a deleted one keeps its images', async (t) => {
+  const [short, long] = [900_001, 9_000_010]
+  await app.sql`
+    insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    overriding system value
+    select id, 'Anna Bianchi', 'IT', 380, date '2026-11-21', date '2026-11-24', 1
+    from unnest(${[short, long]}::int[]) id`
+  await upload(long, { image: front })
+  await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [short] })
+  t.equal((await stored(long)).length, 1)
+})
+
+t.test('images go with a guest who is taken off the list, those of guests who stay do not', async (t) => {
+  const id = await newBooking(12)
+  const guest = (name: string) => ({ nome: name, cognome: 'Bianchi' })
+  await saveGuests(call, id, Array.from({ length: 12 }, (_, n) => guest(`Anna${n}`)))
+  for (const place of [0, 1, 2, 11]) await upload(id, { image: front, guest: place })
+  await saveGuests(call, id, [guest('Anna0'), guest('Anna1')])
+  t.same(await stored(id), [`${id}/0/front.jpg`, `${id}/1/front.jpg`])
+})
+
+t.test('images of places that a booking for fewer guests has no more go, those of saved guests stay', async (t) => {
+  const id = await newBooking(4)
+  await saveGuests(call, id, ['Anna', 'Bruno'].map((nome) => ({ nome, cognome: 'Bianchi' })))
+  for (const guest of [0, 1, 2, 3]) t.equal((await upload(id, { guest, image: front })).statusCode, 200)
+  const fewer = async (numero_ospiti: number) => {
+    t.equal((await call('PUT', `${BOOKINGS}/${id}`, { numero_ospiti })).statusCode, 200)
+    return stored(id)
+  }
+  const names = (guests: number[]) => guests.map((guest) => `${id}/${guest}/front.jpg`)
+  t.same(await fewer(3), names([0, 1, 2]))
+  t.same(await fewer(1), names([0, 1]), 'two guests are saved')
+  t.same(await fewer(4), names([0, 1]), 'a new guest does not get the image of another one')
+})
+
+t.test('an image of a guest who is not saved yet stays when the others are saved', async (t) => {
+  const id = await newBooking(2)
+  await upload(id, { image: front, guest: 1 })
+  await saveGuests(call, id, [{ nome: 'Anna', cognome: 'Bianchi' }])
+  t.same(await stored(id), [`${id}/1/front.jpg`])
+})
+
+t.test('every upload is on record, without the image', async (t) => {
+  const id = await newBooking()
+  await upload(id, { image: front, side: 'back' })
+  await upload(id, { image: front, side: 'back' })
+  const found = await app.sql`
+    select actor, details from audit_log where action = 'documento_caricato' and object = ${`prenotazione:${id}`}
+    order by id`
+  t.same(found.map(({ actor, details }) => ({ actor, details })), [false, true].map((sostituita) =>
+    ({ actor: 'server', details: { ospite: 0, lato: 'back', sostituita } })))
+})
+
+t.test('of uploads at once to one side one image is left, and it is whole', async (t) => {
+  const id = await newBooking()
+  const images = [front, await png(), await webp()]
+  const answers = await Promise.all(['jpg', 'png', 'webp'].map((ext, n) => upload(id, { image: images[n]!, ext })))
+  t.same(answers.map(({ statusCode }) => statusCode), [200, 200, 200])
+  t.equal((await stored(id)).length, 1)
+  const read = await show(id)
+  t.match(await sharp(read.rawPayload).metadata(), { width: 64, height: 48 })
+})
+
+t.test('an Idempotency-Key gives an upload its answer again, and nothing is stored twice', async (t) => {
+  const id = await newBooking()
+  const headers = { 'idempotency-key': 'immagine-1' }
+  const first = await upload(id, { image: front, headers })
+  const tag = (await show(id)).headers.etag
+  const second = await upload(id, { image: front, headers })
+  t.equal(second.body, first.body)
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.equal((await show(id)).headers.etag, tag)
+  t.equal((await upload(id, { image: front, side: 'back', headers })).statusCode, 422)
+})
+
+t.test('of a booking that is deleted during the upload no image is left', async (t) => {
+  const id = await newBooking()
+  const { write } = app.storage
+  t.teardown(() => { app.storage.write = write })
+  app.storage.write = async (...args) => {
+    const file = await write(...args)
+    await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })
+    return file
+  }
+  t.equal((await upload(id, { image: front })).statusCode, 404)
+  t.same(await stored(id), [])
+})

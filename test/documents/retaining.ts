@@ -1,0 +1,111 @@
+import type { Test } from 'tap'
+import type { JobAnswer } from '#schemas/job.ts'
+import type { HeldData } from '#schemas/privacy.ts'
+import type { Schedina } from '#schemas/schedina.ts'
+import { single, today } from '#test/alloggiati/rules/samples.ts'
+import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
+import { uploading } from './uploading.ts'
+
+/** The day on which the receipts of the tests come: that after the arrival. */
+export const RECEIPT_DAY = '2026-11-22'
+
+/** Each name is another guest, with a document of that name. */
+export const guest = (nome: string): Schedina => single({ nome, numero_documento: `CA00${nome}` })
+
+/** Servers on one database, each on a day of its own; the first one on the day of the arrival. */
+export async function retaining (t: Test, environ: Record<string, string> = {}) {
+  const first = await build(t, { TODAY: today, ...environ })
+  const on = (day: string, changes: Record<string, string> = {}) =>
+    build(t, { ...environ, TODAY: day, DATABASE_URL: first.url, DATA_DIR: first.dataDir, ...changes })
+  return { first, on }
+}
+
+/** A booking that arrives on the tests' day, with saved guests, and images of both sides of each one's document. */
+export async function booked ({ app, call }: TestApp, guests: readonly Schedina[], numero_ospiti = guests.length) {
+  const { id } = await create(call, { check_in: today, numero_notti: 2, numero_ospiti })
+  await save({ call }, id, guests)
+  const { upload } = uploading({ app, call })
+  for (const place of guests.keys()) {
+    for (const side of ['front', 'back']) {
+      const answer = await upload(id, { guest: place, side, image: await jpeg() })
+      if (answer.statusCode !== 200) throw new Error(answer.body)
+    }
+  }
+  return id
+}
+
+export async function save ({ call }: Pick<TestApp, 'call'>, id: number, guests: readonly Schedina[]): Promise<void> {
+  const saved = await saveGuests(call, id, [...guests])
+  if (saved.statusCode !== 200) throw new Error(saved.body)
+}
+
+export async function send ({ call }: TestApp, id: number): Promise<void> {
+  const sent = await call('POST', `${BOOKINGS}/${id}/invio`, {})
+  if (sent.statusCode !== 200) throw new Error(sent.body)
+}
+
+/** Fetches the receipt of the arrival day. What was sent around midnight waits for that of the next day, too. */
+export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
+  const fetched = await call('GET', `/api/alloggiati/ricevute?data=${today}`)
+  if (fetched.statusCode !== 200) throw new Error(fetched.body)
+  await app.sql`
+    insert into ricevute (utente, giorno, pdf, sha256, scaricata_il)
+    select utente, giorno + 1, pdf, sha256, scaricata_il from ricevute where giorno = ${today}
+    on conflict do nothing`
+}
+
+/** Runs the job that deletes images at their time, and says what became of it. */
+export async function purge ({ app, token }: TestApp): Promise<string | null> {
+  const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
+  const answer = await app.inject({ method: 'POST', url: '/api/v1/jobs/image-retention/avvia', headers })
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json<JobAnswer>().data.esito
+}
+
+export async function held ({ call }: TestApp, id: number): Promise<HeldData[]> {
+  const answer = await call('GET', `${BOOKINGS}/${id}/privacy`)
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json<{ data: { conservati: HeldData[] } }>().data.conservati
+}
+
+/** How the images of a booking stand, by guest and side. */
+export async function imagesOf (server: TestApp, id: number): Promise<Record<string, string>> {
+  const images = (await held(server, id)).filter(({ cosa }) => cosa === 'immagine_documento')
+  return Object.fromEntries(images.map(({ ospite, lato, stato, fino_a }) =>
+    [`${ospite}/${lato}`, fino_a === null ? stato : `${stato} ${fino_a}`]))
+}
+
+let references = 0
+
+/** A submission of a booking that is not ended, put into its state past the triggers that guard the way there. */
+export async function openSubmission ({ app }: TestApp, prenotazione_id: number, stato: string): Promise<void> {
+  const reference = `AW-20261120-${++references}`
+  await app.sql.begin(async (sql) => {
+    await sql`
+      insert into invii (
+        ricevuta, utente, operatore, metodo, prenotazione_id, data_arrivo, permanenza, scadenza, stato, lease_fino_al
+      ) values (
+        ${reference}, ${`sandbox:ALTRO${references}`}, 'prova', 'Send', ${prenotazione_id},
+        ${today}, 2, now(), 'pronto', now() + interval '1 hour'
+      )`
+    await sql`
+      insert into invii_schedine (invio_id, indice, capo, utente, prenotazione_id, permanenza, impronta_identita, esito)
+      select id, 0, 0, utente, prenotazione_id, 2, ${Buffer.from(reference)}, 'in_corso'
+      from invii where ricevuta = ${reference}`
+    await sql`alter table invii disable trigger user`
+    await sql`update invii set stato = ${stato} where ricevuta = ${reference}`
+    await sql`alter table invii enable trigger user`
+  })
+}
+
+/** All open submissions of a booking end. */
+export async function endSubmissions ({ app }: TestApp, prenotazione_id: number): Promise<void> {
+  await app.sql.begin(async (sql) => {
+    await sql`alter table invii disable trigger user`
+    await sql`
+      update invii set stato = 'annullato' where prenotazione_id = ${prenotazione_id} and utente like 'sandbox:ALTRO%'`
+    await sql`alter table invii enable trigger user`
+  })
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import t, { type Test } from 'tap'
+import { API_KEY, temporaryFolder } from './helper.ts'
+import { openSocket, target } from './raw.ts'
+import { serverProcess } from './server-process.ts'
+
+/* A database that hangs: its processes are there, its connections are open, and it gives no answer. */
+
+const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
+const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+const BOOKING = {
+  nome_cognome: 'Anna Prova',
+  lingua: 'IT',
+  paese_id: 380,
+  check_in: '2026-11-21',
+  numero_notti: 2,
+  numero_ospiti: 1
+}
+
+t.jobs = 2
+
+async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
+  const server = serverProcess(t, { DATA_DIR, API_KEY, ...ADMIN })
+  const base = await server.ready
+  const request = (method: string, path: string, body?: object) =>
+    fetch(`${base}${path}`, { method, headers, ...body && { body: JSON.stringify(body) } })
+  const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
+  const pid = Number.parseInt(readFileSync(note, 'utf8'), 10)
+  /** To PostgreSQL and all its processes. */
+  const signal = (name: NodeJS.Signals) => {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+    for (const each of [pid, ...children]) process.kill(each, name)
+    return [pid, ...children]
+  }
+  return { DATA_DIR, server, port: Number(new URL(base).port), request, signal }
+}
+
+t.test('what waits for a database that hangs is refused, and nothing of it is written later', async (t) => {
+  const { server, request, signal } = await started(t)
+  t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
+  signal('SIGSTOP')
+  // More than there are connections, and then those who come when it is known.
+  for (const count of [40, 3]) {
+    const answers = await Promise.all(Array.from({ length: count }, (_, n) => n % 2 === 0
+      ? request('POST', '/api/v1/prenotazioni', BOOKING)
+      : request('PUT', '/api/v1/prenotazioni/1', { numero_ospiti: 2 })))
+    for (const answer of answers) {
+      t.equal(answer.headers.get('retry-after'), '5')
+      t.match(await answer.json(), { status: 503, codice: 'DATABASE_NON_DISPONIBILE' })
+    }
+  }
+  signal('SIGCONT')
+  await server.logged('the database answers again')
+  t.match(await (await request('GET', '/api/v1/prenotazioni')).json(), { data: [{ id: 1, numero_ospiti: 1 }] })
+  t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
+  t.match(await (await request('GET', '/api/v1/prenotazioni')).json(), { data: { length: 2 } })
+  t.equal(server.logs.filter(({ msg }) => /^the database does not answer/.test(String(msg))).length, 1)
+  server.signal('SIGTERM')
+  t.equal(await server.exit, 0)
+})
+
+t.test('a server ends in order when its database hangs, and leaves no process of it behind', async (t) => {
+  const { DATA_DIR, server, port, request, signal } = await started(t)
+  t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
+  const all = signal('SIGSTOP')
+  // In one piece: when the first is answered, the second has begun.
+  const both = target('GET', '/health/live', { connection: 'keep-alive' }) +
+    target('GET', '/api/v1/prenotazioni/1', headers)
+  const client = await openSocket(t, port, both)
+  let answers = String((await once(client, 'data') as [Buffer])[0])
+  client.on('data', (more: Buffer) => { answers += String(more) })
+  server.signal('SIGTERM')
+  await once(client, 'close')
+  t.match(answers, /HTTP\/1\.1 200 [^]+HTTP\/1\.1 503 [^]+DATABASE_NON_DISPONIBILE/)
+  t.equal(await server.exit, 0)
+  t.same(all.filter((pid) => existsSync(`/proc/${pid}/cwd`)), [])
+
+  const next = await started(t, DATA_DIR)
+  t.equal((await next.request('GET', '/api/v1/prenotazioni/1')).status, 200, 'what was committed is there')
+  next.signal('SIGSTOP')
+  for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) {
+    next.server.signal(signal)
+    await next.server.logged('closing')
+  }
+  t.equal(await next.server.exit, 0)
+})

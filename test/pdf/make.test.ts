@@ -1,0 +1,97 @@
+import t from 'tap'
+import { workerPool } from '#src/plugins/workers/pool.ts'
+import type makePdf from '#src/pdf/task.ts'
+import type { PdfJob } from '#src/pdf/task.ts'
+import { DATE, pageWith, readPages } from './read-pdf.ts'
+
+const TASK = new URL('../../src/pdf/task.ts', import.meta.url)
+const date = DATE.getTime()
+
+/** A pool of one thread as the server's, or with less memory. */
+function open (memoryMb = 256) {
+  const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb, idleMs: 120_000 })
+  t.teardown(() => pool.close())
+  return (job: PdfJob) => pool.run<typeof makePdf>(TASK, job, { caller: 'a', deadlineMs: 200_000 })
+}
+
+async function textsOf (job: PdfJob): Promise<string[]> {
+  const made = await run(job)
+  if (made.fault !== null) throw new Error(made.fault.message)
+  return await readPages(made.bytes)
+}
+
+const run = open()
+
+const struttura = {
+  nome: 'Locanda di prova', luogo: 'Roma', telefono: '+39 06 000000', cin: 'IT058091A1XXXXXXXX', wifi_rete: 'Ospiti'
+}
+const LETTERS: Record<string, RegExp> = {
+  IT: /Benvenuti, Екатерина Иванова!.*lunedì 23 novembre 2026.*Buon soggiorno!/,
+  EN: /Welcome, Екатерина Иванова!.*Monday,? 23 November 2026.*Enjoy your stay!/,
+  DE: /Herzlich willkommen, Екатерина Иванова!.*Montag, 23\. November 2026.*Schönen Aufenthalt!/,
+  FR: /Bienvenue, Екатерина Иванова !.*lundi 23 novembre 2026.*Bon séjour !/,
+  ES: /Welcome, Екатерина Иванова!/
+}
+
+for (const [lingua, expected] of Object.entries(LETTERS)) {
+  t.test(`a welcome letter is in the guest's language: ${lingua}`, async (t) => {
+    const soggiorno = { check_in: '2026-11-23', check_out: '2026-11-26' }
+    const guest = { nome_ospite: 'Екатерина Иванова', lingua, codice: 'BK-42' }
+    const request = { ...guest, struttura, data: '2026-11-23', soggiorno }
+    const texts = await textsOf({ kind: 'letter', request, date })
+    t.equal(texts.length, 1)
+    t.match(texts[0], expected)
+    t.match(texts[0], /BK-42/)
+    t.match(texts[0], /Locanda di prova · \+39 06 000000.*CIN IT058091A1XXXXXXXX/)
+  })
+}
+
+t.test('what the host writes stands in the letter instead of ours, as text', async (t) => {
+  const greeting = 'Ciao <b>Anna</b> $& {{ x }}'
+  const template_data = { greeting, text1: 'Primo', text2: ' ', enjoy_text: 'Evviva', codice: 7 }
+  const guest = { nome_ospite: 'Anna', lingua: 'IT' }
+  const request = { ...guest, struttura: { nome: 'Locanda' }, data: '2026-11-23', template_data }
+  const [text] = await textsOf({ kind: 'letter', request, date })
+  t.match(text, 'Ciao <b>Anna</b> $& {{ x }}')
+  t.match(text, /Primo Siamo a disposizione.*Prenotazione 7.*Evviva/)
+})
+
+t.test('a financial report adds its quarters exactly, on a sheet that is wide enough', async (t) => {
+  const rows = Array.from({ length: 30 }, (_, at) => ({
+    listingId: `L${at}`,
+    listingTitle: 'Trilocale',
+    firstName: 'Anna',
+    lastName: 'Bianchi',
+    Q1Payouts: '0.10',
+    Q1Checkins: 2,
+    Q2Payouts: '1000.20',
+    Q2Checkins: 3
+  }))
+  const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
+  t.match(texts[0], /Report finanziario 30 righe.*Totale incassi 30\.009,00 € Totale arrivi 150/)
+  t.match(texts[0], /Incassi per trimestre/)
+  t.match(texts.at(-1), /Totale 3,00 € 60 30\.006,00 € 90/)
+  const empty = await textsOf({ kind: 'report', request: { rows: [], data: '2026-11-23' }, date })
+  t.match(empty[0], /0 righe.*Il report non ha righe/)
+})
+
+t.test('ten thousand rows are made within the memory of a thread', async (t) => {
+  const rows = Array.from({ length: 10_000 }, (_, at) => (
+    { listingId: `L${at}`, listingTitle: 'Trilocale', Q1Payouts: '0.01' }
+  ))
+  const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
+  t.match(texts.at(-1), /L9999.*Totale 100,00 €/)
+})
+
+t.test('a fault of a template arrives with its code and its place', async (t) => {
+  const made = await run({ kind: 'template', source: pageWith('\n<nix/>'), data: {}, date })
+  t.match(made, { fault: { code: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 1 } })
+})
+
+t.test('a PDF that takes more memory than its thread has ends that thread alone', async (t) => {
+  const small = open(24)
+  const rows = Array.from({ length: 20_000 }, (_, at) => ({ a: `uno ${at}`, b: `due ${at}`, c: `tre ${at}` }))
+  const large = small({ kind: 'template', source: pageWith('<table data="righe"/>'), data: { righe: rows }, date })
+  await t.rejects(large, { code: 'LAVORO_NON_RIUSCITO' })
+  t.match(await textsOf({ kind: 'template', source: pageWith('dopo'), data: {}, date }), ['dopo'])
+})

@@ -1,0 +1,133 @@
+import t from 'tap'
+import { renderPdf } from '#src/pdf/render.ts'
+import { DATE, pageWith, readPages } from './read-pdf.ts'
+
+const render = async (template: string, data: unknown = {}) => {
+  const made = await renderPdf(template, data, { date: DATE })
+  return { ...made, texts: await readPages(made.bytes) }
+}
+
+t.test('the same template, data and date give the same bytes; another date does not', async (t) => {
+  const content = '<h1>{{ nome }}</h1><qr value="a"/><table data="righe"/>'
+  const template = pageWith(`${content}<bar-chart data="righe" label="m" value="v"/>`)
+  const data = { nome: 'Łukasz 王', righe: [{ m: 'gen', v: '1.5' }, { m: 'feb', v: '2' }] }
+  const [first, second] = [await render(template, data), await render(template, data)]
+  t.ok(first.bytes.equals(second.bytes))
+  const later = await renderPdf(template, data, { date: new Date('2026-11-24T00:00:00Z') })
+  t.notOk(first.bytes.equals(later.bytes))
+})
+
+t.test('the bytes do not depend on what was made before, and every letter reads as itself', async (t) => {
+  const template = pageWith('<p>{{ testo }}</p>')
+  const alone = await render(template, { testo: 'Anna incipit A i' })
+  await render(template, { testo: 'Ángel Thị Á ị ﬁ' })
+  const after = await render(template, { testo: 'Anna incipit A i' })
+  t.ok(alone.bytes.equals(after.bytes))
+  t.same((await render(template, { testo: 'ẹ e ị i Á A' })).texts, ['ẹ e ị i Á A'])
+})
+
+t.test('every page has its header, its footer and its number', async (t) => {
+  const paragraphs = '{% for i in (1..120) %}<p>riga {{ i }}</p>{% endfor %}'
+  const { pages, texts } = await render(pageWith(`<header>Testa</header><footer><page-number/></footer>${paragraphs}`))
+  t.ok(pages > 2)
+  t.equal(texts.length, pages)
+  texts.forEach((text, at) => {
+    t.match(text, /Testa/)
+    t.match(text, `Pagina ${at + 1} di ${pages}`)
+  })
+})
+
+t.test('a page number is in the language of the document, or as the author writes it', async (t) => {
+  const pageNumber = async (attributes: string, format = '') =>
+    (await render(pageWith(`<footer><page-number${format}/></footer>x`, attributes))).texts[0]
+  t.match(await pageNumber(' language="de"'), 'Seite 1 von 1')
+  t.match(await pageNumber(' language="fr"'), 'Page 1 sur 1')
+  t.match(await pageNumber('', ' format="{n}/{t}"'), '1/1')
+})
+
+t.test('a long footer, in a strip that is too low for it, is still there', async (t) => {
+  const footer = '<footer height="10"><p>Via dell’Esempio 1</p>\n<p>\n CIN {{ cin }}\n</p></footer>'
+  const { texts } = await render(pageWith(`${footer}x`), { cin: 'IT0' })
+  t.match(texts[0], /Via dell’Esempio 1/)
+  t.match(texts[0], /CIN IT0/)
+})
+
+const rows = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ nome: `ospite ${at}`, importo: '0.10', data: '2026-03-01' }))
+const TABLE = '<table data="righe"><col field="nome" title="Nome"/>' +
+  '<col field="importo" format="currency" total="sum"/><col field="data" format="date"/></table>'
+
+for (const count of [120, 300, 301, 2000]) {
+  t.test(`a table of ${count} rows repeats its head, loses no row and adds its amounts exactly`, async (t) => {
+    const { texts, pages } = await render(pageWith(`<footer><page-number/></footer>${TABLE}`), { righe: rows(count) })
+    t.ok(pages > 2)
+    t.ok(texts.every((text) => /Nome/.test(text)))
+    const found = [...texts.join(' ').matchAll(/ospite (\d+)/g)].map(([, number]) => Number(number))
+    t.same(found, rows(count).map((_, at) => at))
+    const euros = (count / 10).toFixed(2).replace('.', ',')
+    t.match(texts.at(-1), new RegExp(`Totale ${euros} €`))
+    t.match(texts.at(-1), `Pagina ${pages} di ${pages}`)
+    t.match(texts[0], /01\/03\/2026/)
+  })
+}
+
+t.test('a long table parts its page: what stands before and after it keeps its place', async (t) => {
+  const { texts } = await render(pageWith(`<h1>Prima</h1>${TABLE}<p>Dopo</p>`), { righe: rows(301) })
+  t.match(texts[0], /^Prima$/)
+  t.match(texts[1], /ospite 0/)
+  t.match(texts.at(-1), /^Dopo$/)
+  await t.rejects(render(pageWith(`<div>${TABLE}</div>`), { righe: rows(301) }), { code: 'ELEMENTO_FUORI_POSTO' })
+})
+
+t.test('in a long table texts that do not fit are shortened, and the author is told; numbers never are', async (t) => {
+  const nome = 'una parola dopo l’altra '.repeat(10)
+  const righe = rows(301).map((row) => ({ ...row, nome, importo: '123456789.10' }))
+  const { texts, warnings } = await render(pageWith(TABLE), { righe })
+  t.match(warnings, [{ codice: 'TESTO_TRONCATO' }])
+  t.match(texts[0], /…/)
+  t.match(texts[0], /123\.456\.789,10 €/)
+})
+
+t.test('columns may come from the data, or be all fields of the rows', async (t) => {
+  const data = { righe: [{ a: '1', b: 'x' }], colonne: [{ field: 'b', title: 'Soltanto' }] }
+  t.match((await render(pageWith('<table data="righe" columns="colonne"/>'), data)).texts[0], /^Soltanto x$/)
+  t.match((await render(pageWith('<table data="righe"/>'), data)).texts[0], /^A B 1 x 1 Totale$/)
+})
+
+t.test('what the data lack is left out, and the author is told', async (t) => {
+  const { texts, warnings } = await render(pageWith('<p>a{{ x.y }}b</p><table data="righe"/><image asset="logo"/>'))
+  t.match(texts[0], /^ab/)
+  t.same(warnings.map(({ codice }) => codice), ['VARIABILE_MANCANTE', 'VARIABILE_MANCANTE', 'IMMAGINE_MANCANTE'])
+})
+
+t.test('values are written as people of the language write them', async (t) => {
+  const template = (language: string) => pageWith(
+    '<p>{{ v | currency }} {{ v | number }} {{ v | currency: "CHF" }} {{ d | date }} {{ d | long_date }} ' +
+    '{{ i | date_time }}</p>',
+    ` language="${language}"`
+  )
+  const data = { v: '-4317.456', d: '2026-03-01', i: '2026-11-22T23:30:00Z' }
+  const written = async (language: string) => (await render(template(language), data)).texts[0]
+  t.equal(await written('it'), '-4.317,46 € -4.317,46 -4.317,46 CHF 01/03/2026 domenica 1 marzo 2026 23/11/2026, 00:30')
+  t.match(await written('en'), /^-€4,317.46 -4,317.46 -CHF 4,317.46 01\/03\/2026 Sunday,? 1 March 2026/)
+  t.match(await written('de'), /^-4.317,46 € -4.317,46 -4.317,46 CHF 01.03.2026 Sonntag, 1. März 2026/)
+  t.match(await written('fr'), /^-4 317,46 € -4 317,46 -4 317,46 CHF 01\/03\/2026 dimanche 1 mars 2026/)
+})
+
+t.test('an error names line and column of the template, also behind a loop that has written many lines', async (t) => {
+  const loop = '{% for i in (1..50) %}\n<p>{{ i }}\nx</p>\n{% endfor %}'
+  const template = `<document>\n<page>\n${loop}\n  <nix/>\n</page></document>`
+  await t.rejects(render(template), {
+    code: 'ELEMENTO_SCONOSCIUTO',
+    message: 'riga 7, colonna 3: elemento <nix> sconosciuto'
+  })
+  await t.rejects(render('<document>\n <page>{{ a | nix }}</page></document>'), { message: /^riga 2, colonna 8/ })
+  await t.rejects(render(pageWith('\n<p style="foo: 1">a</p>')), { message: /^riga 2, colonna 1/ })
+})
+
+t.test('lines of the data are kept where the author wants them', async (t) => {
+  const { texts } = await render(pageWith('<p lines="keep">\n  {{ t }}</p>'), { t: 'uno\r\ndue\n\ntre' })
+  t.equal(texts[0], 'uno due tre')
+  const joined = await render(pageWith('<p>  a \n <b> b</b>\n c<br/> d </p>'))
+  t.equal(joined.texts[0], 'a b c d')
+})

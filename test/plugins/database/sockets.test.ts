@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { connect } from '#src/plugins/database/connect.ts'
+import { databaseProblem } from '#src/plugins/database/problems.ts'
+import { createSockets } from '#src/plugins/database/sockets.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
+import { testDatabase } from '#test/database.ts'
+
+const own = selfSigned(t.testdir(), 'DNS:localhost')
+
+/** Stands before the database on a port of its own, with TLS where it is asked for. */
+async function front (t: Test, url: string): Promise<{ url: string, secured: () => number }> {
+  const { hostname, port, searchParams, username, password, pathname } = new URL(url)
+  const folder = decodeURIComponent(hostname || searchParams.get('host') || '').replace(/,$/, '')
+  const behind = () => folder.startsWith('/')
+    ? connectSocket(`${folder}/.s.PGSQL.${port || 5432}`)
+    : connectSocket(Number(port || 5432), folder)
+  let secured = 0
+  const pipe = (client: Socket, first?: Buffer) => {
+    const server = behind().on('error', () => {})
+    if (first) server.write(first)
+    client.pipe(server).pipe(client)
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+  }
+  const listener = createServer((raw) => {
+    raw.on('error', () => {}).once('data', (first) => {
+      // The SSLRequest has eight bytes, a greeting more.
+      if (first.length > 8) return pipe(raw, first)
+      raw.write('S')
+      pipe(new TLSSocket(raw, { isServer: true, ...own }).on('error', () => {}).on('secure', () => secured++))
+    })
+  }).listen(0, 'localhost')
+  await once(listener, 'listening')
+  t.teardown(() => listener.close())
+  const account = password ? `${username}:${password}` : username
+  const { port: at } = listener.address() as AddressInfo
+  return { url: `postgres://${account}@localhost:${at}${pathname}`, secured: () => secured }
+}
+
+for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
+  const skip = tls && own === undefined && 'openssl is not installed: no certificate to test with'
+  t.test(`${name} connections that are cut fail what waits for them, and new ones work again`, { skip }, async (t) => {
+    const trusted = getCACertificates('default')
+    t.teardown(() => setDefaultCACertificates(trusted))
+    if (tls) setDefaultCACertificates([...trusted, own!.cert])
+    const { url: direct, sql: other } = await testDatabase(t)
+    await other`create table written (n int)`
+    const { url, secured } = await front(t, direct)
+    const sockets = createSockets()
+    const { sql, close } = connect(`${url}${tls ? '?sslmode=verify-full' : ''}`, 2, {}, sockets)
+    t.teardown(close)
+    await sql`select 1`
+    t.equal(secured() > 0, tls)
+
+    const asleep = sql`select pg_sleep(600)`.execute()
+    const inside = Promise.withResolvers<void>()
+    const cut = Promise.withResolvers<void>()
+    const begun = sql.begin(async (tx) => {
+      await tx`insert into written values (1)`
+      inside.resolve()
+      await cut.promise
+    })
+    const failures = [asleep, begun].map((each) => each.then(() => undefined, (err: unknown) => err))
+    await inside.promise
+    // More than the pool has connections, and enough that they fill its buffer.
+    const queued = Array.from({ length: 60 }, () => sql`select 2`.then(() => undefined, (err: unknown) => err))
+    sockets.cut()
+    cut.resolve()
+    const later = Array.from({ length: 60 }, () => sql`select 3`.then(() => undefined, (err: unknown) => err))
+    for (const failure of await Promise.all([...failures, ...queued, ...later])) {
+      t.match(databaseProblem(failure), { codice: 'DATABASE_NON_DISPONIBILE' })
+    }
+    sockets.mend()
+    t.same([...await sql`select 4 as n`], [{ n: 4 }])
+    t.same([...await sql`select n from written`], [], 'a transaction whose commit was not sent is not committed')
+  })
+}
+
+t.test('of several hosts one that is there is found', async (t) => {
+  const { url } = await front(t, (await testDatabase(t)).url)
+  const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 3)
+  t.teardown(close)
+  t.same([...await sql`select 1 as n`], [{ n: 1 }])
+})

@@ -1,0 +1,171 @@
+import t from 'tap'
+import { bundledData } from '#src/alloggiati/tables/bundled.ts'
+import { GuestInput } from '#schemas/guest.ts'
+import type { ParseMrzAnswer } from '#schemas/scanning.ts'
+import { layoutOf, LAYOUTS } from '#src/scanning/mrz/layouts.ts'
+import { writeZone, type ZoneValues } from '#src/scanning/mrz/write.ts'
+import { create } from '#test/bookings/samples.ts'
+import { build } from '#test/helper.ts'
+
+const TODAY = '2026-01-01'
+const { call } = await build(t, { TODAY })
+
+const HOLDER: ZoneValues = {
+  code: 'P',
+  issuer: 'FRA',
+  surname: 'VERDI',
+  given: 'LUCA MARIA',
+  number: 'V12345678',
+  nationality: 'FRA',
+  birth: '1980-02-29',
+  sex: 'M',
+  expiry: '2030-06-30',
+  optional: '',
+  further: ''
+}
+
+async function scan (values: Partial<ZoneValues>, name = 'TD3'): Promise<ParseMrzAnswer> {
+  const lines = writeZone(LAYOUTS.find((layout) => layout.name === name)!, { ...HOLDER, ...values })
+  t.equal(layoutOf(lines)!.name, name)
+  const answer = await call('POST', '/api/mrz/parse', { lines })
+  t.equal(answer.statusCode, 200)
+  return answer.json<ParseMrzAnswer>()
+}
+
+const about = ({ avvisi }: ParseMrzAnswer, campo: string) =>
+  avvisi.filter((each) => each.campo === campo).map(({ messaggio }) => messaggio).join(' ')
+
+t.test('a foreign passport gives a guest with the codes of the police; only the birth place is missing', async (t) => {
+  t.same(await scan({}), {
+    parsed: {
+      format: 'TD3',
+      name: 'LUCA MARIA',
+      surname: 'VERDI',
+      docNumber: 'V12345678',
+      birthDate: '1980-02-29',
+      gender: 'M',
+      nationality: 'FRA',
+      expiryDate: '2030-06-30',
+      issuingCountry: 'FRA',
+      valid: true,
+      checks: { docNumber: true, birthDate: true, expiryDate: true, optionalData: true, composite: true },
+      layout: 'TD3',
+      documentCode: 'P',
+      nameTruncated: false,
+      nationalityRaw: 'FRA',
+      issuingCountryRaw: 'FRA'
+    },
+    ospite: {
+      nome: 'LUCA MARIA',
+      cognome: 'VERDI',
+      sesso: 'M',
+      data_nascita: '1980-02-29',
+      cittadinanza: '100000215',
+      tipo_documento: 'PASOR',
+      numero_documento: 'V12345678',
+      luogo_rilascio: '100000215',
+      da_completare: ['stato_nascita', 'comune_nascita', 'provincia_nascita']
+    },
+    avvisi: []
+  })
+})
+
+t.test('the guest of a document can be saved as it is, without the list of what is to be completed', async (t) => {
+  const { id } = await create(call, { check_in: TODAY })
+  const { ospite: { da_completare: missing, ...guest } } = await scan({ sex: '' })
+  t.same(missing.filter((name) => !(name in GuestInput.properties)), [])
+  const saved = await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest] })
+  t.match(saved.json(), { count: 1 }, saved.body)
+})
+
+t.test('the type of the document follows from its code and its issuer', async (t) => {
+  const types: [code: string, issuer: string, type: string][] = [
+    ['P', 'ITA', 'PASOR'], ['PP', 'FRA', 'PASOR'], ['PD', 'FRA', 'PASDI'], ['PO', 'FRA', 'PASSE'],
+    ['PR', 'FRA', 'RIFUG'], ['PS', 'FRA', ''], ['C', 'ITA', 'IDELE'], ['ID', 'ITA', 'IDELE'], ['ID', 'FRA', 'IDENT'],
+    ['I', 'D', 'IDENT'], ['AC', 'UTO', 'TESEA'], ['IR', 'ITA', ''], ['X', 'FRA', '']
+  ]
+  const known = new Set(bundledData().documenti.map(({ codice }) => codice))
+  for (const [code, issuer, type] of types) {
+    const { ospite } = await scan({ code, issuer }, 'TD1')
+    t.equal(ospite.tipo_documento, type, `${code} of ${issuer}`)
+    t.equal(ospite.da_completare.includes('tipo_documento'), type === '')
+    t.ok(type === '' || known.has(type))
+  }
+  t.match(about(await scan({ code: 'PO' }), 'tipo_documento'), /PO.*controllarlo/)
+  t.match(about(await scan({ code: 'PS' }), 'tipo_documento'), /indicarlo/)
+})
+
+t.test('a document of Italy lacks its comune of issue, any other has its state', async (t) => {
+  const italian = await scan({ issuer: 'ITA', nationality: 'ITA' })
+  t.match(italian.ospite, { cittadinanza: '100000100', luogo_rilascio: '', da_completare: ['luogo_rilascio'] })
+  const { ospite } = await scan({ issuer: 'D', nationality: 'D' })
+  t.match(ospite, { cittadinanza: '100000216', luogo_rilascio: '100000216' })
+})
+
+t.test('a code that is no state becomes the citizenship that it stands for, or is left to a person', async (t) => {
+  const citizenships = {
+    XXA: '100000999', RKS: '100001002', GBD: '100000219', ROM: '100000235', XXB: '', UTO: '', UNO: '', XPO: ''
+  }
+  for (const [nationality, code] of Object.entries(citizenships)) {
+    const answer = await scan({ nationality })
+    t.equal(answer.parsed.nationality, nationality)
+    t.equal(answer.ospite.cittadinanza, code, nationality)
+    t.equal(answer.ospite.da_completare.includes('cittadinanza'), code === '')
+    t.equal(about(answer, 'cittadinanza').includes(nationality), code === '', nationality)
+  }
+  t.equal((await scan({ issuer: 'UNO' })).ospite.luogo_rilascio, '')
+})
+
+t.test('a visa and a residence permit are no documents of identity: their numbers are not passed on', async (t) => {
+  for (const [code, layout] of [['V', 'MRV-A'], ['VC', 'MRV-B'], ['IR', 'TD1']] as const) {
+    const answer = await scan({ code }, layout)
+    t.match(answer.ospite, { cognome: 'VERDI', tipo_documento: '', numero_documento: '', luogo_rilascio: '' })
+    t.match(about(answer, 'tipo_documento'), /visto|permesso/)
+    t.equal(answer.parsed.docNumber, 'V12345678')
+  }
+})
+
+t.test('a person is told of an expired document, and of a minor, by the day of the calendar', async (t) => {
+  t.equal(about(await scan({ expiry: '2025-12-31' }), 'expiryDate'), 'Il documento è scaduto il 31/12/2025')
+  t.equal(about(await scan({ expiry: TODAY }), 'expiryDate'), '', 'good on its last day')
+  t.match(about(await scan({ birth: '2008-01-02' }), 'birthDate'), /minorenne.*17/)
+  t.equal(about(await scan({ birth: '2008-01-01' }), 'birthDate'), '', 'of age on the birthday')
+})
+
+t.test('a person is told of each digit that does not add up, and of dates that are no days', async (t) => {
+  const lines = ['P<FRAVERDI<<LUCA<<<<<<<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002300M30<<<<0<<<<<<<<<<<<<<00']
+  const answer = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
+  t.match(answer.parsed, { valid: false, birthDate: '', expiryDate: '' })
+  t.match(about(answer, 'docNumber'), /numero.*non torna/)
+  t.match(about(answer, 'birthDate'), /800230.*non è un giorno/)
+  t.match(about(answer, 'expiryDate'), /30<<<<.*non è indicata per intero/)
+  t.same(answer.ospite.da_completare, ['data_nascita', 'stato_nascita', 'comune_nascita', 'provincia_nascita'])
+})
+
+t.test('a person is told of names that may be cut, have digits, or are not there', async (t) => {
+  const long = await scan({ given: 'ANNA MARIA GIUSEPPINA ELISABETTA ROSA' })
+  t.equal(long.parsed.nameTruncated, true)
+  t.match(about(long, 'name'), /troncato/)
+  t.match(about(await scan({ surname: '5M1TH' }), 'surname'), /5M1TH.*cifre/)
+  const { ospite } = await scan({ given: '' })
+  t.match(ospite, { nome: '', da_completare: ['nome'] })
+})
+
+t.test('a number with a sign that zones do not print comes without it, and a person is told', async (t) => {
+  const answer = await scan({ number: '123456<AA' })
+  t.equal(answer.parsed.docNumber, '123456<AA')
+  t.equal(answer.ospite.numero_documento, '123456AA')
+  t.match(about(answer, 'numero_documento'), /confrontarlo/)
+})
+
+t.test('the French card of before 2021 says no expiry, and a person is told', async (t) => {
+  const answer = await scan({ code: 'ID', number: '050693202043' }, 'FRA')
+  t.match(answer.parsed, { format: 'TD2', layout: 'FRA', expiryDate: '', valid: true })
+  t.match(about(answer, 'expiryDate'), /francese/)
+  t.equal(answer.ospite.tipo_documento, 'IDENT')
+})
+
+t.test('nobody reads a document without credentials', async (t) => {
+  const answer = await call('POST', '/api/mrz/parse', { lines: ['', ''] }, { 'x-api-key': '' })
+  t.equal(answer.statusCode, 401)
+})

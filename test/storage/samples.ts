@@ -1,0 +1,23 @@
+import type { TestApp } from '#test/helper.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
+
+/** A JPEG by its first bytes; nobody looks further here. */
+export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')
+
+/** Puts a file where endpoints of their own would put it. */
+export async function store (
+  { app }: Pick<TestApp, 'app'>,
+  bucket: string,
+  name: string,
+  content: Buffer | string = JPEG,
+  { owner = null, contentType = 'image/jpeg' }: { owner?: string | null, contentType?: string } = {}
+): Promise<StoredObject> {
+  const bytes = Buffer.from(content)
+  const written = await app.storage.write(bytes, { bucket, name, owner, contentType }, bytes.length)
+  return await app.db.transaction((tx) => app.storage.keep(tx, written, { replace: true }))
+}
+
+/** Takes a file away, as a purge would. */
+export async function discard ({ app }: Pick<TestApp, 'app'>, file: StoredObject): Promise<void> {
+  await app.db.transaction((tx) => app.storage.discard(tx, [file]))
+}
