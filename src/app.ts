@@ -21,6 +21,7 @@ import database from './plugins/database/plugin.ts'
 import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
 import errors from './plugins/errors.ts'
+import faults from './plugins/faults.ts'
 import idempotency from './plugins/idempotency.ts'
 import images from './plugins/images/plugin.ts'
 import jobs from './plugins/jobs/plugin.ts'
@@ -111,6 +112,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })
+    await app.register(faults)
     await app.register(payloads)
     await app.register(metrics, { processFigures })
     await app.register(mail, { config, keys })

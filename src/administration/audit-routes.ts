@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuditEvent, AuditList, AuditQuery, AuditVerification } from '#schemas/audit.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { auditPage, checkBounds, countEntries } from '#src/plugins/audit/list.ts'
+import { auditPage, boundsFaults, countEntries } from '#src/plugins/audit/list.ts'
 
 const tags = ['Sistema']
 
@@ -13,7 +13,7 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/api/v1/audit',
-    config: { access: 'admin' },
+    config: { access: 'admin', findFaults: ({ query }) => boundsFaults(query) },
     schema: {
       operationId: 'listAudit',
       tags,
@@ -23,7 +23,6 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
-      checkBounds(filters)
       const [{ data, next }, total] = await Promise.all([
         auditPage(db, filters, limit, cursor),
         conteggio ? countEntries(db, filters) : undefined

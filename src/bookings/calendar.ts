@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import type { CalendarQuery } from '#schemas/booking.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 
@@ -73,27 +73,30 @@ async function readBatch (sql: postgres.Sql, { start, end }: Span, after: Positi
   return batch
 }
 
-/**
- * The span that FullCalendar asks for with `start` and `end`. An instant with an offset means the day that is written
- * in it, one in UTC (`Z`) the day it is in Rome; an `end` after midnight still includes its day.
- * @throws CampiNonValidi
- */
-export function calendarSpan ({ start, end }: CalendarQuery): Span {
+/** What is wrong with the bounds of a calendar. */
+export function calendarFaults ({ start, end }: Readonly<Record<string, unknown>>): FieldError[] {
   const bounds = [['start', start], ['end', end]] as const
-  const wrong = bounds.filter(([, text]) => text !== undefined && !isBoundary(text))
+  const wrong = bounds.filter(([, value]) => value !== undefined && !isBoundary(value))
   if (wrong.length > 0) {
-    throw new CampiNonValidi(...wrong.map(([campo]) =>
-      ({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' })))
+    return wrong.map(([campo]) => ({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' }))
   }
-  const span = { start: boundary('start', start), end: boundary('end', end) }
-  if (span.start !== null && span.end !== null && span.start > span.end) {
-    throw new CampiNonValidi({ campo: 'end', messaggio: 'deve essere dopo start' })
-  }
-  return span
+  const span = calendarSpan({ start, end } as CalendarQuery)
+  if (span.start === null || span.end === null || span.start <= span.end) return []
+  return [{ campo: 'end', messaggio: 'deve essere dopo start' }]
 }
 
-function isBoundary (text: string): boolean {
-  return isDay(text.slice(0, 10)) && !(text.endsWith('Z') && Number.isNaN(new Date(text).getTime()))
+/**
+ * The span that FullCalendar asks for with `start` and `end`, which `calendarFaults` has seen. An instant with an
+ * offset means the day that is written in it, one in UTC (`Z`) the day it is in Rome; an `end` after midnight still
+ * includes its day.
+ */
+export function calendarSpan ({ start, end }: CalendarQuery): Span {
+  return { start: boundary('start', start), end: boundary('end', end) }
+}
+
+function isBoundary (value: unknown): value is string {
+  if (typeof value !== 'string' || !isDay(value.slice(0, 10))) return false
+  return !(value.endsWith('Z') && Number.isNaN(new Date(value).getTime()))
 }
 
 function boundary (campo: 'start' | 'end', text: string | undefined): Day | null {

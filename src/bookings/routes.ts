@@ -20,7 +20,7 @@ import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { calendar, calendarSpan } from './calendar.ts'
+import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
@@ -28,6 +28,7 @@ import { countedPage, wholeList } from './list.ts'
 import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './search.ts'
+import { givenStayFaults, newStayFaults } from './stay.ts'
 
 const tags = ['Prenotazioni']
 
@@ -44,7 +45,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/api/prenotazioni',
-    config: { access: 'auth' },
+    config: { access: 'auth', findFaults: ({ query }) => calendarFaults(query) },
     schema: {
       operationId: 'getCalendario',
       tags,
@@ -105,7 +106,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/v1/prenotazioni',
-    config: { access: 'auth', idempotent: true },
+    config: { access: 'auth', idempotent: true, findFaults: ({ body }) => newStayFaults(body) },
     schema: {
       operationId: 'createPrenotazione',
       tags,
@@ -123,7 +124,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'PUT',
     url: '/api/v1/prenotazioni/:id',
-    config: { access: 'auth' },
+    config: { access: 'auth', findFaults: ({ body }) => givenStayFaults(body) },
     schema: {
       operationId: 'updatePrenotazione',
       tags,

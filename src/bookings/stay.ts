@@ -1,24 +1,31 @@
 import { MAX_BOOKED_NIGHTS, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
+import type { FieldError } from '#schemas/common.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 
 export interface Stay { check_in: Day, check_out: Day }
 
-/** The stay of a new booking: `check_out` wins over `numero_notti`; one of the two is needed. */
-export function newStay ({
-  check_in,
-  check_out,
-  numero_notti
-}: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>): Stay {
+const NO_END: readonly FieldError[] = [
+  { campo: 'check_out', messaggio: 'è obbligatorio se manca numero_notti' },
+  { campo: 'numero_notti', messaggio: 'è obbligatorio se manca check_out' }
+]
+
+/**
+ * The stay of a new booking: `check_out` wins over `numero_notti`; one of the two is needed.
+ * @throws CampiNonValidi for what `stayFaults` finds
+ */
+export function newStay (
+  { check_in, check_out, numero_notti }: Pick<BookingCreation, 'check_in' | 'check_out' | 'numero_notti'>
+): Stay {
   if (check_out !== undefined) return ordered({ check_in, check_out })
   if (numero_notti !== undefined) return moved(check_in, numero_notti)
-  throw new CampiNonValidi(
-    { campo: 'check_out', messaggio: 'è obbligatorio se manca numero_notti' },
-    { campo: 'numero_notti', messaggio: 'è obbligatorio se manca check_out' }
-  )
+  throw new CampiNonValidi(...NO_END)
 }
 
-/** The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone leaves it. */
+/**
+ * The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone leaves it.
+ * @throws CampiNonValidi
+ */
 export function changedStay (
   current: Stay,
   { check_in = current.check_in, check_out, numero_notti }: BookingUpdate
@@ -28,24 +35,52 @@ export function changedStay (
   return ordered({ check_in, check_out: current.check_out }, 'check_in')
 }
 
+/** What is wrong with the days of a new booking. What is no day, or no number, is passed over. */
+export function newStayFaults (fields: Readonly<Record<string, unknown>>): FieldError[] {
+  if (fields.check_out === undefined && fields.numero_notti === undefined) return [...NO_END]
+  return givenStayFaults(fields)
+}
+
+/** Likewise of a change, whose other days are not known yet. */
+export function givenStayFaults (
+  { check_in, check_out, numero_notti }: Readonly<Record<string, unknown>>
+): FieldError[] {
+  if (!isGivenDay(check_in)) return []
+  if (check_out !== undefined) return isGivenDay(check_out) ? orderFaults({ check_in, check_out }) : []
+  return Number.isInteger(numero_notti) ? departureFaults(check_in, Number(numero_notti)) : []
+}
+
+function isGivenDay (value: unknown): value is Day {
+  return typeof value === 'string' && isDay(value)
+}
+
 function ordered (stay: Stay, campo: keyof Stay = 'check_out'): Stay {
-  if (stay.check_out <= stay.check_in) {
-    throw new CampiNonValidi({
-      campo,
-      messaggio: campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
-    })
-  }
-  if (daysBetween(stay.check_in, stay.check_out) > MAX_BOOKED_NIGHTS) {
-    throw new CampiNonValidi({ campo, messaggio: `porta il soggiorno oltre ${MAX_BOOKED_NIGHTS} notti` })
-  }
+  refuse(orderFaults(stay, campo))
   return stay
 }
 
 function moved (check_in: Day, nights: number): Stay {
-  const check_out = addDays(check_in, nights)
-  // Beyond the year 9999 it is no longer a day.
-  if (!isDay(check_out)) {
-    throw new CampiNonValidi({ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' })
+  refuse(departureFaults(check_in, nights))
+  return { check_in, check_out: addDays(check_in, nights) }
+}
+
+function refuse (faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw new CampiNonValidi(...faults)
+}
+
+function orderFaults ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_out'): FieldError[] {
+  if (check_out <= check_in) {
+    const messaggio = campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
+    return [{ campo, messaggio }]
   }
-  return { check_in, check_out }
+  if (daysBetween(check_in, check_out) > MAX_BOOKED_NIGHTS) {
+    return [{ campo, messaggio: `porta il soggiorno oltre ${MAX_BOOKED_NIGHTS} notti` }]
+  }
+  return []
+}
+
+/** Beyond the year 9999 a departure is no longer a day. A number out of bounds is the schema's to refuse. */
+function departureFaults (check_in: Day, nights: number): FieldError[] {
+  if (nights < 1 || nights > MAX_BOOKED_NIGHTS || isDay(addDays(check_in, nights))) return []
+  return [{ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' }]
 }

@@ -10,7 +10,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 export interface Directory {
   /** The base URL and the public key that a client of the provider starts with. */
   readonly clientConfig: ClientConfig
-  /** @throws EmailGiaRegistrata, CampiNonValidi */
+  /** @throws EmailGiaRegistrata; CampiNonValidi where an external provider refuses what we took */
   createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
   /** @throws UtenteNonTrovato where no operator or administrator has this id */
   checkOperator (id: string): Promise<void>

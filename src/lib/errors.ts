@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import type { FieldError } from '#schemas/common.ts'
-import type { Day } from './time.ts'
+import { isDay } from './time.ts'
 
 /**
  * The catalogue: every error that the API answers on purpose, with its stable machine code, its Italian text and its
@@ -53,14 +53,15 @@ export class CampiNonValidi extends RichiestaNonValida {
   }
 }
 
+export const LAST_BEFORE_FIRST: FieldError = { campo: 'a', messaggio: 'deve essere uguale o dopo da' }
+
 /**
- * @throws CampiNonValidi when the last of some days comes before the first: nothing lies between, and an empty answer
- * would look like good news
+ * What is wrong with the first and the last of some days when the last comes before the first: nothing lies between,
+ * and an empty answer would look like good news. What is no day is passed over.
  */
-export function checkDays ({ da, a }: { da?: Day, a?: Day }): void {
-  if (da !== undefined && a !== undefined && da > a) {
-    throw new CampiNonValidi({ campo: 'a', messaggio: 'deve essere uguale o dopo da' })
-  }
+export function orderOfDaysFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (typeof da !== 'string' || typeof a !== 'string' || !isDay(da) || !isDay(a) || da <= a) return []
+  return [LAST_BEFORE_FIRST]
 }
 
 /** Fields at fault in one sentence; the field without a name is the body. */

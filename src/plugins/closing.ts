@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import fp from 'fastify-plugin'
+import { createBag } from '#src/lib/bag.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
@@ -21,16 +22,21 @@ declare module 'fastify' {
  * Node alone would wait for connections on which a client has sent nothing or half a request.
  */
 export default fp(async function closing (app) {
-  const unfinished = new Set<ServerResponse>()
+  const unfinished = createBag<ServerResponse>()
   const end = new AbortController()
   let refusing = false
+
+  // One function for all responses: this runs for every request.
+  function forget (this: ServerResponse): void {
+    unfinished.remove(this)
+  }
 
   app.decorate('closing', end.signal)
 
   app.addHook('onRequest', function refuseOrCount (_request, { raw }, done) {
     if (refusing) return done(new ServizioOccupato())
     unfinished.add(raw)
-    raw.once('close', () => unfinished.delete(raw))
+    raw.on('close', forget)
     done()
   })
 
@@ -43,16 +49,16 @@ export default fp(async function closing (app) {
     refusing = true
     end.abort()
     app.server.close()
-    for (const response of unfinished) cutWhenStalled(response, CLIENT_WITHIN_MS)
+    for (const response of unfinished.items) cutWhenStalled(response, CLIENT_WITHIN_MS)
     const deadlines = [
       setTimeout(() => {
-        for (const { req } of unfinished) if (!req.complete) req.destroy()
+        for (const { req } of [...unfinished.items]) if (!req.complete) req.destroy()
       }, CLIENT_WITHIN_MS),
       setTimeout(() => {
-        for (const response of unfinished) if (response.headersSent) response.destroy()
+        for (const response of [...unfinished.items]) if (response.headersSent) response.destroy()
       }, ANSWER_WITHIN_MS)
     ]
-    await Promise.all([...unfinished].map((response) => once(response, 'close')))
+    await Promise.all(unfinished.items.map((response) => once(response, 'close')))
     deadlines.forEach(clearTimeout)
     app.server.closeAllConnections()
   })

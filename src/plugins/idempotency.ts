@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from './database/connect.ts'
+import type { FindFaults } from './faults.ts'
 
 export const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
@@ -110,6 +110,8 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
+    const { findFaults } = route.config
+    route.config.findFaults = (fields) => [...findFaults?.(fields) ?? [], ...keyFaults(fields)]
     route.preHandler = [takeKey, ...[route.preHandler ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), keepAnswer]
   })
@@ -122,7 +124,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   })
 
   async function takeKey (request: FastifyRequest, reply: FastifyReply) {
-    const key = headerKey(request)
+    const key = headerKey(request.headers['idempotency-key'])
     if (key === undefined) return
     const principal = request.principal!.id
     // Keyed: a bare hash of a guest's data could be guessed.
@@ -182,14 +184,15 @@ function arrayOf (values: readonly (string | number)[]): string {
 }
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
-function headerKey (request: FastifyRequest): string | undefined {
-  const raw = request.headers['idempotency-key']
+function headerKey (raw: unknown): string | undefined {
   if (raw === undefined) return undefined
-  const key = typeof raw === 'string' ? raw.replace(/^"(.*)"$/, '$1').trim() : ''
-  if (key === '' || key.length > HEADER_MAX) {
-    throw new CampiNonValidi({ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` })
-  }
-  return key
+  return typeof raw === 'string' ? raw.replace(/^"(.*)"$/, '$1').trim() : ''
+}
+
+const keyFaults: FindFaults = ({ headers }) => {
+  const key = headerKey(headers['idempotency-key'])
+  if (key === undefined || (key !== '' && key.length <= HEADER_MAX)) return []
+  return [{ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` }]
 }
 
 /** The row of the key of a request, as long as it has no answer. */

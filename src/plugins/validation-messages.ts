@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
 import { counted } from '#src/lib/counted.ts'
+import { furtherFaults } from './faults.ts'
 
 type Params = Record<string, unknown>
 
@@ -64,12 +65,13 @@ type Part = keyof typeof PARTS
  * @param err what Fastify found: it stops at the first part that is at fault
  */
 export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
-  return Object.keys(PARTS)
+  const refused = Object.keys(PARTS)
     .flatMap((part) => {
       const errors = part === validationContext ? validation : faultsOf(request, part as Part)
       return errorsOfPart(errors ?? [], part as Part)
     })
-    .slice(0, FIELDS_MAX)
+  const named = new Set(refused.map(({ campo }) => campo))
+  return [...refused, ...furtherFaults(request).filter(({ campo }) => !named.has(campo))].slice(0, FIELDS_MAX)
 }
 
 function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {

@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { Ref } from '#schemas/common.ts'
+import { Ref, type FieldError } from '#schemas/common.ts'
 import { FeatureChange, FeatureFlag, MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { MAX_FLAGS, setFeature } from './settings/features.ts'
 import { changeMaintenance } from './settings/maintenance.ts'
@@ -74,7 +73,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/settings/maintenance',
-    config: { access: 'admin' },
+    config: { access: 'admin', findFaults: ({ body }) => maintenanceFaults(body) },
     schema: {
       operationId: 'setManutenzione',
       tags,
@@ -84,7 +83,6 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async (request) => {
       const { body } = request
-      requireOn(body)
       const { actor, ip } = authorOf(request)
       const state = await db.transaction(async (tx) => {
         const { before, after } = await changeMaintenance(tx, body, actor)
@@ -111,9 +109,8 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default settingsRoutes
 
-/** @throws CampiNonValidi for what only a maintenance can have */
-function requireOn ({ enabled, ...rest }: MaintenanceChange): void {
-  const extra = Object.keys(rest)
-  if (enabled || extra.length === 0) return
-  throw new CampiNonValidi(...extra.map((campo) => ({ campo, messaggio: 'è ammesso solo con enabled true' })))
+/** Some fields only a maintenance can have. */
+function maintenanceFaults ({ enabled, ...rest }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (enabled !== false) return []
+  return Object.keys(rest).map((campo) => ({ campo, messaggio: 'è ammesso solo con enabled true' }))
 }

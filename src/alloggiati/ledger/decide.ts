@@ -6,6 +6,7 @@ import {
   invii_schedine as schedine,
   invii_tentativi as made
 } from '#drizzle/tables/ledger.ts'
+import type { FieldError } from '#schemas/common.ts'
 import type { DecisionBody } from '#schemas/decisions.ts'
 import {
   DECIDABLE_STATES, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
@@ -40,6 +41,12 @@ export interface DecisionContext {
   account: string | undefined
 }
 
+/** What was deposited elsewhere has a number there. */
+export function decisionFaults ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (decisione !== 'depositato' || protocollo !== undefined) return []
+  return [{ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' }]
+}
+
 /**
  * Writes down what a person decides of a submission that no rule could decide, or that waits, and then moves it, in one
  * transaction.
@@ -55,9 +62,6 @@ export async function decide (
 ): Promise<void> {
   const { decisione, motivo, protocollo } = body
   const { actor: chi } = author
-  if (decisione === 'depositato' && protocollo === undefined) {
-    throw new CampiNonValidi({ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' })
-  }
   await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
     await lockChain(tx)

@@ -6,7 +6,7 @@ import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schema
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { SchedineContext } from '../schedine/accept.ts'
 import { answerBegunDay } from '../schedine/day/begun.ts'
-import { submitDay } from '../schedine/day/day.ts'
+import { dayFaults, submitDay } from '../schedine/day/day.ts'
 import { requesterOf } from '../schedine/requester.ts'
 
 /** A whole arrival day in one go. */
@@ -16,7 +16,12 @@ export const dayRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> 
   app.route({
     method: 'POST',
     url: '/api/v1/invii/giornata',
-    config: { access: 'auth', scope: 'invio', idempotent: true },
+    config: {
+      access: 'auth',
+      scope: 'invio',
+      idempotent: true,
+      findFaults: ({ body }) => dayFaults(body, context.clock.today())
+    },
     schema: {
       operationId: 'inviaGiornata',
       tags: ['Alloggiati Web'],

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
-import { checkDays } from '#src/lib/errors.ts'
+import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/archive.ts'
@@ -52,7 +52,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
   app.route({
     method: 'GET',
     url: '/api/alloggiati/verifica-ricevute',
-    config: { access: 'auth' },
+    config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
     schema: {
       operationId: 'verificaRicevute',
       tags,
@@ -61,7 +61,6 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
       response: { 200: CrossCheckAnswer }
     },
     handler: async (request, reply) => {
-      checkDays(request.query)
       return reply.sendPieces(crossCheck({ db: app.db, keys, mode, today: clock.today() }, request.query))
     }
   })

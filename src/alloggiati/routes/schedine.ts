@@ -17,6 +17,7 @@ import { SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
 import { answerBegun } from '../schedine/begun.ts'
 import { filing } from '../schedine/filing.ts'
+import { confirmationFaults, stayGivenFaults } from '../schedine/confirmation.ts'
 import { fromBooking, refuseUnnamedRenewal } from '../schedine/from-booking.ts'
 import { findMissing } from '../schedine/missing.ts'
 import { requesterOf } from '../schedine/requester.ts'
@@ -53,7 +54,12 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.route({
     method: 'POST',
     url: '/api/alloggiati/invio',
-    config: { access: 'auth', scope: 'invio', idempotent: true },
+    config: {
+      access: 'auth',
+      scope: 'invio',
+      idempotent: true,
+      findFaults: ({ body }) => [...stayGivenFaults(body), ...confirmationFaults(body)]
+    },
     schema: {
       operationId: 'inviaSchedine',
       tags,
@@ -69,7 +75,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.route({
     method: 'POST',
     url: '/api/alloggiati/file',
-    config: { access: 'auth', scope: 'lettura' },
+    config: { access: 'auth', scope: 'lettura', findFaults: ({ body }) => stayGivenFaults(body) },
     schema: {
       operationId: 'creaFileSchedine',
       tags,
@@ -108,7 +114,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.route({
     method: 'POST',
     url: '/api/v1/prenotazioni/:id/invio',
-    config: { access: 'auth', scope: 'invio', idempotent: true },
+    config: {
+      access: 'auth', scope: 'invio', idempotent: true, findFaults: ({ body }) => confirmationFaults(body)
+    },
     schema: {
       operationId: 'inviaPrenotazione',
       tags,

@@ -5,7 +5,7 @@ import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
 import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { checkDays } from '#src/lib/errors.ts'
+import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import { etag } from '#src/lib/etag.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
@@ -13,7 +13,7 @@ import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/context.ts'
-import { decide } from '../ledger/decide.ts'
+import { decide, decisionFaults } from '../ledger/decide.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read.ts'
 import { STATES } from '#schemas/submission.ts'
@@ -41,7 +41,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   app.route({
     method: 'GET',
     url: '/api/v1/invii',
-    config: { access: 'auth' },
+    config: { access: 'auth', findFaults: ({ query }) => orderOfDaysFaults(query) },
     schema: {
       operationId: 'listInvii',
       tags,
@@ -51,7 +51,6 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     },
     handler: async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
-      checkDays(filters)
       const [{ data, next }, total] = await Promise.all([
         readSubmissionPage(db, scope, filters, limit, cursor),
         conteggio ? countSubmissions(db, mode, filters) : undefined
@@ -84,7 +83,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   app.route({
     method: 'POST',
     url: '/api/v1/invii/:id/decisione',
-    config: { access: 'admin', idempotent: true },
+    config: { access: 'admin', idempotent: true, findFaults: ({ body }) => decisionFaults(body) },
     schema: {
       operationId: 'decidiInvio',
       tags,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { VerificaInvii, VerificaInviiQuery } from '#schemas/verifica-invii.ts'
-import { checkDays } from '#src/lib/errors.ts'
+import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
 import type { ChainHead } from '#src/plugins/database/chain-head.ts'
@@ -21,7 +21,7 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<VerificationRoutesOpt
   app.route({
     method: 'GET',
     url: '/api/v1/invii/verifica',
-    config: { access: 'admin' },
+    config: { access: 'admin', findFaults: ({ query }) => orderOfDaysFaults(query) },
     schema: {
       operationId: 'verificaInvii',
       tags: ['Alloggiati Web'],
@@ -30,7 +30,6 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<VerificationRoutesOpt
       response: { 200: VerificaInvii }
     },
     handler: async ({ query: { da, a } }) => {
-      checkDays({ da, a })
       const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
       const found = await verifyLedger(app.db, keys, chainHead, { from, to: a, withinMs: WITHIN_MS })
       return { ...found, da: from ?? null, a: a ?? null, status: 200 }

@@ -1,6 +1,5 @@
 import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/context.ts'
@@ -63,15 +62,12 @@ export async function judge ({ tables, clock }: SchedineContext, ospiti: readonl
 
 /**
  * A request's guests as records and lines.
- * @throws CampiNonValidi without a stay; InvioFallito (VALIDAZIONE) where a rule is broken
+ * @throws InvioFallito (VALIDAZIONE) where a rule is broken
  */
 export async function accept (
   context: SchedineContext,
   { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order
 ): Promise<Accepted> {
-  if (prenotazione === undefined && soggiorno === undefined) {
-    throw new CampiNonValidi({ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' })
-  }
   const stay = { ...soggiorno, ...prenotazione }
   const { errors: found, warnings, accepted } = await judge(context, ospiti, stay)
   const errors = found.map((each) => {

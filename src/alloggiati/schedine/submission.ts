@@ -20,7 +20,6 @@ import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept.ts'
 import { findBooking } from './booking-match.ts'
-import { confirmationOf } from './confirmation.ts'
 import { follow } from './follow.ts'
 import type { Requester } from './requester.ts'
 import { reserveInTime } from './reserve-in-time.ts'
@@ -28,8 +27,7 @@ import { reserveInTime } from './reserve-in-time.ts'
 /**
  * Checks a list of guests and hands it to the police: a dry run in test mode, else for good. What is not decided in
  * time goes on, and is answered as under way.
- * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, CampiNonValidi,
- * RegistroNonDisponibile,
+ * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, RegistroNonDisponibile,
  * ServizioOccupato
  */
 export async function submit (
@@ -38,7 +36,8 @@ export async function submit (
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
-  const confirmation = confirmationOf(body)
+  const { motivo } = body
+  const confirmation = motivo === undefined ? undefined : { motivo }
   const accepted = await accept(context, body)
   if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   if (body.testMode !== true) return send(context.ledger, { ...accepted, confirmation }, author, requester)

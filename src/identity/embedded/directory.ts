@@ -1,17 +1,16 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
-import { CampiNonValidi, NonAutenticato } from '#src/lib/errors.ts'
+import { NonAutenticato } from '#src/lib/errors.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita, UtenteNonTrovato } from '../errors.ts'
-import { isEmail } from '../people/email.ts'
 import { findUser } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { isStaff } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
 import { revokeKeys } from '../keys/key-store.ts'
-import { PASSWORD_PROBLEMS, passwordProblems, type Passwords } from '../sign-in/passwords.ts'
+import type { Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
 import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
 import { allUsers } from '../people/user-lists.ts'
@@ -28,11 +27,6 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
     clientConfig: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
     async createOperator ({ email, password, name, surname }, { actor, ip }) {
-      if (!isEmail(email)) {
-        throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
-      }
-      const [problem] = passwordProblems(password, email)
-      if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       const password_hash = await passwords.hash(password)
       try {
         return presentUser(await db.transaction(async (tx) => {

@@ -3,7 +3,7 @@ import type { AuthUser } from '#schemas/auth/user.ts'
 import { CampiNonValidi, NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory, PersonPrincipal } from '../directory.ts'
-import { accountFingerprint, isEmail, normalizeEmail } from '../people/email.ts'
+import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { presentSession } from '../people/present.ts'
 import { isStaff } from '../people/roles.ts'
 import {
@@ -16,7 +16,6 @@ import {
   UtenteNonTrovato
 } from '../errors.ts'
 import { revokeKeys } from '../keys/key-store.ts'
-import { PASSWORD_PROBLEMS, passwordProblems } from '../sign-in/passwords.ts'
 import { clientOf } from '../sign-in/sessions.ts'
 import { audited } from './audited.ts'
 import { bearerTokenOf } from './authenticator.ts'
@@ -55,9 +54,6 @@ export function externalDirectory ({
 
     async createOperator ({ email, password, name, surname }, by) {
       const serviceKey = requireServiceKey()
-      if (!isEmail(email)) throw new CampiNonValidi({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
-      const [problem] = passwordProblems(password, email)
-      if (problem !== undefined) throw new CampiNonValidi({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
       return await audited(
         app,
         {

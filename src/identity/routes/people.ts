@@ -4,6 +4,7 @@ import { AuthUser } from '#schemas/auth/user.ts'
 import { ClientConfig, OperatorBody, OperatorList, UserList, type UserItem } from '#schemas/operator.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
+import { operatorFaults } from '../people/operator-faults.ts'
 import { isStaff } from '../people/roles.ts'
 import { USERS_AT_A_TIME } from '../people/user-lists.ts'
 
@@ -29,7 +30,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/operators',
-    config: { access: 'admin' },
+    config: { access: 'admin', findFaults: ({ body }) => operatorFaults(body) },
     schema: {
       operationId: 'createOperatore',
       tags,

@@ -3,7 +3,8 @@ import { audit_log as t } from '#drizzle/tables/audit.ts'
 import type { AuditEvent, AuditQuery } from '#schemas/audit.ts'
 import { isoInstant } from '../database/columns.ts'
 import type { Executor } from '../database/connect.ts'
-import { checkDays } from '#src/lib/errors.ts'
+import type { FieldError } from '#schemas/common.ts'
+import { LAST_BEFORE_FIRST, orderOfDaysFaults } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { describe } from './actions.ts'
@@ -59,18 +60,18 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
   ]
 }
 
-/**
- * A day and an instant are compared as days.
- * @throws CampiNonValidi when the last moment comes before the first
- */
-export function checkBounds ({ da, a }: Pick<Filters, 'da' | 'a'>): void {
-  if (da === undefined || a === undefined) return
-  const asText = isInstant(da) && isInstant(a) ? (bound: string) => instantOf(bound).toISOString() : dayOf
-  checkDays({ da: asText(da), a: asText(a) })
+/** What is wrong when the last moment comes before the first; a day and an instant are compared as days. */
+export function boundsFaults ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
+  if (typeof da !== 'string' || typeof a !== 'string') return []
+  if (!isInstant(da) || !isInstant(a)) return orderOfDaysFaults({ da: dayOf(da), a: dayOf(a) })
+  return instantOf(da) > instantOf(a) ? [LAST_BEFORE_FIRST] : []
 }
 
-function dayOf (bound: string): Day {
-  return isInstant(bound) ? dayInRome(instantOf(bound)) : bound
+/** Undefined for what is no moment. */
+function dayOf (bound: string): Day | undefined {
+  if (!isInstant(bound)) return bound
+  const instant = instantOf(bound)
+  return Number.isNaN(instant.getTime()) ? undefined : dayInRome(instant)
 }
 
 /** A leap second, taken for the one before it, and an offset without minutes are not known to JavaScript. */

@@ -1,6 +1,7 @@
+import type { FieldError } from '#schemas/common.ts'
 import type { DayState, GiornataAnswer, GiornataBody } from '#schemas/giornata.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import { daysBetween } from '#src/lib/time.ts'
+import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
@@ -13,6 +14,12 @@ import { withWaiting } from './waiting.ts'
 
 /** No day that far from today is anything but a slip of the hand. */
 const FAR_DAYS = 400
+
+/** @param today by the clock of the server */
+export function dayFaults ({ data }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
+  if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
+  return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
+}
 
 /**
  * Sends all bookings of an arrival day that are complete and not sent, or only says which they are. It can be asked
@@ -27,9 +34,6 @@ export async function submitDay (
   requester: Requester
 ): Promise<GiornataAnswer> {
   const { data = context.clock.today(), prova = false, prenotazioni: ids, id_appartamento } = body ?? {}
-  if (Math.abs(daysBetween(context.clock.today(), data)) > FAR_DAYS) {
-    throw new CampiNonValidi({ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` })
-  }
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   const looked = await lookAtDay(context, ledger, { day: data, ids, id_appartamento })
