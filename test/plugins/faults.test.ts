@@ -38,7 +38,8 @@ t.test('further faults', async (t) => {
         ['ospiti[0].sesso', 'prenotazione']],
       ['POST', '/api/v1/invii/giornata', { data: '1999-01-01', prova: 'sì' }, ['prova', 'data']],
       ['POST', '/api/v1/invii/1/decisione',
-        { decisione: 'depositato', motivo: 'Deposito via PEC', versione: -1, conferma: '' }, ['versione', 'protocollo']],
+        { decisione: 'depositato', motivo: 'Deposito via PEC', versione: -1, conferma: '' },
+        ['versione', 'protocollo']],
       ['POST', '/api/settings/maintenance', { enabled: false, message: 'Torniamo', nuovo: 1 }, ['nuovo', 'message']],
       ['POST', '/api/operators', { email: 'niente', password: 'corta', name: 7, surname: 'Prova' },
         ['name', 'email', 'password']],
@@ -77,7 +78,8 @@ t.test('further faults', async (t) => {
     )
     const names = [
       'check_in', 'check_out', 'numero_notti', 'prenotazione', 'soggiorno', 'confermo_diverso', 'motivo', 'data',
-      'enabled', 'decisione', 'protocollo', 'recipients', 'subject', 'start', 'end', 'da', 'a', 'email', 'password', 'idempotency-key'
+      'enabled', 'decisione', 'protocollo', 'recipients', 'subject', 'start', 'end', 'da', 'a', 'email', 'password',
+      'idempotency-key'
     ]
     const fields = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), value)
     const checks = routes.flatMap(({ config }) => config?.findFaults ?? [])
