@@ -5,6 +5,8 @@ declare module 'autocannon' {
     /** Seconds; or `amount` of requests. */
     duration?: number
     amount?: number
+    /** Milliseconds. */
+    sampleInt?: number
     headers?: Record<string, string>
   }
   interface Result { requests: { total: number }, duration: number, non2xx: number, errors: number }

@@ -43,10 +43,10 @@ function steps (submissions: number, today: Day, days: number): string[] {
     'set local synchronous_commit = off',
     ...FILLED.map((table) => `alter table ${table} disable trigger user`),
     `insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti,
-        created_at, updated_at)
+        created_at, updated_at, schedine_cambiate_il)
       overriding system value
       select i, 'Ospite di Prova ' || i, 'IT', 380, ${day}, ${day} + ${nights}, ${guests},
-        ${sentAt} - interval '1 day', ${sentAt} - interval '1 hour'
+        ${sentAt} - interval '1 day', ${sentAt} - interval '1 hour', ${sentAt} - interval '1 hour'
       from generate_series(1, ${submissions}) i`,
     `insert into prenotazioni_per_paese (paese_id, totale) values (380, ${submissions})
       on conflict (paese_id) do update set totale = excluded.totale`,
