@@ -37,19 +37,22 @@ export async function readDays (
   const submissions = open.length === 0 ? [] : await (isLocking ? ofOpen.for('update') : ofOpen)
   const ids = submissions.map(({ id }) => id)
   // These are read after the lock: while a lock is waited for, another transaction may change them.
-  const all = ids.length === 0 ? [] : await readAttempts(tx, isOneOf(attempts.invio_id, ids))
-  const partial = await readPartial(tx, ids)
-  const reasons = await readReasons(tx, ids)
+  const [all, partial, reasons, facts] = await Promise.all([
+    ids.length === 0 ? [] : readAttempts(tx, isOneOf(attempts.invio_id, ids)),
+    readPartial(tx, ids),
+    readReasons(tx, ids),
+    Promise.all(days.map((each) => readFacts(tx, account, each)))
+  ])
   const attemptsOf = Map.groupBy(all, ({ invio_id }) => invio_id)
   const reasonsOf = Map.groupBy(reasons, ({ invio_id }) => invio_id)
-  return Promise.all(days.map(async (each): Promise<AccountDay> => {
+  return facts.map(({ day: each, isExclusive, fetches }): AccountDay => {
     const isOfDay = ({ giorno_da, giorno_a }: DayAttempt) => giorno_da <= each && each <= giorno_a
     const ofDay = all.filter(isOfDay)
     const own = new Set(ofDay.map(({ invio_id }) => invio_id))
     return {
       day: each,
       now,
-      isExclusive: await isDayExclusive(tx, account, each),
+      isExclusive,
       attempts: [...ofDay, ...settled.filter(({ giorno_da }) => giorno_da === each)],
       submissions: submissions.filter(({ id }) => own.has(id)).map((submission): DaySubmission => ({
         ...submission,
@@ -57,9 +60,14 @@ export async function readDays (
         otherOutcomes: attemptsOf.get(submission.id)!.filter((one) => !isOfDay(one)).map(({ esito }) => esito),
         reasons: (reasonsOf.get(submission.id) ?? []).map(({ reason }) => reason)
       })),
-      fetches: await readFetchesOf(tx, account, each)
+      fetches
     }
-  }))
+  })
+}
+
+async function readFacts (tx: Transaction, account: string, day: Day) {
+  const [isExclusive, fetches] = await Promise.all([isDayExclusive(tx, account, day), readFetchesOf(tx, account, day)])
+  return { day, isExclusive, fetches }
 }
 
 interface Overview {
