@@ -74,8 +74,7 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
 
   return {
     async write (content, { bucket, name, contentType, owner, cacheControl, metadata }, maxBytes) {
-      await store.require()
-      const { id: keyId, key: wrapping } = await generations.newest(db)
+      const [{ id: keyId, key: wrapping }] = await Promise.all([generations.newest(db), store.require()])
       const id = randomUUID()
       const key = randomBytes(KEY_BYTES)
       const count = { bytes: 0 }

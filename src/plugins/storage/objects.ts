@@ -112,10 +112,11 @@ export async function discardUnkept (executor: Executor, id: string): Promise<vo
 }
 
 async function discardWhere (tx: Transaction, which: SQL): Promise<void> {
-  const gone = await tx.delete(objects).where(which).returning({ id: objects.id })
-  if (gone.length === 0) return
   // A restored row may name a file that is to be removed already.
-  await tx.insert(discarded_files).values(gone.map(({ id }) => ({ id, next_attempt_at: NOW }))).onConflictDoNothing()
+  await tx.execute(sql`
+    with gone as (delete from ${objects} where ${which} returning id)
+    insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone
+    on conflict do nothing`)
 }
 
 function named (bucket: string, name: string): SQL {

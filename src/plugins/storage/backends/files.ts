@@ -1,5 +1,6 @@
 import { constants, copyFile, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { STRETCH_BYTES } from '../encryption.ts'
 import { folderOf, isId, type Backend } from './backend.ts'
 
 /** What is being written; no file has such a name. */
@@ -7,8 +8,6 @@ const TEMPORARY = '.tmp'
 const FOLDER = /^[\da-f]{2}$/
 /** Nothing that stands in the place of a file leads elsewhere. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW
-/** Bytes that are read at a time. */
-const READ_BYTES = 512 * 1024
 
 /**
  * Files in a folder, as `<first two digits>/<id>`. The folder itself must be there: one that has gone may be a volume
@@ -35,7 +34,7 @@ export function filesBackend (root: string): Backend {
       if (!handle) return undefined
       try {
         const { size } = await handle.stat()
-        return { size, content: handle.createReadStream({ ...range, highWaterMark: READ_BYTES }) }
+        return { size, content: handle.createReadStream({ ...range, highWaterMark: STRETCH_BYTES }) }
       } catch (err) {
         await handle.close()
         throw err
