@@ -1,4 +1,4 @@
-import { errorCodes, type ContentTypeParserDoneFunction } from 'fastify'
+import { errorCodes } from 'fastify'
 import fp from 'fastify-plugin'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 
@@ -40,7 +40,7 @@ export default fp(async function jsonBodies (app) {
  * Without the look for `__proto__` in all of the text, which takes longer than the parsing: what a body as long as a
  * file may hold is a few known fields, and its schema refuses all others.
  */
-function parseLong (text: string, done: ContentTypeParserDoneFunction): void {
+function parseLong (text: string, done: (err: Error | null, body?: unknown) => void): void {
   let body: unknown
   try {
     body = JSON.parse(text)

@@ -11,9 +11,9 @@ import type { ByteRange } from './storage.ts'
 /** Bytes of content in each chunk but the last. */
 export const CHUNK_BYTES = 64 * 1024
 export const TAG_BYTES = 16
-/** Chunks that are read, decrypted, encrypted and written in one go. */
+/** Chunks that are read, or encrypted and written, in one go. */
 const STRETCH_CHUNKS = 8
-/** Bytes of a file that are best read at a time. */
+/** Their bytes in a file. */
 export const STRETCH_BYTES = STRETCH_CHUNKS * (CHUNK_BYTES + TAG_BYTES)
 export const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -73,17 +73,16 @@ export async function * decrypt (
   const end = size === 0 ? 0 : Math.floor(range.end / CHUNK_BYTES)
   let index = Math.floor(range.start / CHUNK_BYTES)
   for await (const { bytes } of inStretches(file, CHUNK_BYTES + TAG_BYTES, 0)) {
-    const first = index * CHUNK_BYTES
-    const parts: Buffer[] = []
     for (let start = 0; start < bytes.length; start += CHUNK_BYTES + TAG_BYTES) {
       const chunk = bytes.subarray(start, start + CHUNK_BYTES + TAG_BYTES)
       const expected = (index === last ? size - index * CHUNK_BYTES : CHUNK_BYTES) + TAG_BYTES
       if (index > end || chunk.length !== expected) throw new ChangedFileError('the file has another length')
-      parts.push(decryptChunk(chunk, key, nonce(index, index === last)))
+      const content = decryptChunk(chunk, key, nonce(index, index === last))
+      const offset = index * CHUNK_BYTES
+      const part = content.subarray(Math.max(range.start - offset, 0), range.end - offset + 1)
+      if (part.length > 0) yield part
       index++
     }
-    const part = Buffer.concat(parts).subarray(Math.max(range.start - first, 0), range.end - first + 1)
-    if (part.length > 0) yield part
   }
   if (index !== end + 1) throw new ChangedFileError('the file has another length')
 }
@@ -111,8 +110,9 @@ function nonce (index: number, isLast: boolean): Buffer {
 }
 
 /**
- * The same bytes in stretches of whole chunks, a few where there are so many; the last stretch ends as the bytes do.
- * @param held bytes at least that come with the last stretch, when there are any
+ * The same bytes in stretches of so many whole chunks; the last stretch ends as the bytes do. A piece is not looked at
+ * any more once another one is asked for, unless it ends inside a stretch.
+ * @param held bytes that the last stretch has at least, when there are any
  */
 async function * inStretches (
   pieces: AsyncIterable<Buffer>,

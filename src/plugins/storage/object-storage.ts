@@ -122,15 +122,17 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
         const key = await keyOf(db, object)
         const opened = await backend.get(object.id, range && encryptedRange(object.size, range))
         if (!opened) throw await lostError(object)
-        const { content, size } = opened
-        if (size !== encryptedSize(object.size)) {
-          content.destroy()
-          throw new ChangedFileError('the file has another length')
+        const { content, size, close } = opened
+        try {
+          if (size !== encryptedSize(object.size)) throw new ChangedFileError('the file has another length')
+          const pieces = decrypt(content, key, object.size, range)
+          // What is damaged at its beginning is refused as a whole.
+          const { value: first } = await pieces.next()
+          return streamOf(pieces, first ?? undefined, { close, failureOf: (err) => failureOf(object, err) })
+        } catch (err) {
+          close()
+          throw err
         }
-        const pieces = decrypt(content, key, object.size, range)
-        // What is damaged at its beginning is refused as a whole.
-        const { value: first } = await pieces.next()
-        return streamOf(pieces, first ?? undefined, content, (err) => failureOf(object, err))
       } catch (err) {
         throw failureOf(object, err)
       }

@@ -12,7 +12,6 @@ import {
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { STRETCH_BYTES } from '#src/plugins/storage/encryption.ts'
 import { build } from '#test/helper.ts'
 import { codeOf } from './failures.ts'
 import { keep, PLACE } from './storage-rules.ts'
@@ -20,7 +19,7 @@ import { keep, PLACE } from './storage-rules.ts'
 async function twoFiles (t: Test) {
   const built = await build(t)
   const { app, dataDir } = built
-  const contents = [randomBytes(700_000), randomBytes(700_000)] as const
+  const contents = [randomBytes(200_000), randomBytes(200_000)] as const
   const objects = [await keep(built, contents[0], 'uno'), await keep(built, contents[1], 'due')] as const
   const paths = objects.map(({ id }) => join(dataDir, 'files', id.slice(0, 2), id)) as [string, string]
   const read = async (index: 0 | 1) => {
@@ -47,13 +46,13 @@ t.test('nothing of a content, a name or an owner is readable in the folder of th
 t.test('a file of which a byte was changed at its beginning is a 500, later it breaks the answer off', async (t) => {
   const { paths, contents, objects, app, read, logs } = await twoFiles(t)
   const file = readFileSync(paths[0])
-  for (const position of [0, 65_535, 65_536, 65_551, 65_552, STRETCH_BYTES - 1]) {
+  for (const position of [0, 65_535, 65_536, 65_551]) {
     const changed = Buffer.from(file)
     changed[position]! ^= 1
     writeFileSync(paths[0], changed)
     t.equal(await codeOf(app.storage.read(objects[0])), 'FILE_ILLEGGIBILE', String(position))
   }
-  for (const position of [STRETCH_BYTES, 600_000, file.length - 1]) {
+  for (const position of [65_552, 131_000, file.length - 1]) {
     const changed = Buffer.from(file)
     changed[position]! ^= 1
     writeFileSync(paths[0], changed)
@@ -61,7 +60,7 @@ t.test('a file of which a byte was changed at its beginning is a 500, later it b
     const stream = await app.storage.read(objects[0])
     t.equal(await codeOf((async () => { for await (const part of stream) parts.push(part as Buffer) })()),
       'FILE_ILLEGGIBILE', String(position))
-    t.ok(contents[0].subarray(0, 524_288).equals(Buffer.concat(parts)), 'what came before is right')
+    t.ok(contents[0].subarray(0, 65_536).equals(Buffer.concat(parts).subarray(0, 65_536)), 'what came before is right')
   }
   t.ok(logs.some(({ msg, object }) => msg === 'a stored file is damaged or missing' && object === objects[0].id))
   writeFileSync(paths[0], file)

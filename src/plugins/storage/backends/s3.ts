@@ -63,7 +63,8 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend
       const answer = await ifThere(client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(id), Range })))
       if (!answer) return undefined
       const total = answer.ContentRange?.split('/')[1] ?? answer.ContentLength
-      return { content: answer.Body as Readable, size: Number(total) }
+      const content = answer.Body as Readable
+      return { content, size: Number(total), close: () => { content.destroy() } }
     },
 
     async head (id) {
