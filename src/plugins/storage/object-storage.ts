@@ -6,11 +6,11 @@ import type { Database, Executor } from '../database/connect.ts'
 import { mayPass } from '../database/problems.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
-import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile } from './errors.ts'
+import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
 import type { Generations } from './generations.ts'
 import {
-  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, takeObject,
-  whatIsLeft
+  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, lockObject,
+  takeObject, whatIsLeft
 } from './objects.ts'
 import { streamOf } from './reading.ts'
 import type { Storage, StoredObject, WrittenFile } from './storage.ts'
@@ -141,13 +141,16 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
     discard: (tx, objects) => discardObjects(tx, objects.map(({ id }) => id)),
     removeDiscarded,
 
-    async move (tx, object, { bucket, name }, { replace }) {
+    async move (tx, object, { bucket, name }) {
+      if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
+      // Looked for while the own row is still there: of two moves that cross, or of more in a circle, none waits for
+      // another one that waits for it.
+      if (await findObject(tx, bucket, name)) throw new OggettoEsistente()
       const row = await takeObject(tx, object.id)
-      if (!row) throw new RisorsaNonTrovata()
       const held = await generations.hold(tx, row.key_id)
       const key = await keyOf(tx, row)
       const moved = { ...row, bucket, name, key_id: held.id, updated_at: undefined }
-      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, replace)
+      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, false)
     },
 
     async copy (object, { bucket, name, owner }) {

@@ -90,10 +90,16 @@ export async function insertObject (
   throw new ServizioOccupato()
 }
 
-/** Takes an object's row away, to be written anew; undefined: it is gone. */
-export async function takeObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
-  const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
+/** An object, kept from being moved or discarded until the transaction ends; undefined: it is gone. */
+export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
+  const [row] = await tx.select().from(objects).where(eq(objects.id, id)).for('update')
   return row
+}
+
+/** Takes the row of an object that is locked away, to be written anew. */
+export async function takeObject (tx: Transaction, id: string): Promise<StoredObject> {
+  const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
+  return row!
 }
 
 /** Forgets objects; a worker removes their files. */
