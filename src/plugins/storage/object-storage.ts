@@ -145,7 +145,8 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
       if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
       // Looked for while the own row is still there: of two moves that cross, or of more in a circle, none waits for
       // another one that waits for it.
-      if (await findObject(tx, bucket, name)) throw new OggettoEsistente()
+      const other = await findObject(tx, bucket, name)
+      if (other && other.id !== object.id) throw new OggettoEsistente()
       const row = await takeObject(tx, object.id)
       const held = await generations.hold(tx, row.key_id)
       const key = await keyOf(tx, row)
