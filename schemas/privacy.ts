@@ -11,6 +11,9 @@ export const IMAGE_STATES = {
   invio_aperto: 'Un invio alla Polizia della prenotazione è in corso',
   esito_sconosciuto: 'L’esito di un invio alla Polizia della prenotazione non è noto',
   senza_ricevuta: 'L’ospite è stato comunicato per altra via: una ricevuta non arriverà. Resta finché non si elimina',
+  altro_arrivo:
+    'L’ospite è stato comunicato alla Polizia con un altro arrivo, prima che la prenotazione fosse spostata. Resta ' +
+    'finché non si invia di nuovo o non si elimina',
   mai_inviata: 'L’ospite non risulta acquisito dalla Polizia. Resta finché non si invia o non si elimina'
 } as const
 export type ImageState = keyof typeof IMAGE_STATES
@@ -18,7 +21,7 @@ export type ImageState = keyof typeof IMAGE_STATES
 /** Why something is held. */
 export const HELD_STATES = [
   'finche_esiste_la_prenotazione', 'in_scadenza', 'in_attesa_di_ricevuta', 'invio_aperto', 'esito_sconosciuto',
-  'senza_ricevuta', 'mai_inviata', 'prova_di_legge'
+  'senza_ricevuta', 'altro_arrivo', 'mai_inviata', 'prova_di_legge'
 ] as const satisfies (ImageState | 'finche_esiste_la_prenotazione' | 'prova_di_legge')[]
 
 export const HELD_THINGS = [

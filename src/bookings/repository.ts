@@ -47,7 +47,9 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
   async function remove (tx: Transaction, ids: readonly number[]): Promise<void> {
     for (const hook of hooks.beforeDelete) await hook(tx, ids)
     await tx.delete(t).where(inArray(t.id, [...ids]))
-    await forgetAnswers(tx, { locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), field: 'prenotazione_id', ids })
+    await forgetAnswers(tx, {
+      locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), said: '"prenotazione_id":(\\d+)', names: ids
+    })
   }
 
   /** What is kept of places that a booking for fewer guests has no more; those of saved guests stay. */

@@ -30,9 +30,15 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     run: retention.purge
   })
 
-  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
-  app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
-    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
+  app.addBookingHook('beforeDelete', async (tx, ids) => {
+    await discard(tx, ids.map(ofBooking))
+    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(\\d+/)`, names: ids.map(ofBooking) })
+  })
+  app.addBookingHook('guestsRemoved', async (tx, booking, removed) => {
+    const guests = removed.map((guest) => ofGuest(booking, guest))
+    await discard(tx, guests)
+    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(\\d+/\\d+/)`, names: guests })
+  })
 
   async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))

@@ -12,7 +12,7 @@ const LIST_LIMIT = 100
 const LIST_V2_LIMIT = 1000
 
 /** One line of a list: a file, or the folder that files further down have in common. */
-interface Line { key: string, id: string | null }
+type Line = { key: string, id: string | null }
 type Entry = { folder: string } | { file: StoredObject, key: string }
 
 /** Names are compared bytewise, so that a list does not depend on the collation of the database. */
@@ -28,7 +28,7 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
   if (!couldBegin(folder) || !couldBegin(search)) return []
   const { below, rest } = within(view, folder)
   const sorted = column === 'name' ? sql`key` : sql`sort`
-  const lines = await db.execute(sql`
+  const lines = await db.execute<Line>(sql`
     select key, id from (
       select distinct split_part(${rest}, '/', 1) as key, null::uuid as id, null::timestamptz as sort
       from ${t} where ${below} and strpos(${rest}, '/') > 0
@@ -39,7 +39,7 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
     where starts_with(lower(key), lower(${search}))
     order by id is not null, ${column === 'name' ? sql`key ${BYTEWISE}` : sorted} ${direction(order)}, key ${BYTEWISE}
     limit ${limit} offset ${offset}`)
-  return (await load(db, lines as unknown as Line[])).map((entry) =>
+  return (await load(db, lines)).map((entry) =>
     'folder' in entry ? presentEntry(entry.folder) : presentEntry(entry.key, entry.file))
 }
 
@@ -56,11 +56,11 @@ export async function listPrefix (db: Executor, view: View, body: ListV2Body): P
     union all
     select ${prefix} || split_part(${rest}, '/', 1) || '/' as key, null, min(${sort})
     from ${t} where ${below} and strpos(${rest}, '/') > 0 group by 1`
-  const lines = await db.execute(sql`
+  const lines = await db.execute<Line & { sort: string | null }>(sql`
     select key, id, sort from (${isFolded ? folded : all}) as lines
     where ${after === undefined ? sql`true` : beyond(after, order)}
     order by sort ${direction(order)}, key ${BYTEWISE} ${direction(order)} limit ${limit + 1}`)
-  const page = (lines as unknown as (Line & { sort: string | null })[]).slice(0, limit)
+  const page = lines.slice(0, limit)
   const entries = await load(db, page)
   const hasNext = lines.length > limit
   const last = page.at(-1)

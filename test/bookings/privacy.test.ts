@@ -174,6 +174,27 @@ t.test('while a submission is open or unknown a booking is not erased, and nothi
   t.equal((await held(server, id)).filter(({ cosa }) => cosa === 'immagine_documento').length, 2)
 })
 
+t.test('of records it is said whether they went to the police, are about to, or never did', async (t) => {
+  const { first: server } = await retaining(t)
+  const id = await booked(server, [guest('UNO')])
+  await send(server, id)
+  for (const [stato, records, history] of [
+    ['acquisito', /^Dati trasmessi/, /^Prova della comunicazione/],
+    ['pronto', /^Dati da trasmettere/, /^Prova della comunicazione/],
+    ['non_inviato', /non è partito/, /non è partito o è stato annullato/],
+    ['annullato', /annullato, cifrati/, /non è partito o è stato annullato/]
+  ] as const) {
+    await server.app.sql.begin(async (sql) => {
+      await sql`alter table invii disable trigger user`
+      await sql`update invii set stato = ${stato}`
+      await sql`alter table invii enable trigger user`
+    })
+    const told = await held(server, id)
+    t.match(told.find(({ cosa }) => cosa === 'schedine_cifrate')?.motivo, records, stato)
+    t.match(told.find(({ cosa }) => cosa === 'storia_invio')?.motivo, history, stato)
+  }
+})
+
 t.test('answers that were stored for an Idempotency-Key are forgotten with their booking, and no others', async (t) => {
   const { call, app } = await build(t, { TODAY: today })
   const make = (key: string) => call('POST', BOOKINGS, {

@@ -89,7 +89,11 @@ async function change (): Promise<void> {
       at('discarded')
     })
   } else if (pick(2) === 0) {
-    await db.transaction((tx) => storage.move(tx, object, to, { replace: true }))
+    await db.transaction(async (tx) => {
+      const before = await storage.find(tx, 'documents', to.name)
+      if (before && before.id !== object.id) await storage.discard(tx, [before])
+      await storage.move(tx, object, to)
+    })
   } else {
     const copy = await storage.copy(object, { ...to, owner: 'user:1' })
     await db.transaction((tx) => storage.keep(tx, copy, { replace: true }))

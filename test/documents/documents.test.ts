@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
-import { build } from '#test/helper.ts'
+import { API_KEY, build } from '#test/helper.ts'
 import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
@@ -230,4 +230,32 @@ t.test('of a booking that is deleted during the upload no image is left', async 
   }
   t.equal((await upload(id, { image: front })).statusCode, 404)
   t.same(await stored(id), [])
+})
+
+t.test('an answer that is kept for an Idempotency-Key goes with the image that it tells of', async (t) => {
+  const [gone, shorter, kept] = [await newBooking(), await newBooking(), await newBooking()]
+  const send = (id: number, guest = 0) =>
+    upload(id, { guest, image: front, headers: { 'idempotency-key': `foto ${id} ${guest}` } })
+  for (const [id, guest] of [[gone, 0], [shorter, 0], [shorter, 1], [kept, 1]] as const) {
+    t.equal((await send(id, guest)).statusCode, 200)
+  }
+  t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone] })).statusCode, 200)
+  t.equal((await call('PUT', `${BOOKINGS}/${shorter}`, { numero_ospiti: 1 })).statusCode, 200)
+  for (const [id, guest] of [[gone, 0], [shorter, 1]] as const) {
+    t.match((await send(id, guest)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, `${id}/${guest}`)
+  }
+  for (const [id, guest] of [[shorter, 0], [kept, 1]] as const) {
+    t.equal((await send(id, guest)).headers['idempotency-replayed'], 'true', `${id}/${guest}`)
+  }
+})
+
+t.test('a body with names that JavaScript knows is refused, and the answer says which', async (t) => {
+  const id = await newBooking()
+  for (const name of ['__proto__', 'constructor']) {
+    const payload = `{"booking_id":${id},"guest_idx":0,"side":"front","base64Image":"","ext":"jpg","${name}":{}}`
+    const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+    const answer = await app.inject({ method: 'POST', url: '/api/documents/upload', headers, payload })
+    t.equal(answer.statusCode, 400)
+    t.same(fieldsAtFault(answer), [name])
+  }
 })

@@ -106,6 +106,26 @@ t.test('while a submission of the booking is open or unknown its images stay, wh
   t.same(await imagesOf(after, id), {})
 })
 
+t.test('of a guest who was sent before the booking was moved it is said so, and the images stay', async (t) => {
+  const { first, on } = await retaining(t)
+  const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
+  for (const [name, check_in] of Object.entries(days)) {
+    const id = await booked(first, [guest(name), guest(`${name}X`)])
+    const still = await booked(first, [guest(`${name}Y`)])
+    await send(first, id)
+    await save(first, id, [guest(name), guest(`${name}Z`)])
+    for (const moved of [id, still]) {
+      t.equal((await first.call('PUT', `${BOOKINGS}/${moved}`, { check_in, numero_notti: 2 })).statusCode, 200)
+    }
+    const after = await on('2027-12-31')
+    t.equal(await purge(after), 'riuscito')
+    t.same(await imagesOf(after, id), {
+      '0/front': 'altro_arrivo', '0/back': 'altro_arrivo', '1/front': 'mai_inviata', '1/back': 'mai_inviata'
+    }, check_in)
+    t.same(await imagesOf(after, still), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
+  }
+})
+
 t.test('with no day of grace images go on the day of the receipt', async (t) => {
   const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '0' })
   const id = await booked(first, [guest('UNO')])

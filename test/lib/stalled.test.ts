@@ -58,6 +58,18 @@ t.test('so is one whose long answer comes after others on the same connection', 
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
+t.test('so is one that takes next to nothing: a few bytes now and then are no progress', async (t) => {
+  const { answers: [long], socket } = await ask(t, ['/lunga'])
+  long!.write(Buffer.alloc(2 * MUCH))
+  // As the system counts what it takes; how it doles that out to a reader is its own affair.
+  const handle = Reflect.get(socket, '_handle') as { writeQueueSize: number }
+  const { writeQueueSize } = handle
+  let reads = 0
+  Object.defineProperty(handle, 'writeQueueSize', { get: () => writeQueueSize - 100 * reads++ })
+  const ms = await timeOf(socket)
+  t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
+})
+
 t.test('a slow reader gets the whole answer, however large a piece of it is', async (t) => {
   const { answers: [long], reader } = await ask(t, ['/lunga'])
   long!.end(Buffer.alloc(10 * MUCH))

@@ -84,6 +84,10 @@ t.test('an upload whose client leaves half-way leaves neither row nor file', asy
   while (filesOnDisk().length > before.length) await wait(20)
   t.same(filesOnDisk(), before)
   t.same(await app.db.select().from(objects).where(eq(objects.name, 'meta')), [])
+  const line = () => test.logs.find(({ method, status }) => method === 'POST' && (status === 400 || status === 499))
+  while (!line()) await wait(20)
+  const ofThis = test.logs.filter(({ reqId }) => reqId === line()!.reqId)
+  t.same(ofThis.filter(({ level }) => Number(level) >= 40), [], 'nobody is called for that')
 })
 
 t.test('a client hears that its file is too large, also when it does not say how large it is', async (t) => {

@@ -82,7 +82,8 @@ function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorr
   return isCorrected && from === check_in && (data_arrivo < check_in || data_arrivo >= end)
 }
 
-function printsOf ({ keys }: Comparison, accounts: readonly string[], guest: ReturnType<typeof guestAt>): Prints[] {
+/** The fingerprints of a guest with each account. */
+export function printsOf ({ keys }: Comparison, accounts: readonly string[], guest: ReturnType<typeof guestAt>): Prints[] {
   return accounts.map((account) => {
     const { identita, persona, documento } = fingerprint(keys, account, guest)
     return {
@@ -93,6 +94,6 @@ function printsOf ({ keys }: Comparison, accounts: readonly string[], guest: Ret
   })
 }
 
-function textsOf ({ identita, persona, documento }: Prints): string[] {
+export function textsOf ({ identita, persona, documento }: Prints): string[] {
   return [identita, persona, documento].flatMap((print) => print ?? [])
 }

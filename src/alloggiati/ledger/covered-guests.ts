@@ -5,12 +5,13 @@ import type { Executor } from '#src/plugins/database/connect.ts'
 import { compare, type Compared } from './closer-look.ts'
 import { isPlaceFilled } from './filled-places.ts'
 import { openSubmissions } from './booking-deletion.ts'
-import type { Comparison, SentRow } from './sent-rows.ts'
+import { movedGuests } from './moved-guests.ts'
+import { isFiled, type Comparison, type SentRow } from './sent-rows.ts'
 
 /** How a guest stands: `ricevuto` acquired and on a receipt that is kept, the others as the image of a document. */
 export type GuestStanding =
   | { stato: 'ricevuto', dal: Date }
-  | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'mai_inviata' }
+  | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 
 export interface BookingCoverage {
   /** Something of the booking may still be acquired, or is not known. */
@@ -18,8 +19,6 @@ export interface BookingCoverage {
   /** @param place of the guest, 0-based */
   guest (place: number): GuestStanding
 }
-
-const isFiled = ({ esito }: SentRow) => esito === 'acquisita' || esito === 'depositata'
 
 /**
  * Since when each guest of bookings is covered by a receipt, by the same comparison of persons as the check of the
@@ -35,11 +34,19 @@ export async function coverageOf (
   const compared = await compare(comparison, stays)
   const submissions = await openSubmissions(db, stays.map(({ id }) => id))
   const open = Map.groupBy(submissions, ({ prenotazione_id }) => prenotazione_id)
+  const moved = await movedGuests(comparison, stays)
   const times = await receiptTimes(db, compared.flatMap(({ rows }) =>
     rows.flatMap(({ invio_id, isReceipted }) => isReceipted ? invio_id : [])))
   return new Map(stays.map(({ id }, at) => {
     const states = (open.get(id) ?? []).map(({ stato }) => stato)
-    return [id, { open: openness(states, compared[at]!.rows), guest: standings(compared[at]!, times) }]
+    const standingOf = standings(compared[at]!, times)
+    return [id, {
+      open: openness(states, compared[at]!.rows),
+      guest: (place) => {
+        const standing = standingOf(place)
+        return standing.stato === 'mai_inviata' && moved.get(id)?.has(place) ? { stato: 'altro_arrivo' } : standing
+      }
+    }]
   }))
 }
 

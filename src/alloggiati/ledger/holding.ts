@@ -1,6 +1,7 @@
 import { asc, eq, sql } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { HeldData } from '#schemas/privacy.ts'
+import type { State } from '#schemas/submission.ts'
 import { jsonFile, type Holding } from '#src/bookings/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
@@ -14,11 +15,20 @@ import { unsealLine } from './rows.ts'
 const RECEIPT_YEARS = 5
 
 const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legge' } satisfies Partial<HeldData>
-const HISTORY =
-  'Prova della comunicazione alla Polizia (art. 109 TULPS): esiti, impronte e storia, senza nomi né documenti, ' +
-  'tranne quelli che una persona abbia scritto in un motivo'
-const LINES = 'Dati trasmessi alla Polizia, cifrati: si cancellano a un termine dalla fine dell’invio'
-const UNDECIDED = 'Dati trasmessi alla Polizia, cifrati: servono finché l’invio non è concluso e provato'
+const WITHOUT = 'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
+const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
+/** Of submissions by which the police got nothing, as far as is known. */
+const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
+const SENT = 'Dati trasmessi alla Polizia'
+/** What else the records are, by the state of their submission. */
+const RECORDS: Partial<Record<State, string>> = {
+  pronto: 'Dati da trasmettere alla Polizia',
+  preso: 'Dati da trasmettere alla Polizia',
+  non_inviato: 'Dati di un invio alla Polizia che non è partito',
+  annullato: 'Dati di un invio alla Polizia annullato'
+}
+const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
+const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
 /** What the ledger holds of a booking, as long as the law wants it, also when the booking is gone. */
@@ -27,6 +37,7 @@ export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfte
     const submissions = await db
       .select({
         ricevuta: invii.ricevuta,
+        stato: invii.stato,
         rows: sql<number>`count(*)::int`,
         lines: sql<number>`count(${schedine.riga})::int`,
         erasable: sql<number | null>`extract(epoch from ${erasableFrom(db, eraseAfterDays)})::float8`
@@ -35,12 +46,15 @@ export function ledgerHolding ({ keys, eraseAfterDays }: { keys: Keys, eraseAfte
       .where(eq(schedine.prenotazione_id, booking)).groupBy(invii.id).orderBy(asc(invii.id))
     const receipts = await receiptDays(db, booking)
     return [
-      ...submissions.flatMap(({ ricevuta: riferimento, rows, lines, erasable }): HeldData[] => {
+      ...submissions.flatMap(({ ricevuta: riferimento, stato, rows, lines, erasable }): HeldData[] => {
         const until = erasable === null ? null : dayInRome(new Date(erasable * 1000))
         const about = { ...LEGAL, riferimento }
-        const history: HeldData = { ...about, cosa: 'storia_invio', quanti: rows, fino_a: null, motivo: HISTORY }
+        const isVoid = stato === 'non_inviato' || stato === 'annullato'
+        const history: HeldData = {
+          ...about, cosa: 'storia_invio', quanti: rows, fino_a: null, motivo: isVoid ? VOID_HISTORY : HISTORY
+        }
         if (lines === 0) return [history]
-        const motivo = until === null ? UNDECIDED : LINES
+        const motivo = `${RECORDS[stato] ?? SENT}, cifrati: ${until === null ? UNDECIDED : ERASED_LATER}`
         return [{ ...about, cosa: 'schedine_cifrate', quanti: lines, fino_a: until, motivo }, history]
       }),
       ...receipts.map(({ giorno, fino_a }): HeldData =>

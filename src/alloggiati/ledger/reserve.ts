@@ -1,8 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import type { Duplicato } from '#schemas/alloggiati.ts'
-import { UNDER_WAY_STATES, type State } from '#schemas/submission.ts'
 import { keepBookings, PrenotazioneNonTrovata, savedGuests, type Kept } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
@@ -10,8 +8,9 @@ import { postgresError } from '#src/plugins/database/problems.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/codec.ts'
-import { OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso } from '../sent-errors.ts'
-import { findConflicts, findExcess, findMoved, type Addition, type Conflict, type Excess } from './conflicts.ts'
+import { PrenotazioneCambiata } from '../sent-errors.ts'
+import { findConflicts, findExcess, findMoved, type Addition } from './conflicts.ts'
+import { confirmedOf, referencesOf, type Confirmed } from './confirmed.ts'
 import type { LedgerContext } from './context.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { attribute, LEASE, lockChain } from './moves.ts'
@@ -52,9 +51,6 @@ export interface Submission {
 export interface Reserved { id: number, ricevuta: string }
 
 type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
-
-/** What a person's word lets pass. */
-interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
 /** Each of them holds back a guest of which the look at the live rows knew nothing. */
 const ONCE = ['invii_schedine_una_volta', 'invii_schedine_una_persona', 'invii_schedine_un_documento']
@@ -104,8 +100,8 @@ async function tryReserve (
   const { data_arrivo } = records[0]!
   const saved = submission.versions ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
   const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(bookings, places, saved))
-  const waiting = await readWaiting(tx, referencesOf(conflicts, excess))
-  const confirmed = confirmedOf(submission, conflicts, excess, waiting)
+  const obstacles = { conflicts, excess }
+  const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles)))
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
   if (confirmed !== undefined) {
     const { operatore: chi, confirmation } = submission
@@ -122,70 +118,6 @@ async function tryReserve (
 function refuseChanged ({ versions = new Map() }: Submission, kept: ReadonlyMap<number, Kept>): void {
   const changed = [...versions].filter(([id, versione]) => kept.get(id)?.versione !== versione)
   if (changed.length > 0) throw new PrenotazioneCambiata(changed.map(([id]) => id))
-}
-
-/** @returns what a person's word lets pass; undefined when nothing stands against the list */
-function confirmedOf (
-  { confirmation, indices }: Submission,
-  conflicts: readonly Conflict[],
-  excess: readonly Excess[],
-  waiting: ReadonlyMap<string, Date>
-): Confirmed | undefined {
-  const certain = conflicts.filter((each) => each.certain)
-  if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
-    const standing = confirmation === undefined ? conflicts : certain
-    const duplicati = standing.map(({ told }) => renumbered(told, indices))
-    const days = standing.map(({ movedFrom }) => movedFrom)
-    throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
-      confirmable: certain.length === 0,
-      movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined
-    })
-  }
-  const [first] = excess
-  // A submission that has not ended may still fail and free its places: it is too early to confirm anything.
-  for (const { gia_inviati, prenotazione_id } of excess) {
-    const open = gia_inviati.find(isUnderWay)
-    if (open) {
-      const waitsUntil = waiting.get(open.ricevuta)
-      throw new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil, prenotazione_id })
-    }
-  }
-  if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
-  if (conflicts.length === 0 && first === undefined) return undefined
-  const sent = excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
-  return {
-    rows: new Set(conflicts.map(({ told }) => told.ospite)),
-    references: [...new Set([...conflicts.flatMap(({ told }) => told.ricevuta ?? []), ...sent])]
-  }
-}
-
-function renumbered (told: Duplicato, indices: Submission['indices']): Duplicato {
-  if (indices === undefined) return told
-  const { ospite, altro_ospite } = told
-  const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }
-  return { ...told, ospite: indices[ospite]!, ...other }
-}
-
-/** The refusal when all that stands against a list is being sent. */
-function underWay (
-  duplicati: readonly Duplicato[],
-  waiting: ReadonlyMap<string, Date>
-): SchedineInCorso | undefined {
-  const [first] = duplicati
-  if (!duplicati.every(isUnderWay) || !first?.ricevuta || !first.stato) return undefined
-  return new SchedineInCorso(first.ricevuta, first.stato, { waitsUntil: waiting.get(first.ricevuta), duplicati })
-}
-
-/** The submissions that stand against a list. */
-function referencesOf (conflicts: readonly Conflict[], excess: readonly Excess[]): string[] {
-  return [
-    ...conflicts.flatMap(({ told }) => told.ricevuta ?? []),
-    ...excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
-  ]
-}
-
-function isUnderWay ({ stato }: { stato: State | null }): boolean {
-  return UNDER_WAY_STATES.some((each) => each === stato)
 }
 
 function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readonly (number | null)[] {

@@ -31,6 +31,11 @@ export interface SentRow extends Candidate {
   isCorrected: boolean
 }
 
+/** Its guest was acquired, or filed by another way. */
+export function isFiled ({ esito }: SentRow): boolean {
+  return esito === 'acquisita' || esito === 'depositata'
+}
+
 /** The rows that were sent for bookings, of every arrival. */
 export function readOwnRows (comparison: Comparison, ids: readonly number[]): Promise<SentRow[]> {
   if (ids.length === 0) return Promise.resolve([])

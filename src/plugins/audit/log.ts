@@ -39,9 +39,11 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
 
   async function write (tx: Transaction, entry: AuditEntry): Promise<void> {
     // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
-    // not by this.
-    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.auditChain})`)
-    const [last] = await tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1)
+    // not by this. Both are on their way at once, one after the other on the transaction's connection.
+    const [, [last]] = await Promise.all([
+      tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.auditChain})`),
+      tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1)
+    ])
     const row = stored(entry, (last?.id ?? 0) + 1)
     await tx.insert(t).values({ ...row, hash: linkHash(key, row, last?.hash) })
   }

@@ -11,6 +11,10 @@ import type { ByteRange } from './storage.ts'
 /** Bytes of content in each chunk but the last. */
 export const CHUNK_BYTES = 64 * 1024
 export const TAG_BYTES = 16
+/** Chunks that are read, or encrypted and written, in one go. */
+const STRETCH_CHUNKS = 8
+/** Their bytes in a file. */
+export const STRETCH_BYTES = STRETCH_CHUNKS * (CHUNK_BYTES + TAG_BYTES)
 export const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const CIPHER = 'aes-256-gcm'
@@ -37,13 +41,19 @@ export function encryptedRange (size: number, { start, end }: ByteRange): ByteRa
   }
 }
 
-/** The file of a content, a chunk at a time. */
+/** The file of a content, many chunks at a time. */
 export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let index = 0
   // Whether a chunk is the last is known when there is more, or no more.
-  for await (const { chunk, isLast } of inChunks(content, CHUNK_BYTES)) {
-    const cipher = createCipheriv(CIPHER, key, nonce(index++, isLast), { authTagLength: TAG_BYTES })
-    yield Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
+  for await (const { bytes, isLast } of inStretches(content, CHUNK_BYTES, 1)) {
+    const parts: Buffer[] = []
+    for (let start = 0; start < bytes.length || parts.length === 0; start += CHUNK_BYTES) {
+      const chunk = bytes.subarray(start, start + CHUNK_BYTES)
+      const isEnd = isLast && start + CHUNK_BYTES >= bytes.length
+      const cipher = createCipheriv(CIPHER, key, nonce(index++, isEnd), { authTagLength: TAG_BYTES })
+      parts.push(cipher.update(chunk), cipher.final(), cipher.getAuthTag())
+    }
+    yield Buffer.concat(parts)
   }
 }
 
@@ -62,14 +72,17 @@ export async function * decrypt (
   const last = chunksOf(size) - 1
   const end = size === 0 ? 0 : Math.floor(range.end / CHUNK_BYTES)
   let index = Math.floor(range.start / CHUNK_BYTES)
-  for await (const { chunk } of inChunks(file, CHUNK_BYTES + TAG_BYTES)) {
-    const expected = (index === last ? size - index * CHUNK_BYTES : CHUNK_BYTES) + TAG_BYTES
-    if (index > end || chunk.length !== expected) throw new ChangedFileError('the file has another length')
-    const content = decryptChunk(chunk, key, nonce(index, index === last))
-    const offset = index * CHUNK_BYTES
-    const part = content.subarray(Math.max(range.start - offset, 0), range.end - offset + 1)
-    if (part.length > 0) yield part
-    index++
+  for await (const { bytes } of inStretches(file, CHUNK_BYTES + TAG_BYTES, 0)) {
+    for (let start = 0; start < bytes.length; start += CHUNK_BYTES + TAG_BYTES) {
+      const chunk = bytes.subarray(start, start + CHUNK_BYTES + TAG_BYTES)
+      const expected = (index === last ? size - index * CHUNK_BYTES : CHUNK_BYTES) + TAG_BYTES
+      if (index > end || chunk.length !== expected) throw new ChangedFileError('the file has another length')
+      const content = decryptChunk(chunk, key, nonce(index, index === last))
+      const offset = index * CHUNK_BYTES
+      const part = content.subarray(Math.max(range.start - offset, 0), range.end - offset + 1)
+      if (part.length > 0) yield part
+      index++
+    }
   }
   if (index !== end + 1) throw new ChangedFileError('the file has another length')
 }
@@ -96,23 +109,29 @@ function nonce (index: number, isLast: boolean): Buffer {
   return bytes
 }
 
-/** The same bytes in chunks of equal length; the last one may be shorter, and where there are none it is empty. */
-async function * inChunks (
+/**
+ * The same bytes in stretches of so many whole chunks; the last stretch ends as the bytes do. A piece is not looked at
+ * any more once another one is asked for, unless it ends inside a stretch.
+ * @param held bytes that the last stretch has at least, when there are any
+ */
+async function * inStretches (
   pieces: AsyncIterable<Buffer>,
-  length: number
-): AsyncGenerator<{ chunk: Buffer, isLast: boolean }> {
-  let held: Buffer[] = []
-  let bytes = 0
+  chunk: number,
+  held: 0 | 1
+): AsyncGenerator<{ bytes: Buffer, isLast: boolean }> {
+  const most = STRETCH_CHUNKS * chunk
+  let waiting: Buffer[] = []
+  let length = 0
   for await (const piece of pieces) {
-    held.push(piece)
-    bytes += piece.length
-    if (bytes <= length) continue
-    const joined = held.length === 1 ? piece : Buffer.concat(held, bytes)
+    waiting.push(piece)
+    length += piece.length
+    if (length < most + held) continue
+    const joined = waiting.length === 1 ? piece : Buffer.concat(waiting, length)
     let start = 0
-    for (; bytes > length; bytes -= length, start += length) {
-      yield { chunk: joined.subarray(start, start + length), isLast: false }
+    for (; length >= most + held; length -= most, start += most) {
+      yield { bytes: joined.subarray(start, start + most), isLast: false }
     }
-    held = [joined.subarray(start)]
+    waiting = [joined.subarray(start)]
   }
-  yield { chunk: held.length === 1 ? held[0]! : Buffer.concat(held, bytes), isLast: true }
+  yield { bytes: waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting, length), isLast: true }
 }

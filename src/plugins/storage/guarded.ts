@@ -15,6 +15,16 @@ export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
     throw new ArchivioNonDisponibile({ cause: err })
   }
 
+  async function * read (content: AsyncIterable<Buffer>, isClosed: () => boolean): AsyncGenerator<Buffer> {
+    try {
+      yield * content
+    } catch (err) {
+      // Of what was closed in the middle nobody waits for more.
+      if (isClosed()) throw err
+      refuse(err, 'read')
+    }
+  }
+
   return {
     async put (id, content) {
       const failures: unknown[] = []
@@ -25,7 +35,19 @@ export function guarded (backend: Backend, log: FastifyBaseLogger): Backend {
         refuse(err, 'put')
       }
     },
-    get: (id, range) => backend.get(id, range).catch((err) => refuse(err, 'get')),
+    async get (id, range) {
+      const opened = await backend.get(id, range).catch((err) => refuse(err, 'get'))
+      if (!opened) return undefined
+      let isClosed = false
+      return {
+        size: opened.size,
+        content: read(opened.content, () => isClosed),
+        close () {
+          isClosed = true
+          opened.close()
+        }
+      }
+    },
     head: (id) => backend.head(id).catch((err) => refuse(err, 'head')),
     delete: (id) => backend.delete(id).catch((err) => refuse(err, 'delete')),
     copy: (from, to) => backend.copy(from, to).catch((err) => refuse(err, 'copy')),

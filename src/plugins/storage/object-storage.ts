@@ -6,11 +6,11 @@ import type { Database, Executor } from '../database/connect.ts'
 import { mayPass } from '../database/problems.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
-import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile } from './errors.ts'
+import { ArchivioNonDisponibile, ContenutoTroppoGrande, FileIlleggibile, OggettoEsistente } from './errors.ts'
 import type { Generations } from './generations.ts'
 import {
-  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, takeObject,
-  whatIsLeft
+  discardObjects, discardUnkept, findObject, findObjects, findObjectsAfter, findObjectsOfMany, insertObject, lockObject,
+  takeObject, whatIsLeft
 } from './objects.ts'
 import { streamOf } from './reading.ts'
 import type { Storage, StoredObject, WrittenFile } from './storage.ts'
@@ -74,8 +74,7 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
 
   return {
     async write (content, { bucket, name, contentType, owner, cacheControl, metadata }, maxBytes) {
-      await store.require()
-      const { id: keyId, key: wrapping } = await generations.newest(db)
+      const [{ id: keyId, key: wrapping }] = await Promise.all([generations.newest(db), store.require()])
       const id = randomUUID()
       const key = randomBytes(KEY_BYTES)
       const count = { bytes: 0 }
@@ -123,15 +122,17 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
         const key = await keyOf(db, object)
         const opened = await backend.get(object.id, range && encryptedRange(object.size, range))
         if (!opened) throw await lostError(object)
-        const { content, size } = opened
-        if (size !== encryptedSize(object.size)) {
-          content.destroy()
-          throw new ChangedFileError('the file has another length')
+        const { content, size, close } = opened
+        try {
+          if (size !== encryptedSize(object.size)) throw new ChangedFileError('the file has another length')
+          const pieces = decrypt(content, key, object.size, range)
+          // What is damaged at its beginning is refused as a whole.
+          const { value: first } = await pieces.next()
+          return streamOf(pieces, first ?? undefined, { close, failureOf: (err) => failureOf(object, err) })
+        } catch (err) {
+          close()
+          throw err
         }
-        const pieces = decrypt(content, key, object.size, range)
-        // What is damaged at its beginning is refused as a whole.
-        const { value: first } = await pieces.next()
-        return streamOf(pieces, first ?? undefined, content, (err) => failureOf(object, err))
       } catch (err) {
         throw failureOf(object, err)
       }
@@ -140,13 +141,17 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
     discard: (tx, objects) => discardObjects(tx, objects.map(({ id }) => id)),
     removeDiscarded,
 
-    async move (tx, object, { bucket, name }, { replace }) {
+    async move (tx, object, { bucket, name }) {
+      if (!await lockObject(tx, object.id)) throw new RisorsaNonTrovata()
+      // Looked for while the own row is still there: of two moves that cross, or of more in a circle, none waits for
+      // another one that waits for it.
+      const other = await findObject(tx, bucket, name)
+      if (other && other.id !== object.id) throw new OggettoEsistente()
       const row = await takeObject(tx, object.id)
-      if (!row) throw new RisorsaNonTrovata()
       const held = await generations.hold(tx, row.key_id)
       const key = await keyOf(tx, row)
       const moved = { ...row, bucket, name, key_id: held.id, updated_at: undefined }
-      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, replace)
+      return insertObject(tx, { ...moved, wrapped_key: wrap(key, held.key, moved) }, false)
     },
 
     async copy (object, { bucket, name, owner }) {

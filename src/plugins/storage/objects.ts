@@ -90,10 +90,16 @@ export async function insertObject (
   throw new ServizioOccupato()
 }
 
-/** Takes an object's row away, to be written anew; undefined: it is gone. */
-export async function takeObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
-  const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
+/** An object, kept from being moved or discarded until the transaction ends; undefined: it is gone. */
+export async function lockObject (tx: Transaction, id: string): Promise<StoredObject | undefined> {
+  const [row] = await tx.select().from(objects).where(eq(objects.id, id)).for('update')
   return row
+}
+
+/** Takes the row of an object that is locked away, to be written anew. */
+export async function takeObject (tx: Transaction, id: string): Promise<StoredObject> {
+  const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
+  return row!
 }
 
 /** Forgets objects; a worker removes their files. */
@@ -112,10 +118,11 @@ export async function discardUnkept (executor: Executor, id: string): Promise<vo
 }
 
 async function discardWhere (tx: Transaction, which: SQL): Promise<void> {
-  const gone = await tx.delete(objects).where(which).returning({ id: objects.id })
-  if (gone.length === 0) return
   // A restored row may name a file that is to be removed already.
-  await tx.insert(discarded_files).values(gone.map(({ id }) => ({ id, next_attempt_at: NOW }))).onConflictDoNothing()
+  await tx.execute(sql`
+    with gone as (delete from ${objects} where ${which} returning id)
+    insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone
+    on conflict do nothing`)
 }
 
 function named (bucket: string, name: string): SQL {

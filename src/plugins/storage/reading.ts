@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream'
 
 /**
- * A stream of what a generator gives out. When it is destroyed, so is the stream that the generator reads from, also in
- * the middle of a wait.
+ * A stream of what a generator gives out. When it ends, also in the middle of a wait, what the generator reads from is
+ * closed.
  */
 export function streamOf (
   pieces: AsyncGenerator<Buffer>,
   first: Buffer | undefined,
-  source: Readable,
-  failureOf: (err: unknown) => unknown
+  { close, failureOf }: { close: () => void, failureOf: (err: unknown) => unknown }
 ): Readable {
   let next: Promise<Buffer | undefined> | undefined = Promise.resolve(first)
   return new Readable({
@@ -20,7 +19,7 @@ export function streamOf (
       })
     },
     destroy (err, callback) {
-      source.destroy()
+      close()
       callback(err)
     }
   })

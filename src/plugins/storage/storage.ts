@@ -66,9 +66,9 @@ export interface Storage {
   removeDiscarded (): void
   /**
    * Another name for the same object, in the same bucket or another one; its file stays where it is.
-   * @throws OggettoEsistente (409) where it must not replace; RisorsaNonTrovata (404) where it is gone meanwhile
+   * @throws OggettoEsistente (409) where the name is taken; RisorsaNonTrovata (404) where it is gone meanwhile
    */
-  move (tx: Transaction, object: StoredObject, to: Place, options: { replace: boolean }): Promise<StoredObject>
+  move (tx: Transaction, object: StoredObject, to: Place): Promise<StoredObject>
   /** A copy of the file, to be kept by the caller. */
   copy (object: StoredObject, to: Place & { owner: string | null }): Promise<WrittenFile>
 }

@@ -2,12 +2,32 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
+import type { Files } from '../files.ts'
 import { StorageError } from './errors.ts'
 import { tags, type ProtocolOptions } from './options.ts'
 import { presentInfo } from './present.ts'
 import { checkLink } from './signed-links.ts'
 
 const response = { 200: FileContent, 206: FilePart, 304: Type.Null() }
+
+/** What is known of a file is told under three addresses. */
+const INFO = [
+  { path: '', access: 'auth', operationId: 'storageInfo', of: '', find: findVisible },
+  {
+    path: '/authenticated',
+    access: 'auth',
+    operationId: 'storageInfoAuthenticated',
+    of: ', con l’indirizzo che lo dice privato',
+    find: findVisible
+  },
+  {
+    path: '/public',
+    access: 'public',
+    operationId: 'storageInfoPublic',
+    of: ' di un bucket pubblico',
+    find: (files: Files, _: FastifyRequest, { bucket, '*': rest }: FileParams) => files.open(bucket, rest)
+  }
+] as const
 
 /** Downloads of files, and what is known of them. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, files }) => {
@@ -80,54 +100,30 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
     }
   })
 
-  app.route({
-    method: 'GET',
-    url: '/object/info/:bucket/*',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageInfo',
-      tags,
-      summary: 'Che cosa si sa di un file',
-      params: FileParams,
-      response: { 200: ObjectInfo }
-    },
-    handler: async (request) =>
-      presentInfo(await files.visible(request, request.params.bucket, request.params['*']))
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/object/info/authenticated/:bucket/*',
-    config: { access: 'auth' },
-    schema: {
-      operationId: 'storageInfoAuthenticated',
-      tags,
-      summary: 'Che cosa si sa di un file, con l’indirizzo che lo dice privato',
-      params: FileParams,
-      response: { 200: ObjectInfo }
-    },
-    handler: async (request) =>
-      presentInfo(await files.visible(request, request.params.bucket, request.params['*']))
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/object/info/public/:bucket/*',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'storageInfoPublic',
-      tags,
-      summary: 'Che cosa si sa di un file di un bucket pubblico',
-      params: FileParams,
-      response: { 200: ObjectInfo }
-    },
-    handler: async ({ params }) => presentInfo(await files.open(params.bucket, params['*']))
-  })
+  for (const { path, access, operationId, of, find } of INFO) {
+    app.route({
+      method: 'GET',
+      url: `/object/info${path}/:bucket/*`,
+      config: { access },
+      schema: {
+        operationId,
+        tags,
+        summary: `Che cosa si sa di un file${of}`,
+        params: FileParams,
+        response: { 200: ObjectInfo }
+      },
+      handler: async (request) => presentInfo(await find(files, request, request.params))
+    })
+  }
 
   async function sendVisible (
-    request: FastifyRequest, reply: FastifyReply, { bucket, '*': name }: FileParams, download: string | undefined
+    request: FastifyRequest, reply: FastifyReply, params: FileParams, download: string | undefined
   ) {
-    return await reply.sendObject(await files.visible(request, bucket, name), { download })
+    return await reply.sendObject(await findVisible(files, request, params), { download })
   }
 }
 export default downloadRoutes
+
+function findVisible (files: Files, request: FastifyRequest, { bucket, '*': name }: FileParams) {
+  return files.visible(request, bucket, name)
+}

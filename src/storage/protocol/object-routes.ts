@@ -98,7 +98,7 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
       const moved = await db.transaction(async (tx) => {
         const locked = await lockObject(tx, file.id)
         if (locked?.name !== file.name || locked.bucket !== file.bucket) throw new StorageError('NoSuchKey')
-        const moved = await storage.move(tx, locked, to, { replace: false })
+        const moved = await storage.move(tx, locked, to)
         await append(request, tx, 'file_spostato', moved, { da: file.bucket })
         return moved
       })

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 
@@ -7,6 +6,13 @@ import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 export async function * pieces (content: Buffer, length = 50_000, failure?: Error): AsyncGenerator<Buffer> {
   for (let start = 0; start < content.length; start += length) yield content.subarray(start, start + length)
   if (failure) throw failure
+}
+
+/** All bytes. A piece is overwritten by the next one. */
+async function copied (pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const copies: Buffer[] = []
+  for await (const piece of pieces) copies.push(Buffer.from(piece))
+  return Buffer.concat(copies)
 }
 
 async function idsIn (backend: Backend, folder?: string): Promise<string[]> {
@@ -24,7 +30,12 @@ export function backendRules (t: Test, backend: Backend): void {
   }
   const get = async (id: string, range?: { start: number, end: number }) => {
     const opened = await backend.get(id, range)
-    return opened && { size: opened.size, content: await buffer(opened.content) }
+    if (!opened) return undefined
+    try {
+      return { size: opened.size, content: await copied(opened.content) }
+    } finally {
+      opened.close()
+    }
   }
 
   t.test('files of any size read back, whole and in part', async (t) => {

@@ -1,11 +1,17 @@
-import type { Readable } from 'node:stream'
 import type { ByteRange } from '../storage.ts'
 
 /** A file as its place knows it; `size` in bytes, as it is stored. */
 export interface FileFacts { size: number, modified: Date }
 
-/** Part of a file, or all of it, and the bytes that the whole file has. */
-export interface OpenedFile { content: Readable, size: number }
+/** Part of a file, or all of it. It is closed by whoever has opened it. */
+export interface OpenedFile {
+  /** Read once. A piece of `STRETCH_BYTES` is good until the next one is asked for, and shorter ones for good. */
+  content: AsyncIterable<Buffer>
+  /** Bytes that the whole file has. */
+  size: number
+  /** Also in the middle of a wait for the next piece; more than once is no error. */
+  close (): void
+}
 
 /**
  * Where files are kept. Their names are UUIDs and nothing else: no text of a caller's becomes part of a path or key.

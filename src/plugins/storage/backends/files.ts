@@ -1,5 +1,6 @@
 import { constants, copyFile, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { STRETCH_BYTES } from '../encryption.ts'
 import { folderOf, isId, type Backend } from './backend.ts'
 
 /** What is being written; no file has such a name. */
@@ -7,8 +8,6 @@ const TEMPORARY = '.tmp'
 const FOLDER = /^[\da-f]{2}$/
 /** Nothing that stands in the place of a file leads elsewhere. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW
-/** Bytes that are read at a time. */
-const READ_BYTES = 512 * 1024
 
 /**
  * Files in a folder, as `<first two digits>/<id>`. The folder itself must be there: one that has gone may be a volume
@@ -35,7 +34,8 @@ export function filesBackend (root: string): Backend {
       if (!handle) return undefined
       try {
         const { size } = await handle.stat()
-        return { size, content: handle.createReadStream({ ...range, highWaterMark: READ_BYTES }) }
+        const { start, end } = range ?? { start: 0, end: size - 1 }
+        return { size, content: readPart(handle, start, Math.min(end + 1, size)), close: () => { closeQuietly(handle) } }
       } catch (err) {
         await handle.close()
         throw err
@@ -121,6 +121,28 @@ async function syncFolder (folder: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** What lies between two places of a file; all pieces share one buffer. */
+async function * readPart (handle: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(Math.max(Math.min(end - start, STRETCH_BYTES), 0))
+  for (let at = start; at < end;) {
+    const wanted = Math.min(end - at, buffer.length)
+    let read = 0
+    while (read < wanted) {
+      const { bytesRead } = await handle.read(buffer, read, wanted - read, at + read)
+      // It is shorter than it was.
+      if (bytesRead === 0) return yield buffer.subarray(0, read)
+      read += bytesRead
+    }
+    yield buffer.subarray(0, read)
+    at += read
+  }
+}
+
+/** After a read that is under way. Nothing was written: there is nothing to lose. */
+function closeQuietly (handle: FileHandle): void {
+  handle.close().catch(() => {})
 }
 
 async function writeAll (handle: FileHandle, piece: Buffer): Promise<void> {

@@ -34,18 +34,29 @@ export function addressOf (endpoint: string): { host: string, port: number } {
 
 /** Milliseconds to connect, until an answer begins, and without any byte in the middle of one. */
 const CONNECT_MS = 5000
-const ANSWER_MS = 30_000
-const SILENCE_MS = 120_000
+/** For one answer; a part of an upload, which takes its time on a slow line, may be sent a second time. */
+const PART_MS = 30_000
+const ATTEMPTS = 2
+
+export interface S3Patience {
+  /** Milliseconds until the beginning of an answer is there, however often it is asked for. Not of an upload. */
+  answerMs: number
+  /** Milliseconds between two pieces of a file. */
+  silenceMs: number
+}
+
+/** A caller who waits for a file is answered within half a minute. */
+const PATIENCE: S3Patience = { answerMs: 20_000, silenceMs: 20_000 }
 
 /**
  * An S3 bucket, with keys `<first two digits>/<id>`. What is there is durable when the server says so. The SDK takes
  * its time to load: it is loaded for the first file.
  */
-export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend {
+export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience = PATIENCE): Backend {
   let loaded: ReturnType<typeof load> | undefined
   const load = async () => {
     const [sdk, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
-    return { sdk, Upload, client: new sdk.S3Client(clientConfig(settings)) }
+    return { sdk, Upload, client: new sdk.S3Client(clientConfig(settings, patience)) }
   }
   const opened = () => (loaded ??= load())
 
@@ -60,15 +71,18 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend
     async get (id, range) {
       const { client, sdk } = await opened()
       const Range = range && `bytes=${range.start}-${range.end}`
-      const answer = await ifThere(client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(id), Range })))
+      const answer = await inTime((abortSignal) =>
+        client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(id), Range }), { abortSignal }))
       if (!answer) return undefined
       const total = answer.ContentRange?.split('/')[1] ?? answer.ContentLength
-      return { content: answer.Body as Readable, size: Number(total) }
+      const content = answer.Body as Readable
+      return { content, size: Number(total), close: () => { content.destroy() } }
     },
 
     async head (id) {
       const { client, sdk } = await opened()
-      const found = await ifThere(client.send(new sdk.HeadObjectCommand({ Bucket, Key: keyOf(id) })))
+      const found = await inTime((abortSignal) =>
+        client.send(new sdk.HeadObjectCommand({ Bucket, Key: keyOf(id) }), { abortSignal }))
       return found && { size: found.ContentLength!, modified: found.LastModified! }
     },
 
@@ -99,7 +113,20 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend
     async copy (from, to) {
       const { client, sdk } = await opened()
       const CopySource = `${Bucket}/${keyOf(from)}`
-      return await ifThere(client.send(new sdk.CopyObjectCommand({ Bucket, Key: keyOf(to), CopySource }))) !== undefined
+      const copied = await inTime((abortSignal) =>
+        client.send(new sdk.CopyObjectCommand({ Bucket, Key: keyOf(to), CopySource }), { abortSignal }))
+      return copied !== undefined
+    }
+  }
+
+  /** Undefined where there is no such file. What is still to be read of an answer has no end set here. */
+  async function inTime<T> (ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    const end = new AbortController()
+    const timer = setTimeout(() => end.abort(), patience.answerMs)
+    try {
+      return await ifThere(ask(end.signal))
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -118,7 +145,8 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings): Backend
 }
 
 function clientConfig (
-  { endpoint, region, accessKeyId, secretAccessKey }: Omit<S3Settings, 'bucket'>
+  { endpoint, region, accessKeyId, secretAccessKey }: Omit<S3Settings, 'bucket'>,
+  { silenceMs }: S3Patience
 ): S3ClientConfig {
   return {
     endpoint,
@@ -129,11 +157,13 @@ function clientConfig (
     // Servers that are not Amazon's refuse the checksums that are sent otherwise, or store them as part of the file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: ATTEMPTS,
     requestHandler: {
       connectionTimeout: CONNECT_MS,
-      requestTimeout: ANSWER_MS,
+      requestTimeout: PART_MS,
       throwOnRequestTimeout: true,
-      socketTimeout: SILENCE_MS
+      // Between two pieces of a body, too; of what is sent, as long as nothing is taken.
+      socketTimeout: silenceMs
     }
   }
 }
