@@ -10,6 +10,7 @@ import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
 import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
+import { pdf } from './pdf/index.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
 import changes from './plugins/changes.ts'
@@ -127,6 +128,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(holdings)
     await app.register(submissionHooks)
     await app.register(guestCodes)
+    await app.register(pdf)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(scanning, { clock })

@@ -81,6 +81,7 @@ export async function build (
     LOG_LEVEL: 'info',
     PORT: '0',
     RATE_LIMIT_MAX: '100000',
+    RATE_LIMIT_HEAVY_MAX: '100000',
     ...NEVER_OVERLOADED,
     ...(environ.DATA_DIR === undefined ? { MASTER_KEY: masterKeys.get(url) } : {}),
     ...environ,

@@ -8,10 +8,17 @@ const TASK = new URL('task.ts', import.meta.url)
 /** With the time that it waits for others. */
 const DEADLINE_MS = 60_000
 
-/** The template is at fault, or its data: `riga` and `colonna` say where in the template. */
+/** Where a fault is that is not in the template: the field of the request, and what it is called. */
+const ELSEWHERE: Partial<Record<PdfFault['code'], readonly [campo: string, words: string]>> = {
+  DATI_NON_VALIDI: ['data', 'Dati non validi'],
+  CSV_NON_VALIDO: ['file', 'File CSV non valido']
+}
+
+/** The template is at fault, or its data: `riga` and `colonna` say where in the template, or in the CSV file. */
 export class ModelloNonValido extends ShapedError {
   constructor ({ code, message, riga, colonna }: PdfFault) {
-    super(code, 400, `Modello non valido: ${message}`, { riga, colonna })
+    const [campo, words] = ELSEWHERE[code] ?? ['template', 'Modello non valido']
+    super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
   }
 }
 

@@ -2,14 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { TemplateError, type Problem } from './errors.ts'
 import type { Asset, Warning } from './layout/context.ts'
 import { renderPdf } from './render.ts'
+import { readCsv, type CsvFile } from './tables/csv.ts'
 import { letterData, type LetterRequest } from './templates/letter.ts'
 import { reportData, type ReportRequest } from './templates/report.ts'
 
+/**
+ * The data of a template: as they are, or as the field `data` of a body in JSON, which only the thread reads. A long
+ * text is handed over at once, where a thousand objects are not.
+ */
+export type TemplateData = { data: Record<string, unknown> } | { body: string }
+
+/** The rows of a report: as they are, as the field `rows` of a body in JSON, or as a CSV file. */
+export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }
+
 /** What is to be made: from a template that somebody wrote, or one of the product's own. */
 export type PdfSource =
-  | { kind: 'template', source: string, data: Record<string, unknown>, language?: string | undefined }
+  | { kind: 'template', source: string, language?: string | undefined } & TemplateData
   | { kind: 'letter', request: LetterRequest }
-  | { kind: 'report', request: ReportRequest }
+  /** With `source`, by a template that somebody wrote for reports. */
+  | { kind: 'report', request: Omit<ReportRequest, 'rows'> & ReportRows, source?: string | undefined }
 
 export type PdfJob = PdfSource & {
   /** Milliseconds since 1970: when the PDF says that it was made. */
@@ -17,7 +28,7 @@ export type PdfJob = PdfSource & {
   assets?: Record<string, Asset> | undefined
 }
 
-/** A fault of the template or of the data; `riga` and `colonna` are in the template. */
+/** A fault of the template or of the data; `riga` and `colonna` are in the template, or in the CSV file. */
 export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 export type PdfResult =
   | { fault: PdfFault }
@@ -36,17 +47,33 @@ export default async function makePdf (job: PdfJob): Promise<PdfResult> {
   }
 }
 
-async function inputOf (job: PdfJob): Promise<{ source: string, data: unknown, language?: string | undefined }> {
+interface Input { source: string, data: unknown, language?: string | undefined }
+
+async function inputOf (job: PdfJob): Promise<Input> {
   switch (job.kind) {
     case 'template':
-      return job
+      return { source: job.source, language: job.language, data: 'body' in job ? fieldOf(job.body, 'data') : job.data }
     case 'letter': {
       const request = { ...job.request, hasLogo: Object.hasOwn(job.assets ?? {}, 'logo') }
       return { source: await ownTemplate('welcome-letter'), ...letterData(request) }
     }
-    case 'report':
-      return { source: await ownTemplate('report'), data: reportData(job.request), language: 'it' }
+    case 'report': {
+      const rows = rowsOf(job.request)
+      const source = job.source ?? await ownTemplate('report')
+      return { source, data: { rows, ...reportData({ ...job.request, rows }) }, language: 'it' }
+    }
   }
+}
+
+function rowsOf (request: ReportRows): ReportRequest['rows'] {
+  if ('rows' in request) return request.rows
+  if ('csv' in request) return readCsv(request.csv)
+  return fieldOf(request.body, 'rows') as ReportRequest['rows']
+}
+
+/** The body was parsed and held against its schema before. */
+function fieldOf (body: string, name: 'data' | 'rows'): unknown {
+  return (JSON.parse(body) as Record<string, unknown>)[name] ?? (name === 'data' ? {} : [])
 }
 
 function ownTemplate (name: 'welcome-letter' | 'report'): Promise<string> {

@@ -89,7 +89,7 @@ for (const [what, template, code] of REFUSED) {
 
 t.test('every code of a refusal has a template that meets it, but for those that only a renderer could', async (t) => {
   const met = new Set(REFUSED.map(([, , code]) => code))
-  const others: Problem[] = ['SINTASSI_NON_VALIDA', 'ATTRIBUTO_MANCANTE']
+  const others: Problem[] = ['SINTASSI_NON_VALIDA', 'ATTRIBUTO_MANCANTE', 'CSV_NON_VALIDO']
   t.same(PROBLEMS.filter((code) => !met.has(code)), others)
   await t.rejects(renderPdf(pageWith('{% if a %}'), {}, { date: DATE }), { code: 'SINTASSI_NON_VALIDA' })
   await t.rejects(renderPdf(pageWith('<qr/>'), {}, { date: DATE }), { code: 'ATTRIBUTO_MANCANTE' })
