@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, errorWith, FieldError, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Instant, OneOf, Ref, Text } from './common.ts'
 import { paging } from './paging.ts'
 
 /* PDFs that the product has made and keeps. */
@@ -70,23 +70,10 @@ export const PdfRemoved = Closed(
   { examples: [{ message: 'PDF eliminato', status: 200 }] }
 )
 
-/** A 400 of a route that takes a template: where in the template, or in the CSV file, the fault is. */
-export const TemplateFault = errorWith(
-  {
-    dettagli: Type.Optional(Type.Array(FieldError)),
-    riga: Type.Optional(Nullable(Type.Integer())),
-    colonna: Type.Optional(Nullable(Type.Integer()))
-  },
-  {
-    $id: 'ModelloNonValido',
-    examples: [{
-      error: 'Modello non valido: riga 2, colonna 1: elemento <nix> sconosciuto',
-      status: 400,
-      codice: 'ELEMENTO_SCONOSCIUTO',
-      requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
-      dettagli: [{ campo: 'template', messaggio: 'riga 2, colonna 1: elemento <nix> sconosciuto' }],
-      riga: 2,
-      colonna: 1
-    }]
-  }
-)
+const binary = { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) }
+export const PdfBytes = { description: 'Il PDF', content: { 'application/pdf': binary } }
+export const PdfBytesPart = { description: 'La parte chiesta con Range', content: { 'application/pdf': binary } }
+export const PdfBytesOrMade = {
+  description: 'Il PDF o, con Accept: application/json, dove si scarica',
+  content: { 'application/pdf': binary, 'application/json': { schema: Ref(PdfMade) } }
+}

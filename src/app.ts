@@ -42,6 +42,7 @@ import downloads from './plugins/storage/downloads.ts'
 import storedFiles from './plugins/storage/plugin.ts'
 import streams from './plugins/streams.ts'
 import workers from './plugins/workers/plugin.ts'
+import { reports } from './reports/index.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
 import { storage } from './storage/index.ts'
 import { settings, system } from './system/index.ts'
@@ -134,6 +135,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(scanning, { clock })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
+    await app.register(reports, { config, clock })
     await app.register(storage, { config, keys })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })

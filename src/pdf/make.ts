@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { ShapedError } from '#src/lib/errors.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
+import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
 import type { default as task, PdfJob, PdfFault } from './task.ts'
 
 /** The engine is loaded in the thread alone: the server starts and idles without it. */
 const TASK = new URL('task.ts', import.meta.url)
+const CHECK = new URL('check-task.ts', import.meta.url)
 /** With the time that it waits for others. */
 const DEADLINE_MS = 60_000
 
@@ -44,4 +46,16 @@ export async function makePdf (
   if (made.fault !== null) throw new ModelloNonValido(made.fault)
   const { bytes, pages, warnings } = made
   return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), pages, warnings }
+}
+
+/**
+ * Tries a template out, off the event loop.
+ * @throws as `makePdf` does; what is wrong with the template is a part of the result
+ */
+export async function checkTemplate (
+  app: FastifyInstance,
+  job: CheckJob,
+  options: Pick<RunOptions, 'caller' | 'signal'>
+): Promise<CheckResult> {
+  return await app.workers.run<typeof checkTask>(CHECK, job, { ...options, deadlineMs: DEADLINE_MS })
 }

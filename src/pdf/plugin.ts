@@ -1,7 +1,8 @@
 import fp from 'fastify-plugin'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
-import { makePdf, type Pdf } from './make.ts'
+import type { CheckJob, CheckResult } from './check-task.ts'
+import { checkTemplate, makePdf, type Pdf } from './make.ts'
 import {
   countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
 } from './records.ts'
@@ -16,6 +17,8 @@ export interface Pdfs {
    * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory
    */
   make (job: PdfJob, options: Pick<RunOptions, 'caller' | 'signal'>): Promise<Pdf>
+  /** Tries a template out: which variables it wants, and what is wrong with it. */
+  check (job: CheckJob, options: Pick<RunOptions, 'caller' | 'signal'>): Promise<CheckResult>
   /**
    * Puts a PDF on record, in the transaction that keeps its file (`storage.keep`). The record goes with the file: where
    * that is discarded or replaced, there is nothing to do.
@@ -39,6 +42,7 @@ declare module 'fastify' {
 export default fp(async function pdf (app) {
   app.decorate('pdf', {
     make: (job, options) => makePdf(app, job, options),
+    check: (job, options) => checkTemplate(app, job, options),
     record: recordPdf,
     remove: (tx, ids) => removePdfs(app.storage, tx, ids),
     find: findPdf,

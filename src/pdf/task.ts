@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { TemplateError, type Problem } from './errors.ts'
 import type { Asset, Warning } from './layout/context.ts'
 import { renderPdf } from './render.ts'
 import { readCsv, type CsvFile } from './tables/csv.ts'
+import { readBuiltIn } from './templates/built-in.ts'
 import { letterData, type LetterRequest } from './templates/letter.ts'
+import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './templates/names.ts'
 import { reportData, type ReportRequest } from './templates/report.ts'
 
 /**
@@ -55,11 +56,11 @@ async function inputOf (job: PdfJob): Promise<Input> {
       return { source: job.source, language: job.language, data: 'body' in job ? fieldOf(job.body, 'data') : job.data }
     case 'letter': {
       const request = { ...job.request, hasLogo: Object.hasOwn(job.assets ?? {}, 'logo') }
-      return { source: await ownTemplate('welcome-letter'), ...letterData(request) }
+      return { source: await readBuiltIn(LETTER_TEMPLATE), ...letterData(request) }
     }
     case 'report': {
       const rows = rowsOf(job.request)
-      const source = job.source ?? await ownTemplate('report')
+      const source = job.source ?? await readBuiltIn(REPORT_TEMPLATE)
       return { source, data: { rows, ...reportData({ ...job.request, rows }) }, language: 'it' }
     }
   }
@@ -74,8 +75,4 @@ function rowsOf (request: ReportRows): ReportRequest['rows'] {
 /** The body was parsed and held against its schema before. */
 function fieldOf (body: string, name: 'data' | 'rows'): unknown {
   return (JSON.parse(body) as Record<string, unknown>)[name] ?? (name === 'data' ? {} : [])
-}
-
-function ownTemplate (name: 'welcome-letter' | 'report'): Promise<string> {
-  return readFile(new URL(`templates/${name}.liquid`, import.meta.url), 'utf8')
 }
