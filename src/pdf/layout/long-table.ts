@@ -1,7 +1,7 @@
 import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
 import type { Checked } from '../markup/check.ts'
-import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
+import { prepareTable, type PreparedTable, type TableLine } from '../tables/prepare.ts'
 import { runsOf, shorten, widthOf } from '../text/measure.ts'
 import type { Build } from './context.ts'
 import type { Sheet } from './sheet.ts'
@@ -11,6 +11,7 @@ type Painter = Parameters<CanvasProps['paint']>[0]
 const PADDING = 5
 const HAIRLINE = '#d6d9dc'
 const INK = '#1f2328'
+const SHADE = '#f3f5f4'
 
 /**
  * A table of many rows, one canvas for each page: every row is one line, and a text that is too long ends with an
@@ -32,8 +33,9 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
         const draw = rowPainter(painter, { ...prepared, width, rowHeight })
         draw(lines.titles, 0, { weight: 700, color: build.accent })
         rule(painter, headHeight - 1, width, build.accent, 1.2)
-        rows.forEach((cells, at) => {
-          draw(cells, headHeight + at * rowHeight, { weight: 400, color: INK })
+        rows.forEach(({ cells, isTotal }, at) => {
+          if (isTotal) painter.rect(0, headHeight + at * rowHeight, width, rowHeight).fill(SHADE)
+          draw(cells, headHeight + at * rowHeight, { weight: isTotal ? 700 : 400, color: INK })
           rule(painter, headHeight + (at + 1) * rowHeight, width, HAIRLINE, 0.5)
         })
         if (isLast && lines.totals) {
@@ -47,7 +49,7 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   })
 }
 
-interface Lines { titles: string[], rows: string[][], totals: string[] | undefined }
+interface Lines { titles: string[], rows: TableLine[], totals: string[] | undefined }
 
 function shortenedTo (
   width: number,
@@ -61,7 +63,7 @@ function shortenedTo (
   }
   const lines = {
     titles: columns.map(({ title }, at) => fit(700)(title, at)),
-    rows: rows.map((cells) => cells.map(fit(400))),
+    rows: rows.map(({ cells, isTotal }) => ({ cells: cells.map(fit(isTotal ? 700 : 400)), isTotal })),
     totals: totals?.map(fit(700))
   }
   return { lines, shortened }
