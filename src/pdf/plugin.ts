@@ -1,8 +1,10 @@
 import fp from 'fastify-plugin'
+import type { Config } from '#src/config/config.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
 import type { CheckJob, CheckResult } from './check-task.ts'
-import { checkTemplate, makePdf, type Pdf } from './make.ts'
+import { externalEngine } from './engines/engine.ts'
+import { checkTemplate, makeElsewhere, makePdf, type Pdf } from './make.ts'
 import {
   countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
 } from './records.ts'
@@ -11,10 +13,10 @@ import type { PdfJob } from './task.ts'
 /** PDFs: how they are made, and which of them are kept. */
 export interface Pdfs {
   /**
-   * Makes a PDF, off the event loop.
+   * Makes a PDF, off the event loop, by the engine that is configured.
    * @throws ModelloNonValido (400) for what is wrong with the template or the data
    * @throws ServizioOccupato when too much work waits already
-   * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory
+   * @throws LavoroTroppoLungo or LavoroNonRiuscito past its time or memory; of an engine elsewhere, `engines/errors.ts`
    */
   make (job: PdfJob, options: Pick<RunOptions, 'caller' | 'signal'>): Promise<Pdf>
   /** Tries a template out: which variables it wants, and what is wrong with it. */
@@ -39,9 +41,10 @@ declare module 'fastify' {
 }
 
 /** Makes PDFs for all areas, and keeps their records. */
-export default fp(async function pdf (app) {
+export default fp<{ config: Config, patienceMs?: number | undefined }>(async function pdf (app, { config, patienceMs }) {
+  const engine = externalEngine(config, app.log, patienceMs)
   app.decorate('pdf', {
-    make: (job, options) => makePdf(app, job, options),
+    make: (job, options) => engine ? makeElsewhere(app, engine, job, options) : makePdf(app, job, options),
     check: (job, options) => checkTemplate(app, job, options),
     record: recordPdf,
     remove: (tx, ids) => removePdfs(app.storage, tx, ids),

@@ -1,6 +1,6 @@
 import { TemplateError, type Problem } from './errors.ts'
 import type { Asset, Warning } from './layout/context.ts'
-import { renderPdf } from './render.ts'
+import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
 import { readCsv, type CsvFile } from './tables/csv.ts'
 import { readBuiltIn } from './templates/built-in.ts'
 import { letterData, type LetterRequest } from './templates/letter.ts'
@@ -37,10 +37,26 @@ export type PdfResult =
 
 /** Runs in a thread of `app.workers`: a fault is a part of the result, since an error would lose its class. */
 export default async function makePdf (job: PdfJob): Promise<PdfResult> {
-  try {
+  return await orFault(async () => {
     const { source, data, language } = await inputOf(job)
-    const made = await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
-    return { fault: null, ...made }
+    return await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
+  })
+}
+
+/** The page for another engine, or a fault. */
+export type HtmlResult = { fault: PdfFault } | { fault: null } & RenderedHtml
+
+/** The same document as HTML, for another engine; runs in a thread, too. */
+export async function makeHtml (job: PdfJob): Promise<HtmlResult> {
+  return await orFault(async () => {
+    const { source, data, language } = await inputOf(job)
+    return renderHtml(source, data, { date: new Date(job.date), language, assets: job.assets })
+  })
+}
+
+async function orFault<T extends object> (make: () => Promise<T>): Promise<{ fault: PdfFault } | { fault: null } & T> {
+  try {
+    return { fault: null, ...await make() }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place } = err

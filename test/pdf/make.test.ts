@@ -1,5 +1,6 @@
 import t from 'tap'
 import { workerPool } from '#src/plugins/workers/pool.ts'
+import type { Value } from '#src/pdf/data.ts'
 import type makePdf from '#src/pdf/task.ts'
 import type { PdfJob } from '#src/pdf/task.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
@@ -76,7 +77,8 @@ t.test('a financial report adds its quarters exactly, on a sheet that is wide en
 })
 
 t.test('a report says what each listing adds, its share, and its totals in the detail', async (t) => {
-  const rows = [['A', '10.10', 1], ['B', '20.20', 2], ['A', '0.70', 3]].map(([listingTitle, Q1Payouts, Q1Checkins]) => (
+  const paid = [['A', '10.10', 1], ['B', '20.20', 2], ['A', '0.70', 3]] as const
+  const rows = paid.map(([listingTitle, Q1Payouts, Q1Checkins]) => (
     { listingTitle, Q1Payouts, Q1Checkins, dal: '2026-01-05', anno: 2026 }
   ))
   const text = (await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).join(' ')
@@ -86,14 +88,16 @@ t.test('a report says what each listing adds, its share, and its totals in the d
 })
 
 t.test('rows of any shape make a report: other fields, none, some that are missing, values that are no texts', async (t) => {
-  const shapes = [
+  const shapes: Record<string, Value>[][] = [
     [{ qualcosa: 'x' }, { altro: 1 }],
     [{}, {}],
     [{ a: { b: 1 }, c: [1, 2], d: true, e: null }],
     [{ listingTitle: 'A', Q1Payouts: 'niente' }, { listingTitle: '', Q1Payouts: '-0.00' }],
     [{ listingTitle: 'A', Q1Payouts: '-5.00' }, { listingTitle: 'B', Q1Payouts: '5.00' }]
   ]
-  for (const rows of shapes) t.ok((await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).length)
+  for (const rows of shapes) {
+    t.ok((await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).length)
+  }
 })
 
 t.test('a long report has its summary, and subtotals on the shaded lines of its long table', async (t) => {

@@ -2,7 +2,7 @@ import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
 import type { Checked } from '../markup/check.ts'
 import { prepareTable, type PreparedTable, type TableLine } from '../tables/prepare.ts'
-import { runsOf, shorten, widthOf } from '../text/measure.ts'
+import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
 import type { Build } from './context.ts'
 import type { Sheet } from './sheet.ts'
 
@@ -36,8 +36,11 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
         rows.forEach(({ cells, isTotal }, at) => {
           if (isTotal) painter.rect(0, headHeight + at * rowHeight, width, rowHeight).fill(SHADE)
           draw(cells, headHeight + at * rowHeight, { weight: isTotal ? 700 : 400, color: INK })
-          rule(painter, headHeight + (at + 1) * rowHeight, width, HAIRLINE, 0.5)
         })
+        rows.forEach((_, at) => {
+          painter.moveTo(0, headHeight + (at + 1) * rowHeight).lineTo(width, headHeight + (at + 1) * rowHeight)
+        })
+        painter.lineWidth(0.5).stroke(HAIRLINE)
         if (isLast && lines.totals) {
           const top = headHeight + rows.length * rowHeight
           rule(painter, top, width, build.accent, 1.2)
@@ -78,21 +81,25 @@ function rowPainter (
   const lefts = columns.map((_, at) => columns.slice(0, at).reduce((sum, { share }) => sum + share * width, 0))
   return (cells: string[], top: number, { weight, color }: Look) => {
     const baseline = top + rowHeight * 0.68
+    painter.fontSize(fontSize).fillColor(color)
+    let current: Run['font'] | undefined
     cells.forEach((text, at) => {
       if (text === '') return
       const { align, share } = columns[at]!
-      const slack = share * width - PADDING * 2 - widthOf(text, weight, fontSize)
+      const slack = align === 'left' ? 0 : share * width - PADDING * 2 - widthOf(text, weight, fontSize)
       let x = lefts[at]! + PADDING + (align === 'right' ? slack : align === 'center' ? slack / 2 : 0)
-      for (const run of runsOf(text, weight)) {
+      const runs = runsOf(text, weight)
+      for (const run of runs) {
         // By the name under which the renderer may have embedded it: else the file is read again at each call.
-        painter.font(run.font as never, run.font.postscriptName).fontSize(fontSize).fillColor(color)
+        if (run.font !== current) painter.font(run.font as never, run.font.postscriptName)
+        current = run.font
         painter.text(run.text, x, baseline, {
           lineBreak: false,
           baseline: 'alphabetic',
           // With features a run is laid out as a whole: else its words would stand in the order of writing.
           ...(run.rightToLeft ? { features: ['kern'] } : {})
         })
-        x += widthOf(run.text, weight, fontSize)
+        if (runs.length > 1) x += widthOf(run.text, weight, fontSize)
       }
     })
   }

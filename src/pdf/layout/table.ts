@@ -17,7 +17,7 @@ const NOTHING = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Au
 /** A table that runs with the page: cells wrap, the head is repeated on every page, no row is parted. */
 export function table (node: Checked<'table'>, build: Build): ReactNode {
   const prepared = prepareTable(node, build.bodyWidth, build)
-  if (prepared.rows.length > FLOWING_ROWS) {
+  if (prepared.rows.length > FLOWING_ROWS && !build.flows) {
     const message = `una tabella di più di ${FLOWING_ROWS} righe sta direttamente in <page>`
     throw new TemplateError('ELEMENTO_FUORI_POSTO', message, node.place)
   }
