@@ -64,7 +64,10 @@ export const PreviewRequest = Closed(
 export const TemplateCheck = Closed(
   { template: TemplateText, esempio: Type.Optional(example) },
   {
-    examples: [{ template: '<document><page><p>Buongiorno {{ nome }}</p></page></document>', esempio: { nome: 'Anna' } }]
+    examples: [{
+      template: '<document><page><p>Buongiorno {{ nome }}</p></page></document>',
+      esempio: { nome: 'Anna' }
+    }]
   }
 )
 

@@ -27,6 +27,7 @@ export default async function checkTemplate ({ source, example }: CheckJob): Pro
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place } = err
     if (example === null && BY_VALUE.has(code)) return { fault: null, variables, warnings: [] }
-    return { fault: { code, message, riga: place?.riga ?? null, colonna: place?.colonna ?? null }, variables, warnings: [] }
+    const fault = { code, message, riga: place?.riga ?? null, colonna: place?.colonna ?? null }
+    return { fault, variables, warnings: [] }
   }
 }

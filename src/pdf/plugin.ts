@@ -40,8 +40,14 @@ declare module 'fastify' {
   }
 }
 
+interface PdfOptions {
+  config: Config
+  /** For tests: milliseconds for one answer of an engine elsewhere. */
+  patienceMs?: number | undefined
+}
+
 /** Makes PDFs for all areas, and keeps their records. */
-export default fp<{ config: Config, patienceMs?: number | undefined }>(async function pdf (app, { config, patienceMs }) {
+export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   const engine = externalEngine(config, app.log, patienceMs)
   app.decorate('pdf', {
     make: (job, options) => engine ? makeElsewhere(app, engine, job, options) : makePdf(app, job, options),

@@ -41,7 +41,8 @@ export function drawTable (titles: readonly string[], rows: readonly (readonly s
     rows.slice(start, start + perPage).forEach((cells, at) => {
       const y = SHEET.margin + (at + 1) * ROW
       draw(cells, y, SANS)
-      pdf.lineWidth(0.5).moveTo(SHEET.margin, y + ROW - 3).lineTo(SHEET.width - SHEET.margin, y + ROW - 3).stroke('#d6d9dc')
+      const below = y + ROW - 3
+      pdf.lineWidth(0.5).moveTo(SHEET.margin, below).lineTo(SHEET.width - SHEET.margin, below).stroke('#d6d9dc')
     })
   }
   pdf.end()

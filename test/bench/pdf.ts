@@ -50,7 +50,8 @@ export async function pdfBench (): Promise<BenchResult[]> {
 }
 
 function prose (seed: number): string {
-  return `È un piacere avervi da noi, per la volta numero ${seed}. Abbiamo preparato tutto perché vi sentiate a casa. `.repeat(4)
+  const sentence = `È un piacere avervi da noi, per la volta numero ${seed}. `
+  return `${sentence}Abbiamo preparato tutto perché vi sentiate a casa. `.repeat(4)
 }
 
 interface Table { job: PdfJob, titles: string[], rows: string[][] }
@@ -67,7 +68,8 @@ function tableOf (count: number): Table {
   }))
   const titles = Object.keys(objects[0]!)
   const columns = titles.map((field, at) => `<col field="${field}"${at > 3 ? ' align="right"' : ''}/>`).join('')
-  const source = `<document orientation="landscape"><page margin="42"><table data="righe">${columns}</table></page></document>`
+  const page = `<page margin="42"><table data="righe">${columns}</table></page>`
+  const source = `<document orientation="landscape">${page}</document>`
   return {
     job: { kind: 'template', source, data: { righe: objects }, date },
     titles,
@@ -90,8 +92,10 @@ async function ignore (work: Promise<unknown>): Promise<void> {
 async function againstBrowser ({ job, titles, rows }: Table): Promise<BenchResult[]> {
   const folder = temporaryFolder()
   const page = join(folder, 'report.html')
-  const cells = (texts: string[], tag: string) => `<tr>${texts.map((text) => `<${tag}>${text}</${tag}>`).join('')}</tr>`
-  writeFileSync(page, `<table><thead>${cells(titles, 'th')}</thead>${rows.map((row) => cells(row, 'td')).join('')}</table>`)
+  const cells = (texts: string[], tag: string) =>
+    `<tr>${texts.map((text) => `<${tag}>${text}</${tag}>`).join('')}</tr>`
+  const body = rows.map((row) => cells(row, 'td')).join('')
+  writeFileSync(page, `<table><thead>${cells(titles, 'th')}</thead>${body}</table>`)
   const print = () => spawnSync(BROWSER, [
     '--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${folder}/profile`,
     `--print-to-pdf=${folder}/report.pdf`, pathToFileURL(page).href
@@ -132,13 +136,15 @@ async function besideTen (job: PdfJob): Promise<BenchResult> {
 }
 
 /**
- * By how many percent resident memory after 500 letters is above that after 50; in a thread as the server's, whose limit
- * of memory has the collector at work.
+ * By how many percent resident memory after 500 letters is above that after 50; in a thread as the server's, whose
+ * limit of memory has the collector at work.
  */
 async function memoryAfter (): Promise<BenchResult> {
   const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb: 256, idleMs: 60_000 })
   const after = async (count: number) => {
-    for (let at = 0; at < count; at++) await pool.run<typeof makePdf>(TASK, LETTER, { caller: 'a', deadlineMs: 60_000 })
+    for (let at = 0; at < count; at++) {
+      await pool.run<typeof makePdf>(TASK, LETTER, { caller: 'a', deadlineMs: 60_000 })
+    }
     return process.memoryUsage.rss()
   }
   try {

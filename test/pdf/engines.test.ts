@@ -49,21 +49,32 @@ t.test('what stands in the data is no template there either: it holds no brace a
   t.match(body, '&#123;&#123; 7 * 7 &#125;&#125;&#123;% for x in y %&#125;&#60;script&#62;')
 })
 
-const FAILURES: [what: string, handle: typeof state.handle, status: number, codice: string, times: number][] = [
-  ['an error with the status 200', (_, response) => json(response, { status: 'error', message: 'Anna' }), 502, 'MOTORE_PDF_RIFIUTA', 1],
-  ['a wrong key', (_, response) => json(response, { status: 'error' }, 401), 502, 'MOTORE_PDF_RIFIUTA', 1],
-  ['too much at a time', (_, response) => { response.writeHead(429, { 'retry-after': '0' }).end() }, 503, 'MOTORE_PDF_OCCUPATO', 2],
-  ['a failure of its own', (_, response) => { response.writeHead(502).end('bad gateway') }, 503, 'MOTORE_PDF_IRRAGGIUNGIBILE', 1],
-  ['a page for people', (_, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Anna</html>') }, 502, 'MOTORE_PDF_INCOMPRENSIBILE', 1],
-  ['a redirection', (_, response) => { response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end() }, 502, 'MOTORE_PDF_RIFIUTA', 1],
-  ['no answer', () => {}, 503, 'MOTORE_PDF_TROPPO_LENTO', 1],
-  ['a connection that is cut', (_, response) => { response.destroy() }, 503, 'MOTORE_PDF_IRRAGGIUNGIBILE', 1],
-  ['a success without an address', (_, response) => json(response, { status: 'success' }), 502, 'MOTORE_PDF_INCOMPRENSIBILE', 1],
+/** What the engine does, what our caller is told of it, and how many requests the engine has got. */
+const FAILURES: [what: string, handle: typeof state.handle, told: [status: number, codice: string], times: number][] = [
+  ['an error with the status 200',
+    (_, response) => json(response, { status: 'error', message: 'Anna' }), [502, 'MOTORE_PDF_RIFIUTA'], 1],
+  ['a wrong key', (_, response) => json(response, { status: 'error' }, 401), [502, 'MOTORE_PDF_RIFIUTA'], 1],
+  ['too much at a time',
+    (_, response) => { response.writeHead(429, { 'retry-after': '0' }).end() }, [503, 'MOTORE_PDF_OCCUPATO'], 2],
+  ['a failure of its own',
+    (_, response) => { response.writeHead(502).end('bad gateway') }, [503, 'MOTORE_PDF_IRRAGGIUNGIBILE'], 1],
+  ['a page for people',
+    (_, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Anna</html>') },
+    [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 1],
+  ['a redirection',
+    (_, response) => { response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end() },
+    [502, 'MOTORE_PDF_RIFIUTA'], 1],
+  ['no answer', () => {}, [503, 'MOTORE_PDF_TROPPO_LENTO'], 1],
+  ['a connection that is cut', (_, response) => { response.destroy() }, [503, 'MOTORE_PDF_IRRAGGIUNGIBILE'], 1],
+  ['a success without an address',
+    (_, response) => json(response, { status: 'success' }), [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 1],
   ['an address of a host behind our walls',
-    (_, response) => json(response, { status: 'success', download_url: 'http://127.0.0.2:9/x', transaction_ref: REFERENCE }),
-    502, 'MOTORE_PDF_INCOMPRENSIBILE', 2]
+    (_, response) => json(response, {
+      status: 'success', download_url: 'http://127.0.0.2:9/x', transaction_ref: REFERENCE
+    }),
+    [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 2]
 ]
-for (const [what, handle, status, codice, times] of FAILURES) {
+for (const [what, handle, [status, codice], times] of FAILURES) {
   t.test(`a failure of the engine is told in our words, and nothing is billed twice: ${what}`, async (t) => {
     state.handle = handle
     const answer = await make()
@@ -76,7 +87,10 @@ for (const [what, handle, status, codice, times] of FAILURES) {
 
 t.test('an answer that is no PDF is not kept, and what lies at the engine is deleted all the same', async (t) => {
   const usual = apitemplateAt(url)
-  state.handle = (one, response) => one.path.endsWith('.pdf') ? void response.end('<html>') : usual(one, response)
+  state.handle = (one, response) => {
+    if (one.path.endsWith('.pdf')) response.end('<html>')
+    else usual(one, response)
+  }
   t.match((await make()).json(), { status: 502, codice: 'MOTORE_PDF_INCOMPRENSIBILE' })
   t.match(seen.at(-1)!.path, '/v2/delete-object')
 })
@@ -86,7 +100,7 @@ t.test('a faulty template is a 400, and the engine is not asked', async (t) => {
   t.same(seen, [])
 })
 
-t.test('a PDF is fetched from the host that was asked, or from another one of the service, and nowhere else', async (t) => {
+t.test('a PDF is fetched from the host that was asked or another one of the service, and nowhere else', async (t) => {
   const service = new URL('https://rest-de.apitemplate.io')
   t.ok(downloadFrom(service, 'https://pub-cdn.apitemplate.io/2026/x.pdf'))
   t.ok(downloadFrom(new URL('https://pdf.example.org/api'), 'https://pdf.example.org/x.pdf'))
@@ -114,6 +128,12 @@ t.test('Gotenberg gets a form with the page, its margins and its paper; the answ
 
 const BROWSER = '/usr/bin/chromium'
 const hasBrowser = spawnSync(BROWSER, ['--version']).error === undefined
+
+t.test('an engine that is not there is a 503, after a second attempt', async (t) => {
+  const other = await build(t, { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: 'http://127.0.0.1:1' })
+  const answer = await other.call('POST', '/api/generate-pdf', { template: pageWith('x') })
+  t.match(answer.json(), { status: 503, codice: 'MOTORE_PDF_IRRAGGIUNGIBILE' })
+})
 
 t.test('a browser prints the page with all that ours has', { skip: !hasBrowser && 'no chromium here' }, async (t) => {
   const folder = temporaryFolder(t)

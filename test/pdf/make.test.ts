@@ -83,7 +83,7 @@ t.test('a report says what each listing adds, its share, and its totals in the d
   ))
   const text = (await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).join(' ')
   t.match(text, /Riepilogo per alloggio .* A 2 10,80 € 4 34,84% B 1 20,20 € 2 65,16% Totale 3 31,00 € 6/)
-  t.match(text, /Dettaglio .* A 10,10 € 1 05\/01\/2026 2026 A 0,70 € 3 05\/01\/2026 2026 Totale A 10,80 € 4 B 20,20 € 2/)
+  t.match(text, /Dettaglio .* A 10,10 € 1 05\/01\/2026 2026 A 0,70 € 3 05\/01\/2026 2026 Totale A 10,80 € 4 B 20,20/)
   t.match(text, /Totale 31,00 € 6$/)
 })
 

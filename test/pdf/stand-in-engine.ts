@@ -47,7 +47,7 @@ export function apitemplateAt (base: string): Handler {
         post_actions: []
       })
     }
-    if (path === '/2026/11/file.pdf') return void response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF)
-    json(response, { status: 'success' })
+    if (path !== '/2026/11/file.pdf') return json(response, { status: 'success' })
+    response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF)
   }
 }

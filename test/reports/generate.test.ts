@@ -91,7 +91,7 @@ t.test('a report is the PDF itself, and the caller finds it in the list and in t
   t.ok(read.rawPayload.equals(answer.rawPayload), 'the same bytes')
 })
 
-t.test('who would rather have JSON gets the address of the report, and a machine keeps nothing without it', async (t) => {
+t.test('who would rather have JSON gets the report’s address; a machine keeps nothing without it', async (t) => {
   const rows = sampleRows(2)
   const before = (await call('GET', '/api/history')).json<{ data: object[] }>().data.length
   const bytes = await call('POST', '/api/generate-template', { rows })
@@ -163,7 +163,7 @@ t.test('a PDF that is deleted is gone, with its file', async (t) => {
   t.equal((await get('/api/csv-pdf-download/1', anna.headers)).statusCode, 404)
 })
 
-t.test('the same Idempotency-Key makes one PDF: a repeated request gets the same bytes, or the same address', async (t) => {
+t.test('the same Idempotency-Key makes one PDF: a repeated request gets its bytes, or its address', async (t) => {
   const franca = await person(test, 'franca')
   const headers = { ...franca.headers, 'idempotency-key': 'uno' }
   const body = { rows: sampleRows(3) }

@@ -69,7 +69,8 @@ t.test('the templates of the product are read, and not changed', async (t) => {
     const read = (await call('GET', `${URL}/${id}`)).json<{ data: { template: string, variabili: string[] } }>().data
     t.match(read.template, /^<document /)
     t.ok(read.variabili.length > 3)
-    t.match((await put(id, { nome: 'x', template: pageWith('x') })).json(), { status: 409, codice: 'MODELLO_PREDEFINITO' })
+    const changed = await put(id, { nome: 'x', template: pageWith('x') })
+    t.match(changed.json(), { status: 409, codice: 'MODELLO_PREDEFINITO' })
     t.equal((await remove(id)).statusCode, 409)
     const preview = await call('POST', `${URL}/${id}/preview`, {})
     t.equal(preview.headers['content-type'], 'application/pdf')

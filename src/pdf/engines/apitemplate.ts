@@ -37,7 +37,8 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
     target.searchParams.set('export_type', 'json')
     target.searchParams.set('expiration', EXPIRATION)
     const [width, height] = sheet.size.map(millimetres)
-    const margins = Object.entries(marginsOf(sheet)).map(([side, points]) => [`margin_${side}`, String(millimetres(points))])
+    const margins = Object.entries(marginsOf(sheet)).map(([side, points]) =>
+      [`margin_${side}`, String(millimetres(points))])
     const settings = {
       paper_size: 'custom',
       custom_width: `${width}mm`,
@@ -50,7 +51,12 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
     }
     const body = JSON.stringify({ body: html.body, css: `<style>${STYLES}</style>`, data: {}, settings })
     const made = readMade(await exchange(target, {
-      method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body, signal: signal ?? null, makes: true, patienceMs
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      signal: signal ?? null,
+      makes: true,
+      patienceMs
     }))
     try {
       return asPdf(await exchange(downloadFrom(url, made.download_url), { signal: signal ?? null, patienceMs }))

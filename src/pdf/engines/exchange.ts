@@ -7,6 +7,7 @@ import {
 const PATIENCE_MS = 45_000
 /** At most so long is waited where the engine says when to come back. */
 const PAUSE_MAX_MS = 5_000
+const PAUSE_SECONDS = 0.5
 /** Bytes of an answer. */
 const BYTES_MAX = 64 * 1024 * 1024
 
@@ -17,38 +18,39 @@ export interface Asked extends RequestInit {
 }
 
 /** An answer with the status 2xx, whole. */
-export interface Answer { type: string, bytes: Buffer }
+export interface Answer { bytes: Buffer }
 
 /**
  * One exchange with an engine. Redirections are not followed: they would lead anywhere. Asked again, once, is after a
  * refused connection and a 429 alone: nothing was made, and nothing billed.
  * @throws the errors of `errors.ts`
  */
-export async function exchange (url: URL, { makes = false, patienceMs = PATIENCE_MS, ...init }: Asked): Promise<Answer> {
+export async function exchange (url: URL, asked: Asked): Promise<Answer> {
+  const { makes = false, patienceMs = PATIENCE_MS, ...init } = asked
   const signal = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(init.signal ? [init.signal] : [])])
-  for (let attempt = 1; ; attempt++) {
-    let response: Response
-    try {
-      response = await fetch(url, { ...init, signal, redirect: 'manual' })
-    } catch (err) {
-      if (isRefused(err) && makes && attempt === 1) {
-        await sleep(200, undefined, { signal }).catch(() => {})
-        continue
-      }
-      throw signal.aborted ? new MotorePdfTroppoLento() : new MotorePdfIrraggiungibile()
-    }
-    if (response.status === 429 && makes && attempt === 1) {
-      await response.body?.cancel()
-      const seconds = Number(response.headers.get('retry-after') ?? 1)
-      await sleep(Math.min(PAUSE_MAX_MS, Math.max(0, seconds * 1000 || 0)), undefined, { signal }).catch(() => {})
-      continue
-    }
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw refusal(response.status)
-    }
-    return { type: response.headers.get('content-type') ?? '', bytes: await whole(response, signal) }
+  const ask = () => fetch(url, { ...init, signal, redirect: 'manual' }).catch((err: unknown) => {
+    if (isRefused(err)) return undefined
+    throw signal.aborted ? new MotorePdfTroppoLento() : new MotorePdfIrraggiungibile()
+  })
+  let response = await ask()
+  if (makes && (response === undefined || response.status === 429)) {
+    await response?.body?.cancel()
+    await pause(response, signal)
+    response = await ask()
   }
+  if (response === undefined) throw new MotorePdfIrraggiungibile()
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw refusal(response.status)
+  }
+  return { bytes: await whole(response, signal) }
+}
+
+/** As long as the engine says, within bounds. */
+async function pause (response: Response | undefined, signal: AbortSignal): Promise<void> {
+  const seconds = Number(response?.headers.get('retry-after') ?? PAUSE_SECONDS)
+  const wanted = Number.isFinite(seconds) ? seconds * 1000 : PAUSE_SECONDS * 1000
+  await sleep(Math.min(PAUSE_MAX_MS, Math.max(0, wanted)), undefined, { signal }).catch(() => {})
 }
 
 function refusal (status: number): Error {

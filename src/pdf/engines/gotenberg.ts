@@ -10,9 +10,9 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     const form = new FormData()
     form.append('files', new Blob([wholePage(html)], { type: 'text/html' }), 'index.html')
     for (const name of ['header', 'footer'] as const) {
-      if (html[name] !== '') {
-        form.append('files', new Blob([wholePage({ ...html, body: html[name] })], { type: 'text/html' }), `${name}.html`)
-      }
+      if (html[name] === '') continue
+      const strip = new Blob([wholePage({ ...html, body: html[name] })], { type: 'text/html' })
+      form.append('files', strip, `${name}.html`)
     }
     const [width, height] = sheet.size
     const { top, right, bottom, left } = marginsOf(sheet)
@@ -22,6 +22,8 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
     form.append('printBackground', 'true')
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-    return asPdf(await exchange(address, { method: 'POST', headers, body: form, signal: signal ?? null, makes: true, patienceMs }))
+    return asPdf(await exchange(address, {
+      method: 'POST', headers, body: form, signal: signal ?? null, makes: true, patienceMs
+    }))
   }
 }

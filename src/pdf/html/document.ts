@@ -47,7 +47,8 @@ export function toHtml (document: ReactElement): HtmlDocument {
   const pages = elements(children)
   const strips = elements(pages[0]?.props.children).filter(isStrip)
   const [header, footer] = ['flex-start', 'flex-end'].map((side) =>
-    strips.filter(({ props }) => props.style?.justifyContent === side).map((each) => stripHtml(each, pages[0]!)).join(''))
+    strips.filter(({ props }) => props.style?.justifyContent === side)
+      .map((each) => stripHtml(each, pages[0]!)).join(''))
   return {
     title: String(title ?? ''),
     language: String(language ?? 'it'),

@@ -69,7 +69,8 @@ export async function removeTemplate (
 
 async function checkVersion (tx: Transaction, id: string, expected: ReadonlySet<number> | undefined): Promise<void> {
   if (expected === undefined) return
-  const [row] = await tx.select({ versione: templates.versione }).from(templates).where(eq(templates.id, id)).for('update')
+  const [row] = await tx.select({ versione: templates.versione }).from(templates)
+    .where(eq(templates.id, id)).for('update')
   if (!row || !expected.has(row.versione)) throw new ModelloCambiato()
 }
 
