@@ -43,7 +43,10 @@ export const AZIONI = [
   'bucket_creato',
   'bucket_modificato',
   'bucket_svuotato',
-  'bucket_eliminato'
+  'bucket_eliminato',
+  'pdf_eliminato',
+  'modello_salvato',
+  'modello_eliminato'
 ] as const
 
 const EXAMPLE = {

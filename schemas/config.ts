@@ -88,7 +88,10 @@ export const Environment = Type.Object({
     'A chi vanno gli allarmi degli invii alla Polizia e il riepilogo della sera: indirizzi separati da virgola. ' +
       'Serve SMTP_URL'
   ),
-  PDF_ENGINE_URL: optional(HTTP_URL, 'Motore di rendering PDF esterno'),
+  PDF_ENGINE: Type.Optional(OneOf(['apitemplate', 'gotenberg'], {
+    description: 'Chi disegna i PDF al posto di questo server: apitemplate o gotenberg. Serve PDF_ENGINE_URL'
+  })),
+  PDF_ENGINE_URL: optional(HTTP_URL, 'Motore di rendering PDF esterno (https, o http su loopback)'),
   PDF_ENGINE_KEY: secret('Chiave del motore PDF'),
   OCR_PROVIDER_URL: optional(HTTP_URL, 'Provider OCR esterno'),
   OCR_PROVIDER_KEY: secret('Chiave del provider OCR'),

@@ -10,6 +10,7 @@ import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
 import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
+import { pdf } from './pdf/index.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
 import changes from './plugins/changes.ts'
@@ -42,6 +43,7 @@ import downloads from './plugins/storage/downloads.ts'
 import storedFiles from './plugins/storage/plugin.ts'
 import streams from './plugins/streams.ts'
 import workers from './plugins/workers/plugin.ts'
+import { reports } from './reports/index.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
 import { storage } from './storage/index.ts'
 import { settings, system } from './system/index.ts'
@@ -62,6 +64,8 @@ export interface BuildOptions {
   policeAnswerMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
+  /** For tests: milliseconds for one answer of an external PDF engine, in place of 45 seconds. */
+  pdfEngineMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
@@ -73,7 +77,7 @@ export interface BuildOptions {
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend, pdfEngineMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -129,11 +133,13 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(holdings)
     await app.register(submissionHooks)
     await app.register(guestCodes)
+    await app.register(pdf, { config, patienceMs: pdfEngineMs })
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(scanning, { clock })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
+    await app.register(reports, { config, clock })
     await app.register(storage, { config, keys })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })

@@ -11,11 +11,17 @@ import { openness, walk, type Schema } from './schema-walk.ts'
 const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
 
 /** The contract types these as objects of any fields. */
-const OPEN_OBJECTS = new Set(
-  ['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
+const OPEN_OBJECTS = new Set([
+  ...['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
     ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)
-  )
-)
+  ),
+  'POST /api/generate-pdf data',
+  'POST /api/generate-template rows[]',
+  // The same data, for trying a template out.
+  'POST /api/v1/templates/:id/preview data',
+  'POST /api/v1/templates/valida esempio',
+  'PUT /api/v1/templates/:id esempio'
+])
 /**
  * The clients of the identity provider and of the storage send fields for which there is no use: these requests are
  * open by the protocol, and bounded all the same.
@@ -133,7 +139,12 @@ t.test('the contract', async (t) => {
         'POST /api/alloggiati/invio prenotazione',
         'POST /api/alloggiati/invio soggiorno',
         'POST /api/alloggiati/valida ospiti[]',
-        'POST /api/alloggiati/valida prenotazione'
+        'POST /api/alloggiati/valida prenotazione',
+        'POST /api/generate-pdf data',
+        'POST /api/generate-template rows[]',
+        'POST /api/v1/templates/:id/preview data',
+        'POST /api/v1/templates/valida esempio',
+        'PUT /api/v1/templates/:id esempio'
       ],
       'open only where the contract says so'
     )

@@ -71,7 +71,7 @@ export async function build (
   options: Pick<
     BuildOptions,
     | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
-    | 'jobsByClock' | 'wrapBackend'
+    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
@@ -81,6 +81,7 @@ export async function build (
     LOG_LEVEL: 'info',
     PORT: '0',
     RATE_LIMIT_MAX: '100000',
+    RATE_LIMIT_HEAVY_MAX: '100000',
     ...NEVER_OVERLOADED,
     ...(environ.DATA_DIR === undefined ? { MASTER_KEY: masterKeys.get(url) } : {}),
     ...environ,

@@ -7,6 +7,12 @@ import { createAjv } from '#src/plugins/validation.ts'
 
 type Responses = Record<string, object | undefined>
 
+/** Of an answer that comes as bytes or as JSON, the JSON. */
+function ofJson (schema: object | undefined): object | undefined {
+  const content = schema && 'content' in schema ? schema.content as Record<string, { schema: object }> : {}
+  return content['application/json']?.schema ?? schema
+}
+
 /**
  * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
  * complains: it drops extra fields and writes `""` for a null, so the payload is checked before it is serialized; text
@@ -21,7 +27,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
     function check (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
       checked.add(request)
       const responses = (request.routeOptions.schema?.response ?? {}) as Responses
-      const schema = responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`]
+      const schema = ofJson(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])
       const where = `${request.method} ${request.routeOptions.url} ${reply.statusCode}`
       // Unknown addresses and swagger-ui's own pages have no route of ours behind them.
       if (!request.routeOptions.url || request.routeOptions.url.startsWith('/docs')) return

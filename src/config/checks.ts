@@ -61,6 +61,15 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
   needs('SMTP_URL', 'MAIL_FROM'),
   needs('ALARM_EMAIL', 'SMTP_URL'),
+  needs('PDF_ENGINE', 'PDF_ENGINE_URL'),
+  needs('PDF_ENGINE_URL', 'PDF_ENGINE'),
+  onlyWith('PDF_ENGINE_URL', 'PDF_ENGINE_KEY'),
+  ({ PDF_ENGINE, PDF_ENGINE_KEY }) =>
+    PDF_ENGINE === 'apitemplate' && PDF_ENGINE_KEY === undefined && ['PDF_ENGINE_KEY', 'manca: serve con apitemplate'],
+  ({ PDF_ENGINE_URL }) =>
+    PDF_ENGINE_URL !== undefined &&
+    !isSafeAddress(PDF_ENGINE_URL) &&
+    ['PDF_ENGINE_URL', 'deve essere https, o http su un indirizzo di loopback, senza credenziali'],
   ({ TRUST_PROXY }) =>
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>

@@ -1,4 +1,4 @@
-/** A place in a template, both from 1. */
+/** A place in a template, or in a CSV file, both from 1. */
 export interface Place { riga: number, colonna: number }
 
 /** Why a template, or what goes into it, gives no PDF. */
@@ -14,6 +14,7 @@ export const PROBLEMS = [
   'STILE_NON_AMMESSO',
   'COLLEGAMENTO_NON_AMMESSO',
   'DATI_NON_VALIDI',
+  'CSV_NON_VALIDO',
   'LIMITE_SUPERATO'
 ] as const
 export type Problem = typeof PROBLEMS[number]

@@ -1,23 +1,33 @@
 import type { FastifyInstance } from 'fastify'
 import { ShapedError } from '#src/lib/errors.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
-import type { default as task, PdfJob, PdfFault } from './task.ts'
+import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
+import type { Engine } from './engines/page.ts'
+import type { default as task, makeHtml, PdfJob, PdfFault } from './task.ts'
 
 /** The engine is loaded in the thread alone: the server starts and idles without it. */
 const TASK = new URL('task.ts', import.meta.url)
+const HTML = new URL('html-task.ts', import.meta.url)
+const CHECK = new URL('check-task.ts', import.meta.url)
 /** With the time that it waits for others. */
 const DEADLINE_MS = 60_000
 
-/** The template is at fault, or its data: `riga` and `colonna` say where in the template. */
+/** Where a fault is that is not in the template: the field of the request, and what it is called. */
+const ELSEWHERE: Partial<Record<PdfFault['code'], readonly [campo: string, words: string]>> = {
+  DATI_NON_VALIDI: ['data', 'Dati non validi'],
+  CSV_NON_VALIDO: ['file', 'File CSV non valido']
+}
+
+/** The template is at fault, or its data: `riga` and `colonna` say where in the template, or in the CSV file. */
 export class ModelloNonValido extends ShapedError {
   constructor ({ code, message, riga, colonna }: PdfFault) {
-    super(code, 400, `Modello non valido: ${message}`, { riga, colonna })
+    const [campo, words] = ELSEWHERE[code] ?? ['template', 'Modello non valido']
+    super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
   }
 }
 
 export interface Pdf {
   bytes: Buffer
-  pages: number
   /** What its author should know: variables that the data lack, characters that no font has. */
   warnings: { codice: string, messaggio: string }[]
 }
@@ -35,6 +45,33 @@ export async function makePdf (
 ): Promise<Pdf> {
   const made = await app.workers.run<typeof task>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
   if (made.fault !== null) throw new ModelloNonValido(made.fault)
-  const { bytes, pages, warnings } = made
-  return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), pages, warnings }
+  const { bytes, warnings } = made
+  return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), warnings }
+}
+
+/**
+ * Makes a PDF by an engine elsewhere: its page is made here, in a thread.
+ * @throws as `makePdf` does, and the errors of `engines/errors.ts`
+ */
+export async function makeElsewhere (
+  app: FastifyInstance,
+  engine: Engine,
+  job: PdfJob,
+  options: Pick<RunOptions, 'caller' | 'signal'>
+): Promise<Pdf> {
+  const made = await app.workers.run<typeof makeHtml>(HTML, job, { ...options, deadlineMs: DEADLINE_MS })
+  if (made.fault !== null) throw new ModelloNonValido(made.fault)
+  return { bytes: await engine(made, { signal: options.signal }), warnings: made.warnings }
+}
+
+/**
+ * Tries a template out, off the event loop.
+ * @throws as `makePdf` does; what is wrong with the template is a part of the result
+ */
+export async function checkTemplate (
+  app: FastifyInstance,
+  job: CheckJob,
+  options: Pick<RunOptions, 'caller' | 'signal'>
+): Promise<CheckResult> {
+  return await app.workers.run<typeof checkTask>(CHECK, job, { ...options, deadlineMs: DEADLINE_MS })
 }

@@ -5,8 +5,10 @@ import { languageOf, type Language } from './language/formats.ts'
 import { expand } from './language/liquid.ts'
 import type { Asset, Build, Warning, WarningCode } from './layout/context.ts'
 import { buildDocument } from './layout/document.ts'
+import { toHtml, type HtmlDocument } from './html/document.ts'
+import { sheetOf, type Sheet } from './layout/sheet.ts'
 import { checkLimit } from './limits.ts'
-import { checkMarkup } from './markup/check.ts'
+import { checkMarkup, type Checked } from './markup/check.ts'
 import { parseMarkup } from './markup/parser.ts'
 import { checkPicture } from './pictures.ts'
 import { fontUse } from './text/fonts.ts'
@@ -31,6 +33,28 @@ const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
  * @throws TemplateError for what is wrong with the template or the data, with line and column in the template
  */
 export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
+  const { element, warnings } = prepare(source, data, options, false)
+  const bytes = await renderToBuffer(element)
+  checkLimit('bytes', bytes.length)
+  const pages = countPages(bytes)
+  checkLimit('pages', pages)
+  return { bytes, pages, warnings: warnings() }
+}
+
+/** A document as HTML, for another engine, and its paper. */
+export interface RenderedHtml { html: HtmlDocument, sheet: Sheet, warnings: Warning[] }
+
+/**
+ * The same as HTML, for an engine that prints pages.
+ * @throws TemplateError as `renderPdf` does
+ */
+export function renderHtml (source: string, data: unknown, options: RenderOptions): RenderedHtml {
+  const { element, warnings, document } = prepare(source, data, options, true)
+  const page = document.children.find((child): child is Checked<'page'> => child.name === 'page')!
+  return { html: toHtml(element), sheet: sheetOf(page, document.values), warnings: warnings() }
+}
+
+function prepare (source: string, data: unknown, options: RenderOptions, flows: boolean) {
   if (typeof source !== 'string') throw new TemplateError('DATI_NON_VALIDI', 'il modello deve essere un testo')
   const template = cleanText(source)
   const values = plainData(data)
@@ -40,13 +64,10 @@ export async function renderPdf (source: string, data: unknown, options: RenderO
   const warnings: Warning[] = expanded.missing.map((path) => ({
     codice: 'VARIABILE_MANCANTE', messaggio: `i dati non hanno «${path}»`
   }))
-  const build = newBuild({ values, language, accent, fontSize, options, warnings })
+  const build = newBuild({ values, language, accent, fontSize, options, warnings, flows })
   build.headingFace = document.values['heading-font'] ?? document.values.font ?? 'sans'
-  const bytes = await renderToBuffer(buildDocument(document, build, options.date))
-  checkLimit('bytes', bytes.length)
-  const pages = countPages(bytes)
-  checkLimit('pages', pages)
-  return { bytes, pages, warnings: [...warnings, ...replacements(build)] }
+  const element = buildDocument(document, build, options.date)
+  return { element, document, warnings: () => [...warnings, ...replacements(build)] }
 }
 
 interface Parts {
@@ -56,9 +77,10 @@ interface Parts {
   fontSize: number
   options: RenderOptions
   warnings: Warning[]
+  flows: boolean
 }
 
-function newBuild ({ values, language, accent, fontSize, options, warnings }: Parts): Build {
+function newBuild ({ values, language, accent, fontSize, options, warnings, flows }: Parts): Build {
   const assets = new Map(Object.entries(options.assets ?? {}))
   for (const [name, asset] of assets) checkPicture(name, asset)
   const counts = { charts: 0, codes: 0, images: 0 }
@@ -69,6 +91,7 @@ function newBuild ({ values, language, accent, fontSize, options, warnings }: Pa
     headingFace: 'sans',
     fontSize,
     bodyWidth: 0,
+    flows,
     fonts: fontUse(),
     assets,
     breakWord: wordBreaker(language),

@@ -1,15 +1,27 @@
-import { readFile } from 'node:fs/promises'
 import { TemplateError, type Problem } from './errors.ts'
 import type { Asset, Warning } from './layout/context.ts'
-import { renderPdf } from './render.ts'
+import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
+import { readCsv, type CsvFile } from './tables/csv.ts'
+import { readBuiltIn } from './templates/built-in.ts'
 import { letterData, type LetterRequest } from './templates/letter.ts'
+import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './templates/names.ts'
 import { reportData, type ReportRequest } from './templates/report.ts'
+
+/**
+ * The data of a template: as they are, or as the field `data` of a body in JSON, which only the thread reads. A long
+ * text is handed over at once, where a thousand objects are not.
+ */
+export type TemplateData = { data: Record<string, unknown> } | { body: string }
+
+/** The rows of a report: as they are, as the field `rows` of a body in JSON, or as a CSV file. */
+export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }
 
 /** What is to be made: from a template that somebody wrote, or one of the product's own. */
 export type PdfSource =
-  | { kind: 'template', source: string, data: Record<string, unknown>, language?: string | undefined }
+  | { kind: 'template', source: string, language?: string | undefined } & TemplateData
   | { kind: 'letter', request: LetterRequest }
-  | { kind: 'report', request: ReportRequest }
+  /** With `source`, by a template that somebody wrote for reports. */
+  | { kind: 'report', request: Omit<ReportRequest, 'rows'> & ReportRows, source?: string | undefined }
 
 export type PdfJob = PdfSource & {
   /** Milliseconds since 1970: when the PDF says that it was made. */
@@ -17,7 +29,7 @@ export type PdfJob = PdfSource & {
   assets?: Record<string, Asset> | undefined
 }
 
-/** A fault of the template or of the data; `riga` and `colonna` are in the template. */
+/** A fault of the template or of the data; `riga` and `colonna` are in the template, or in the CSV file. */
 export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 export type PdfResult =
   | { fault: PdfFault }
@@ -25,10 +37,26 @@ export type PdfResult =
 
 /** Runs in a thread of `app.workers`: a fault is a part of the result, since an error would lose its class. */
 export default async function makePdf (job: PdfJob): Promise<PdfResult> {
-  try {
+  return await orFault(async () => {
     const { source, data, language } = await inputOf(job)
-    const made = await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
-    return { fault: null, ...made }
+    return await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
+  })
+}
+
+/** The page for another engine, or a fault. */
+export type HtmlResult = { fault: PdfFault } | { fault: null } & RenderedHtml
+
+/** The same document as HTML, for another engine; runs in a thread, too. */
+export async function makeHtml (job: PdfJob): Promise<HtmlResult> {
+  return await orFault(async () => {
+    const { source, data, language } = await inputOf(job)
+    return renderHtml(source, data, { date: new Date(job.date), language, assets: job.assets })
+  })
+}
+
+async function orFault<T extends object> (make: () => Promise<T>): Promise<{ fault: PdfFault } | { fault: null } & T> {
+  try {
+    return { fault: null, ...await make() }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place } = err
@@ -36,19 +64,31 @@ export default async function makePdf (job: PdfJob): Promise<PdfResult> {
   }
 }
 
-async function inputOf (job: PdfJob): Promise<{ source: string, data: unknown, language?: string | undefined }> {
+interface Input { source: string, data: unknown, language?: string | undefined }
+
+async function inputOf (job: PdfJob): Promise<Input> {
   switch (job.kind) {
     case 'template':
-      return job
+      return { source: job.source, language: job.language, data: 'body' in job ? fieldOf(job.body, 'data') : job.data }
     case 'letter': {
       const request = { ...job.request, hasLogo: Object.hasOwn(job.assets ?? {}, 'logo') }
-      return { source: await ownTemplate('welcome-letter'), ...letterData(request) }
+      return { source: await readBuiltIn(LETTER_TEMPLATE), ...letterData(request) }
     }
-    case 'report':
-      return { source: await ownTemplate('report'), data: reportData(job.request), language: 'it' }
+    case 'report': {
+      const rows = rowsOf(job.request)
+      const source = job.source ?? await readBuiltIn(REPORT_TEMPLATE)
+      return { source, data: { rows, ...reportData({ ...job.request, rows }) }, language: 'it' }
+    }
   }
 }
 
-function ownTemplate (name: 'welcome-letter' | 'report'): Promise<string> {
-  return readFile(new URL(`templates/${name}.liquid`, import.meta.url), 'utf8')
+function rowsOf (request: ReportRows): ReportRequest['rows'] {
+  if ('rows' in request) return request.rows
+  if ('csv' in request) return readCsv(request.csv)
+  return fieldOf(request.body, 'rows') as ReportRequest['rows']
+}
+
+/** The body was parsed and held against its schema before. */
+function fieldOf (body: string, name: 'data' | 'rows'): unknown {
+  return (JSON.parse(body) as Record<string, unknown>)[name] ?? (name === 'data' ? {} : [])
 }

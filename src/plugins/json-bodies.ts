@@ -11,6 +11,10 @@ const DEPTH_MAX = 32
 const MARKS_MAX = 100
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Commas and colons of a body that is held, where it brings rows and no file. */
+    marksMax?: number
+  }
   interface FastifyRequest {
     /** The JSON of an idempotent request as it was sent; `''` without a body. */
     bodyText: string
@@ -28,7 +32,8 @@ export default fp(async function jsonBodies (app) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text === '') return done(null, undefined)
-    const messaggio = faultOf(text, request.routeOptions.config.holdsBody ? MARKS_MAX : Infinity)
+    const { holdsBody, marksMax = MARKS_MAX } = request.routeOptions.config
+    const messaggio = faultOf(text, holdsBody ? marksMax : Infinity)
     if (messaggio !== undefined) return done(new CampiNonValidi({ campo: '', messaggio }))
     if (request.routeOptions.config.idempotent) request.bodyText = text
     if (request.routeOptions.config.holdsBody) return parseLong(text, done)

@@ -7,6 +7,16 @@ import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
 import { requestCounts } from './request-counts.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Reading texts of images and making PDFs are heavy work, which is counted apart, with a lower limit. */
+    heavy?: boolean
+  }
+}
+
+/** Beside the caller, in the key under which heavy work is counted. */
+const HEAVY = ' heavy'
+
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /**
@@ -28,6 +38,10 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     }))
   }
 
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.heavy) return
+    route.config = { ...route.config, rateLimit: { max: config.RATE_LIMIT_HEAVY_MAX, groupId: HEAVY } }
+  })
   await app.register(rateLimit, {
     max: config.RATE_LIMIT_MAX,
     timeWindow: config.RATE_LIMIT_WINDOW * 1000,

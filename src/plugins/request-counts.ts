@@ -37,7 +37,7 @@ export function requestCounts (redis: Redis | undefined, log: FastifyBaseLogger)
       count(key, windowMs).then((counted) => done(null, counted), done)
     }
 
-    /** No route has a limit of its own. */
+    /** What is counted apart has keys of its own. */
     child (): Store {
       return this
     }

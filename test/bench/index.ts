@@ -9,6 +9,7 @@ import { uploads } from './files-upload.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
+import { pdfBench } from './pdf.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
@@ -42,6 +43,7 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     ...await onCluster(async (url) => [...report(await filesBench(url)), ...report(await downloads(url))]),
     ...await onServer(async (server) => report(await uploads(server)))
   ],
+  pdf: async () => report(await pdfBench()),
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
 

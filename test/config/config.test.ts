@@ -70,6 +70,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   ALLOGGIATI_ENDPOINT: URLS,
   ALLOGGIATI_CA_FILE: ['/non/esiste.pem'],
   SMTP_URL: ['mail.example', 'http://mail.example'],
+  PDF_ENGINE: ['APITemplate', 'weasyprint'],
   PDF_ENGINE_URL: URLS,
   OCR_PROVIDER_URL: URLS,
   QUERY_PASSWORD: ['corta'],
@@ -130,6 +131,11 @@ const FREE: readonly (keyof Environment)[] = [
 
 /** Values that do not go together, and the variable that is named. */
 const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[] = [
+  ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg' }],
+  ['PDF_ENGINE', { PDF_ENGINE_URL: 'https://pdf.example' }],
+  ['PDF_ENGINE_URL', { PDF_ENGINE_KEY: 'chiave' }],
+  ['PDF_ENGINE_KEY', { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: 'https://rest-de.apitemplate.io' }],
+  ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: 'http://pdf.example' }],
   ['ALLOGGIATI_MODE', CREDENTIALS],
   ['ALLOGGIATI_MODE', { ALLOGGIATI_ENDPOINT: 'https://polizia.example/' }],
   ['ALLOGGIATI_PASSWORD', { ALLOGGIATI_MODE: 'production', ALLOGGIATI_UTENTE: 'XX000000' }],

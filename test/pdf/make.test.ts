@@ -1,5 +1,6 @@
 import t from 'tap'
 import { workerPool } from '#src/plugins/workers/pool.ts'
+import type { Value } from '#src/pdf/data.ts'
 import type makePdf from '#src/pdf/task.ts'
 import type { PdfJob } from '#src/pdf/task.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
@@ -68,11 +69,43 @@ t.test('a financial report adds its quarters exactly, on a sheet that is wide en
     Q2Checkins: 3
   }))
   const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
-  t.match(texts[0], /Report finanziario 30 righe.*Totale incassi 30\.009,00 € Totale arrivi 150/)
+  t.match(texts[0], /Report finanziario 23\/11\/2026 · 30 righe Totale incassi 30\.009,00 € Totale arrivi 150/)
   t.match(texts[0], /Incassi per trimestre/)
   t.match(texts.at(-1), /Totale 3,00 € 60 30\.006,00 € 90/)
   const empty = await textsOf({ kind: 'report', request: { rows: [], data: '2026-11-23' }, date })
   t.match(empty[0], /0 righe.*Il report non ha righe/)
+})
+
+t.test('a report says what each listing adds, its share, and its totals in the detail', async (t) => {
+  const paid = [['A', '10.10', 1], ['B', '20.20', 2], ['A', '0.70', 3]] as const
+  const rows = paid.map(([listingTitle, Q1Payouts, Q1Checkins]) => (
+    { listingTitle, Q1Payouts, Q1Checkins, dal: '2026-01-05', anno: 2026 }
+  ))
+  const text = (await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).join(' ')
+  t.match(text, /Riepilogo per alloggio .* A 2 10,80 € 4 34,84% B 1 20,20 € 2 65,16% Totale 3 31,00 € 6/)
+  t.match(text, /Dettaglio .* A 10,10 € 1 05\/01\/2026 2026 A 0,70 € 3 05\/01\/2026 2026 Totale A 10,80 € 4 B 20,20/)
+  t.match(text, /Totale 31,00 € 6$/)
+})
+
+t.test('rows of any shape make a report: other fields, none, some that are missing, values that are no texts', async (t) => {
+  const shapes: Record<string, Value>[][] = [
+    [{ qualcosa: 'x' }, { altro: 1 }],
+    [{}, {}],
+    [{ a: { b: 1 }, c: [1, 2], d: true, e: null }],
+    [{ listingTitle: 'A', Q1Payouts: 'niente' }, { listingTitle: '', Q1Payouts: '-0.00' }],
+    [{ listingTitle: 'A', Q1Payouts: '-5.00' }, { listingTitle: 'B', Q1Payouts: '5.00' }]
+  ]
+  for (const rows of shapes) {
+    t.ok((await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })).length)
+  }
+})
+
+t.test('a long report has its summary, and subtotals on the shaded lines of its long table', async (t) => {
+  const rows = Array.from({ length: 400 }, (_, at) => ({ listingTitle: `Casa ${at % 4}`, Q1Payouts: '1.10' }))
+  const texts = await textsOf({ kind: 'report', request: { rows, data: '2026-11-23' }, date })
+  t.match(texts[0], /Casa 3 100 110,00 € 25%/)
+  t.equal(texts.slice(1).join(' ').match(/Casa \d 110,00 €/g)?.length, 4)
+  t.match(texts.at(-1), /Totale 440,00 €$/)
 })
 
 t.test('ten thousand rows are made within the memory of a thread', async (t) => {

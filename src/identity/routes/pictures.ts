@@ -1,10 +1,10 @@
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
+import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
 import type { Config } from '#src/config/config.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { fileForm } from '#src/plugins/file-form.ts'
 import { keepPicture, pictureName, PICTURES } from '../people/pictures.ts'
-import { checkForm, FORM_BYTES_MAX, FORM_LIMITS, readForm } from './picture-form.ts'
 
 /** Bytes of a picture as it is encoded anew. */
 const STORED_MAX = 4 * 1024 * 1024
@@ -12,13 +12,14 @@ const STORED_MAX = 4 * 1024 * 1024
 /** Profile pictures, in a scope of their own: here alone a body is a form. */
 const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
   const { identity: { directory }, images, storage } = app
+  const form = fileForm(PICTURE_BYTES_MAX)
   app.removeAllContentTypeParsers()
-  await app.register(multipart, { limits: FORM_LIMITS })
+  await app.register(multipart, { limits: form.limits })
 
   app.route({
     method: 'POST',
     url: '/api/operators/pfp',
-    bodyLimit: FORM_BYTES_MAX,
+    bodyLimit: form.bodyLimit,
     config: { access: 'admin', holdsBody: true },
     schema: {
       operationId: 'setImmagineProfilo',
@@ -31,8 +32,8 @@ const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { co
       body: PictureForm,
       response: { 200: PictureAnswer }
     },
-    preParsing: checkForm,
-    preValidation: readForm,
+    preParsing: form.check,
+    preValidation: form.read,
     handler: async (request) => {
       const { userId, file } = request.body
       await directory.checkOperator(userId)

@@ -28,6 +28,37 @@ const MEMORY_LIMIT = 5_000_000
  * @throws TemplateError
  */
 export function expand (source: string, data: Data, language: Language): Expanded {
+  const liquid = engine(source, language)
+  const marks: Mark[] = []
+  mark(liquid, marks)
+  try {
+    const templates = liquid.parse(source)
+    const text = String(liquid.renderSync(templates, data))
+    return { text, placeOf: (offset) => placeIn(source, marks, offset), missing: missingIn(liquid, templates, data) }
+  } catch (err) {
+    throw templateError(err)
+  }
+}
+
+/**
+ * What a template wants of the data: `ospite.nome`, `righe`.
+ * @throws TemplateError
+ */
+export function variablesOf (source: string): string[] {
+  const liquid = engine(source, 'it')
+  try {
+    return [...new Set([...namesIn(liquid, liquid.parse(source)), ...listsIn(source)])].sort()
+  } catch (err) {
+    throw templateError(err)
+  }
+}
+
+/** Rows and charts are named by their path in the data, and no Liquid sees them. */
+function listsIn (source: string): string[] {
+  return [...source.matchAll(/<(?:table|bar-chart|line-chart)\b[^>]*?\sdata="([\w.-]+)"/g)].map(([, path]) => path!)
+}
+
+function engine (source: string, language: Language): Liquid {
   checkLimit('source', source.length)
   const liquid = new Liquid({
     // Else the working directory would be its root.
@@ -41,15 +72,7 @@ export function expand (source: string, data: Data, language: Language): Expande
     cache: false
   })
   restrict(liquid, () => language)
-  const marks: Mark[] = []
-  mark(liquid, marks)
-  try {
-    const templates = liquid.parse(source)
-    const text = String(liquid.renderSync(templates, data))
-    return { text, placeOf: (offset) => placeIn(source, marks, offset), missing: missingIn(liquid, templates, data) }
-  } catch (err) {
-    throw templateError(err)
-  }
+  return liquid
 }
 
 /** A template's line and column, both from 1. */
@@ -87,7 +110,11 @@ function placeIn (source: string, marks: Mark[], offset: number): Place {
 }
 
 function missingIn (liquid: Liquid, templates: Template[], data: Data): string[] {
+  return namesIn(liquid, templates).filter((path) => valueAt(data, path) === undefined)
+}
+
+function namesIn (liquid: Liquid, templates: Template[]): string[] {
   const named = liquid.globalFullVariablesSync(templates)
   return [...new Set(named.map((path) => path.replace(/\[(\d+)\]/g, '.$1')))]
-    .filter((path) => /^[\w.-]+$/.test(path) && !/\.(size|first|last)$/.test(path) && valueAt(data, path) === undefined)
+    .filter((path) => /^[\w.-]+$/.test(path) && !/\.(size|first|last)$/.test(path))
 }

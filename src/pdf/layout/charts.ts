@@ -51,8 +51,11 @@ export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build):
     x: (at) => LEFT + step * (at + 0.5),
     y: (value) => TOP + (height - TOP - BOTTOM) * (most - value) / (most - least)
   }
-  const written = (value: number) =>
-    fitted(formatValue(String(value), values.format ?? 'number', build.language, values.currency), build)
+  const isWhole = scale.every(Number.isInteger)
+  const written = (value: number) => {
+    const text = formatValue(String(value), values.format ?? 'number', build.language, values.currency)
+    return fitted(isWhole ? text.replace(/[.,]00(?!\d)/, '') : text, build)
+  }
   return createElement(
     View,
     { style: { marginVertical: 6, ...style }, wrap: false },

@@ -21,6 +21,8 @@ export interface Build {
   fontSize: number
   /** Points between the margins of the page that is being built. */
   bodyWidth: number
+  /** All tables run with their pages, however long they are: another engine lays the pages out. */
+  flows: boolean
   fonts: FontUse
   assets: ReadonlyMap<string, Asset>
   breakWord: (word: string) => string[]

@@ -77,7 +77,8 @@ function isEmpty (parts: unknown[]): boolean {
   return Array.isArray(last) && last.length === 0
 }
 
-function isLong ({ values }: Checked<'table'>, { data }: Build): boolean {
+function isLong ({ values }: Checked<'table'>, { data, flows }: Build): boolean {
+  if (flows) return false
   const rows = valueAt(data, values.data!)
   return Array.isArray(rows) && rows.length > FLOWING_ROWS
 }

@@ -7,6 +7,8 @@ import type { Style } from '../markup/style.ts'
 import type { Build } from './context.ts'
 
 const LOOKS: Record<string, Style> = { b: { fontWeight: 700 }, i: { fontStyle: 'italic' } }
+/** A short text of which nothing is to be cleaned, and that every font has. */
+const PLAIN = /^[\x20-\x7e]{0,200}$/
 const INLINE = new Set(['b', 'i', 'span', 'a', 'br'])
 
 /** True for what runs on in a line of text. */
@@ -34,6 +36,7 @@ export function words (text: string, style: Style, build: Build): ReactNode {
 
 /** @throws TemplateError for a word that no line could hold */
 export function fitted (text: string, build: Build, place?: CheckedNode['place']): string {
+  if (PLAIN.test(text)) return text
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
   return build.fonts.fit(cleanText(text))
 }

@@ -1,8 +1,8 @@
 import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
 import type { Checked } from '../markup/check.ts'
-import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
-import { runsOf, shorten, widthOf } from '../text/measure.ts'
+import { prepareTable, type PreparedTable, type TableLine } from '../tables/prepare.ts'
+import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
 import type { Build } from './context.ts'
 import type { Sheet } from './sheet.ts'
 
@@ -11,6 +11,7 @@ type Painter = Parameters<CanvasProps['paint']>[0]
 const PADDING = 5
 const HAIRLINE = '#d6d9dc'
 const INK = '#1f2328'
+const SHADE = '#f3f5f4'
 
 /**
  * A table of many rows, one canvas for each page: every row is one line, and a text that is too long ends with an
@@ -32,10 +33,14 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
         const draw = rowPainter(painter, { ...prepared, width, rowHeight })
         draw(lines.titles, 0, { weight: 700, color: build.accent })
         rule(painter, headHeight - 1, width, build.accent, 1.2)
-        rows.forEach((cells, at) => {
-          draw(cells, headHeight + at * rowHeight, { weight: 400, color: INK })
-          rule(painter, headHeight + (at + 1) * rowHeight, width, HAIRLINE, 0.5)
+        rows.forEach(({ cells, isTotal }, at) => {
+          if (isTotal) painter.rect(0, headHeight + at * rowHeight, width, rowHeight).fill(SHADE)
+          draw(cells, headHeight + at * rowHeight, { weight: isTotal ? 700 : 400, color: INK })
         })
+        rows.forEach((_, at) => {
+          painter.moveTo(0, headHeight + (at + 1) * rowHeight).lineTo(width, headHeight + (at + 1) * rowHeight)
+        })
+        painter.lineWidth(0.5).stroke(HAIRLINE)
         if (isLast && lines.totals) {
           const top = headHeight + rows.length * rowHeight
           rule(painter, top, width, build.accent, 1.2)
@@ -47,7 +52,7 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   })
 }
 
-interface Lines { titles: string[], rows: string[][], totals: string[] | undefined }
+interface Lines { titles: string[], rows: TableLine[], totals: string[] | undefined }
 
 function shortenedTo (
   width: number,
@@ -61,7 +66,7 @@ function shortenedTo (
   }
   const lines = {
     titles: columns.map(({ title }, at) => fit(700)(title, at)),
-    rows: rows.map((cells) => cells.map(fit(400))),
+    rows: rows.map(({ cells, isTotal }) => ({ cells: cells.map(fit(isTotal ? 700 : 400)), isTotal })),
     totals: totals?.map(fit(700))
   }
   return { lines, shortened }
@@ -76,21 +81,25 @@ function rowPainter (
   const lefts = columns.map((_, at) => columns.slice(0, at).reduce((sum, { share }) => sum + share * width, 0))
   return (cells: string[], top: number, { weight, color }: Look) => {
     const baseline = top + rowHeight * 0.68
+    painter.fontSize(fontSize).fillColor(color)
+    let current: Run['font'] | undefined
     cells.forEach((text, at) => {
       if (text === '') return
       const { align, share } = columns[at]!
-      const slack = share * width - PADDING * 2 - widthOf(text, weight, fontSize)
+      const slack = align === 'left' ? 0 : share * width - PADDING * 2 - widthOf(text, weight, fontSize)
       let x = lefts[at]! + PADDING + (align === 'right' ? slack : align === 'center' ? slack / 2 : 0)
-      for (const run of runsOf(text, weight)) {
+      const runs = runsOf(text, weight)
+      for (const run of runs) {
         // By the name under which the renderer may have embedded it: else the file is read again at each call.
-        painter.font(run.font as never, run.font.postscriptName).fontSize(fontSize).fillColor(color)
+        if (run.font !== current) painter.font(run.font as never, run.font.postscriptName)
+        current = run.font
         painter.text(run.text, x, baseline, {
           lineBreak: false,
           baseline: 'alphabetic',
           // With features a run is laid out as a whole: else its words would stand in the order of writing.
           ...(run.rightToLeft ? { features: ['kern'] } : {})
         })
-        x += widthOf(run.text, weight, fontSize)
+        if (runs.length > 1) x += widthOf(run.text, weight, fontSize)
       }
     })
   }

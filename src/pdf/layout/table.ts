@@ -11,12 +11,13 @@ import { words } from './inline.ts'
 export const FLOWING_ROWS = 300
 
 const HAIRLINE = { borderBottomWidth: 0.5, borderBottomColor: '#d6d9dc' }
+const SUBTOTAL = { ...HAIRLINE, fontWeight: 600 as const, backgroundColor: '#f3f5f4' }
 const NOTHING = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Aucune ligne' }
 
 /** A table that runs with the page: cells wrap, the head is repeated on every page, no row is parted. */
 export function table (node: Checked<'table'>, build: Build): ReactNode {
   const prepared = prepareTable(node, build.bodyWidth, build)
-  if (prepared.rows.length > FLOWING_ROWS) {
+  if (prepared.rows.length > FLOWING_ROWS && !build.flows) {
     const message = `una tabella di più di ${FLOWING_ROWS} righe sta direttamente in <page>`
     throw new TemplateError('ELEMENTO_FUORI_POSTO', message, node.place)
   }
@@ -26,12 +27,20 @@ export function table (node: Checked<'table'>, build: Build): ReactNode {
     { style: { flexDirection: 'row', ...style }, wrap: false, fixed },
     ...cells.map(cellOf(columns, build))
   )
+  const lines = [
+    ...(rows.length === 0
+      ? [emptyLine(node, build)]
+      : rows.map(({ cells, isTotal }) => line(cells, isTotal ? SUBTOTAL : HAIRLINE))),
+    ...(totals ? [line(totals, totalStyle(build.accent))] : [])
+  ]
+  // The totals do not stand alone on a page; nor does a margin below the table, which would take the head with it.
+  const last = createElement(View, { wrap: false, style: { paddingBottom: 6 } }, ...lines.splice(-2))
   return createElement(
     View,
-    { style: { marginVertical: 6, fontSize, lineHeight: 1.25, ...node.style } },
+    { style: { marginTop: 6, fontSize, lineHeight: 1.25, ...node.style } },
     line(columns.map(({ title }) => title), headStyle(build.accent), true),
-    ...(rows.length === 0 ? [emptyLine(node, build)] : rows.map((cells) => line(cells, HAIRLINE))),
-    totals && line(totals, totalStyle(build.accent))
+    ...lines,
+    last
   )
 }
 

@@ -86,9 +86,12 @@ export const ELEMENTS = {
     holds: [],
     styled: true
   }),
-  /** Rows come from the data and not through Liquid; columns are the `col`s, or a list in the data, or all fields. */
+  /**
+   * Rows come from the data and not through Liquid; columns are the `col`s, or a list in the data, or all fields. Rows
+   * that have the same in the field `group` stand together, and a line with their totals after them.
+   */
   table: rule({
-    attributes: { data: path, columns: path, 'font-size': number(5, 16), empty: text },
+    attributes: { data: path, columns: path, group: path, 'font-size': number(5, 16), empty: text },
     required: ['data'],
     holds: ['col'],
     styled: true

@@ -1,3 +1,4 @@
+import { isDay } from '#src/lib/time.ts'
 import type { Value } from '../data.ts'
 import { readDecimal } from '../decimal.ts'
 import type { Format } from '../language/formats.ts'
@@ -22,18 +23,25 @@ const TITLES: Record<string, string> = {
   lastName: 'Cognome',
   Payouts: 'incassi',
   Checkins: 'arrivi',
-  Nights: 'notti'
+  Nights: 'notti',
+  Commissions: 'commissioni',
+  Taxes: 'imposte',
+  nights: 'Notti',
+  amount: 'Importo',
+  currency: 'Valuta',
+  date: 'Data'
 }
 const QUARTER = /^Q([1-4])(.+)$/
 const MONEY = /payout|amount|earning|revenue|fee|commission|tax|price|importo|incass|prezzo|tassa|commission[ei]/i
-const NO_NUMBER = /(^|_)id$|Id$|code$|codice|phone|telefono|cap$|zip/i
+/** Numbers that nobody adds. */
+const NO_SUM = /percent|rate$|tasso|quota|mese|month|average|media$/i
+const NO_NUMBER = /(^|_)id$|Id$|code$|codice|phone|telefono|cap$|zip|year$|anno$/i
 
 /** Columns for rows of which nothing is known: every field, numbers to the right, amounts and counts with a total. */
 export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
-  const fields = new Set(rows.flatMap((row) => isRow(row) ? Object.keys(row) : []))
-  return [...fields].map((field) => {
+  return fieldsOf(rows).map((field) => {
     const isNumber = !NO_NUMBER.test(field) && isNumeric(rows, field)
-    const format = !isNumber ? 'text' : MONEY.test(field) ? 'currency' : 'number'
+    const format = isNumber ? MONEY.test(field) ? 'currency' : 'number' : areDays(rows, field) ? 'date' : 'text'
     return {
       field,
       title: titleOf(field),
@@ -41,15 +49,14 @@ export function describeColumns (rows: readonly Value[]): ColumnDescription[] {
       currency: 'EUR',
       align: isNumber ? 'right' : 'left',
       width: 0,
-      total: isNumber ? 'sum' : undefined
+      total: isNumber && !NO_SUM.test(field) ? 'sum' : undefined
     }
   })
 }
 
 /** The quarters that a report's fields speak of: `Q1Payouts` and `Q1Checkins` belong to the first. */
 export function quartersOf (rows: readonly Value[]): { quarter: number, name: string, field: string }[] {
-  const fields = new Set(rows.flatMap((row) => isRow(row) ? Object.keys(row) : []))
-  return [...fields].flatMap((field) => {
+  return fieldsOf(rows).flatMap((field) => {
     const match = QUARTER.exec(field)
     return match ? [{ quarter: Number(match[1]), name: match[2]!, field }] : []
   })
@@ -64,13 +71,33 @@ export function titleOf (field: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1).toLowerCase()
 }
 
+/** Every field of the rows, in the order in which they first appear. */
+function fieldsOf (rows: readonly Value[]): string[] {
+  const fields = new Set<string>()
+  for (const row of rows) if (isRow(row)) for (const field of Object.keys(row)) fields.add(field)
+  return [...fields]
+}
+
 export function isRow (row: Value): row is Record<string, Value> {
   return typeof row === 'object' && row !== null && !Array.isArray(row)
 }
 
 function isNumeric (rows: readonly Value[], field: string): boolean {
-  const values = rows
-    .map((row) => isRow(row) ? row[field] : null)
-    .filter((value) => value !== null && value !== undefined && value !== '')
-  return values.length > 0 && values.every((value) => readDecimal(value) !== undefined)
+  return all(rows, field, (value) => readDecimal(value) !== undefined)
+}
+
+function areDays (rows: readonly Value[], field: string): boolean {
+  return all(rows, field, (value) => typeof value === 'string' && isDay(value))
+}
+
+/** Whether there are values, and all of them are such. */
+function all (rows: readonly Value[], field: string, isSuch: (value: Value) => boolean): boolean {
+  let found = false
+  for (const row of rows) {
+    const value = isRow(row) ? row[field] : null
+    if (value === null || value === undefined || value === '') continue
+    if (!isSuch(value)) return false
+    found = true
+  }
+  return found
 }

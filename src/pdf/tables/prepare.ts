@@ -8,14 +8,18 @@ import type { Build } from '../layout/context.ts'
 import { fitted } from '../layout/inline.ts'
 import { widthOf } from '../text/measure.ts'
 import { describeColumns, isRow, titleOf, type ColumnDescription } from './describe.ts'
+import { groupBy } from './groups.ts'
 
 export interface Column extends ColumnDescription {
   /** Of the table's width; all together are 1. */
   share: number
 }
 
+/** A line of a table: a row, or the totals of the rows above it that belong together. */
+export interface TableLine { cells: string[], isTotal: boolean }
+
 /** A table whose every cell is a text in the document's fonts. */
-export interface PreparedTable { columns: Column[], rows: string[][], totals: string[] | undefined, fontSize: number }
+export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[] | undefined, fontSize: number }
 
 const TOTAL = { it: 'Totale', en: 'Total', de: 'Summe', fr: 'Total' }
 const ALIGNS = ['left', 'center', 'right'] as const
@@ -40,7 +44,14 @@ export function prepareTable (
   const columns = described.length > 0 ? described : describeColumns(rows)
   checkLimit('columns', columns.length, place)
   const { language } = build
-  const texts = rows.map((row) => columns.map((column) => cell(valueAt(row, column.field), column, build)))
+  const cellsOf = (row: Value) => columns.map((column) => cell(valueAt(row, column.field), column, build))
+  const lines = values.group === undefined
+    ? rows.map((row) => ({ cells: cellsOf(row), isTotal: false }))
+    : groupBy(rows, values.group).flatMap(({ name, rows }) => [
+      ...rows.map((row) => ({ cells: cellsOf(row), isTotal: false })),
+      ...(rows.length > 1 ? subtotalOf(rows, { field: values.group!, name }, columns, build) : [])
+    ])
+  const texts = lines.map(({ cells }) => cells)
   const fontSize = values['font-size'] ?? Math.max(6, Math.min(9, 110 / Math.max(1, columns.length)))
   const titles = columns.map(({ title }) => fitted(title, build))
   const totals = totalsOf(rows, columns, language)?.map((text) => fitted(text, build))
@@ -48,14 +59,16 @@ export function prepareTable (
   const shares = sharesOf(columns, [titles, totals ?? [], ...sample], fontSize, width)
   return {
     columns: columns.map((column, at) => ({ ...column, title: titles[at]!, share: shares[at]! })),
-    rows: texts,
+    rows: lines,
     totals,
     fontSize
   }
 }
 
 function cell (value: Value | undefined, { format, currency }: ColumnDescription, build: Build): string {
-  return fitted(formatValue(value, format, build.language, currency).replace(/\s+/g, ' ').trim(), build)
+  const text = formatValue(value, format, build.language, currency)
+  checkLimit('text', text.length)
+  return fitted(text.replace(/\s+/g, ' ').trim(), build)
 }
 
 /** Exact sums of the columns that want one; the first cell that has none says what the row is. */
@@ -74,6 +87,19 @@ function totalsOf (rows: readonly Value[], columns: ColumnDescription[], languag
   const label = texts.indexOf('')
   if (label !== -1) texts[label] = TOTAL[language]
   return texts
+}
+
+/** The totals of some rows: what they have in common stands in its own column, if there is one that has no total. */
+function subtotalOf (
+  rows: readonly Value[], { field, name }: { field: string, name: string }, columns: ColumnDescription[], build: Build
+): TableLine[] {
+  const totals = totalsOf(rows, columns, build.language)
+  if (totals === undefined) return []
+  const own = columns.findIndex((column) => column.field === field)
+  if (own !== -1 && columns[own]!.total === undefined) {
+    totals[own] = totals[own] === '' ? name : `${totals[own]} ${name}`
+  }
+  return [{ cells: totals.map((text) => fitted(text, build)), isTotal: true }]
 }
 
 function rowsAt (build: Build, path: string, place: Checked['place']): Value[] {

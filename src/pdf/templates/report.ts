@@ -1,6 +1,7 @@
 import { valueAt, type Value } from '../data.ts'
-import { addDecimals, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
+import { addDecimals, approximate, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
 import { describeColumns, quartersOf, titleOf, type ColumnDescription } from '../tables/describe.ts'
+import { groupBy, groupFieldOf, type Group } from '../tables/groups.ts'
 
 export interface ReportRequest {
   rows: readonly Value[]
@@ -14,40 +15,93 @@ export interface ReportRequest {
 const UPRIGHT_COLUMNS = 7
 /** Totals that find room beside each other above the table. */
 const BOXES = 4
+/** Bars that find room beside each other. */
+const BARS = 12
 const QUARTER = /^Q[1-4](.+)$/
 
 /**
- * The data of the template of the financial report: its columns, the totals above the table, and the quarters. Amounts
- * are added exactly.
+ * The data of the template of the financial report: its columns, the totals above the table, the quarters, and what
+ * each listing adds to them. Amounts are added exactly.
  */
-export function reportData ({ rows, titolo = 'Report finanziario', struttura = '', data }: ReportRequest) {
+export function reportData ({ rows, titolo = 'Report finanziario', struttura, data }: ReportRequest) {
   const colonne = describeColumns(rows)
-  const trimestri = quarters(rows)
+  const kinds = kindsOf(colonne)
+  const totali = kinds.map((kind) => ({ ...kind, valore: sumOf(rows, kind.fields) }))
+  const field = groupFieldOf(rows)
+  const groups = field === undefined || kinds.length === 0 ? [] : groupBy(rows, field)
+  const hasSubtotals = groups.length < rows.length && groups.length > 1
+  const alloggi = groups.map((group) => summaryOf(group, kinds, totali[0]?.valore ?? ZERO))
   return {
     titolo,
-    struttura,
+    // To Liquid an empty text is something.
+    struttura: struttura?.trim() || null,
     data,
     righe: rows,
     quante: rows.length,
     colonne,
-    totali: totals(rows, colonne).slice(0, BOXES),
-    trimestri: trimestri.map(({ etichetta, cents }) => ({ etichetta, incassi: writeDecimal(cents) })),
+    gruppo: hasSubtotals ? field : undefined,
+    totali: totali.slice(0, BOXES).map(({ name, denaro, valore }) => ({
+      etichetta: `Totale ${titleOf(name).toLowerCase()}`, valore: writeDecimal(valore), denaro
+    })),
+    trimestri: quarters(rows).map(({ etichetta, cents }) => ({ etichetta, incassi: writeDecimal(cents) })),
+    alloggi,
+    colonne_alloggi: summaryColumns(kinds, totali[0]?.valore ?? ZERO),
+    grafico: barsOf(groups, kinds[0]),
+    misura: kinds[0] === undefined ? '' : capitalized(titleOf(kinds[0].name)),
+    denaro: kinds[0]?.denaro ?? false,
     orientamento: colonne.length > UPRIGHT_COLUMNS ? 'landscape' : 'portrait'
   }
 }
 
-/** Of each kind of number over all quarters, as `Payouts`; of each column where the rows speak of no quarters. */
-function totals (rows: readonly Value[], columns: readonly ColumnDescription[]) {
-  const names = new Map<string, { valore: Decimal, denaro: boolean }>()
+/** A kind of number: over all quarters, as `Payouts`, or a column of its own. */
+interface Kind { name: string, denaro: boolean, fields: string[] }
+
+/** The kinds of numbers of which there are totals, money first. */
+function kindsOf (columns: readonly ColumnDescription[]): Kind[] {
+  const kinds = new Map<string, Kind>()
   for (const { field, total, format } of columns) {
     if (total !== 'sum') continue
     const name = QUARTER.exec(field)?.[1] ?? field
-    const before = names.get(name)?.valore ?? ZERO
-    names.set(name, { valore: addDecimals(before, sumOf(rows, field)), denaro: format === 'currency' })
+    const known = kinds.get(name)
+    if (known) known.fields.push(field)
+    else kinds.set(name, { name, denaro: format === 'currency', fields: [field] })
   }
-  return [...names].map(([name, { valore, denaro }]) => ({
-    etichetta: `Totale ${titleOf(name).toLowerCase()}`, valore: writeDecimal(valore), denaro
-  }))
+  return [...kinds.values()].sort((a, b) => Number(b.denaro) - Number(a.denaro))
+}
+
+/** What a listing adds: its rows, its totals by kind, and its share of the first kind. */
+function summaryOf ({ name, rows }: Group, kinds: readonly Kind[], whole: Decimal): Record<string, Value> {
+  const sums = kinds.slice(0, BOXES).map(({ fields }) => sumOf(rows, fields))
+  const share = approximate(sums[0] ?? ZERO) / approximate(whole)
+  return {
+    nome: name,
+    righe: rows.length,
+    ...Object.fromEntries(sums.map((sum, at) => [`totale${at}`, writeDecimal(sum)])),
+    quota: Number.isFinite(share) ? share.toFixed(4) : null
+  }
+}
+
+function summaryColumns (kinds: readonly Kind[], whole: Decimal): Record<string, Value>[] {
+  return [
+    { field: 'nome', title: 'Alloggio' },
+    { field: 'righe', title: 'Righe', format: 'integer', total: 'sum' },
+    ...kinds.slice(0, BOXES).map(({ name, denaro }, at) => ({
+      field: `totale${at}`, title: capitalized(titleOf(name)), format: denaro ? 'currency' : 'number', total: 'sum'
+    })),
+    ...(whole.units > 0n ? [{ field: 'quota', title: 'Quota', format: 'percent' }] : [])
+  ]
+}
+
+/** The first kind of number by listing, the largest first; those that find no room are one bar. */
+function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<string, Value>[] {
+  if (kind === undefined || groups.length < 2) return []
+  const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind.fields) }))
+    .sort((a, b) => approximate(b.valore) - approximate(a.valore))
+  const shown = bars.length <= BARS ? bars : bars.slice(0, BARS - 1)
+  const others = bars.slice(shown.length)
+  const rest = others.reduce((sum, { valore }) => addDecimals(sum, valore), ZERO)
+  return [...shown, ...(others.length > 0 ? [{ etichetta: `Altri ${others.length}`, valore: rest }] : [])]
+    .map(({ etichetta, valore }) => ({ etichetta, valore: writeDecimal(valore) }))
 }
 
 /** The payouts of each quarter that the rows speak of, in order. */
@@ -55,9 +109,20 @@ function quarters (rows: readonly Value[]): { etichetta: string, cents: Decimal 
   return quartersOf(rows)
     .filter(({ name }) => name === 'Payouts')
     .sort((a, b) => a.quarter - b.quarter)
-    .map(({ quarter, field }) => ({ etichetta: `T${quarter}`, cents: sumOf(rows, field) }))
+    .map(({ quarter, field }) => ({ etichetta: `T${quarter}`, cents: sumOf(rows, [field]) }))
 }
 
-function sumOf (rows: readonly Value[], field: string): Decimal {
-  return rows.reduce((all, row) => addDecimals(all, readDecimal(valueAt(row, field)) ?? ZERO), ZERO)
+function capitalized (text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function sumOf (rows: readonly Value[], fields: readonly string[]): Decimal {
+  let sum = ZERO
+  for (const row of rows) {
+    for (const field of fields) {
+      const value = readDecimal(valueAt(row, field))
+      if (value !== undefined) sum = addDecimals(sum, value)
+    }
+  }
+  return sum
 }

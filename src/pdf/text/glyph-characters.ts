@@ -10,6 +10,8 @@ const LATIN = /^[\p{Script=Latin}\p{Script=Common}]*$/u
 const patched = new WeakSet<object>()
 /** The same glyph standing for other characters, by the glyph itself. */
 const variants = new WeakMap<Glyph, Map<string, Glyph>>()
+/** Of each font, the glyphs with their own characters. */
+const owns = new WeakMap<Font, Map<number, Glyph | undefined>>()
 
 /**
  * Has fonts give every glyph with the characters that it stands for in its place. As it stands, the library remembers a
@@ -30,8 +32,21 @@ export function settleGlyphs (font: Font): void {
   prototype.getGlyph = function (id, characters = []) {
     const glyph = getGlyph.call(this, id, [])
     if (glyph === null || characters.length === 0) return glyph
-    return variantOf(glyph, standsFor(this, id, characters))
+    const own = ownOf(this, id, glyph)
+    if (own !== undefined && own.codePoints.length === characters.length) return own
+    return variantOf(glyph, characters)
   }
+}
+
+/** The glyph with its own characters, which are found out once. */
+function ownOf (font: Font, id: number, glyph: Glyph): Glyph | undefined {
+  let known = owns.get(font)
+  if (!known) owns.set(font, known = new Map())
+  if (known.has(id)) return known.get(id)
+  const characters = ownCharacters(font, id)
+  const own = characters && variantOf(glyph, characters)
+  known.set(id, own)
+  return own
 }
 
 function variantOf (glyph: Glyph, codePoints: number[]): Glyph {
@@ -46,10 +61,8 @@ function variantOf (glyph: Glyph, codePoints: number[]): Glyph {
   return variant
 }
 
-/** The font's own character for the glyph where there is one, unless it is only a form of another one, as in Arabic. */
-function standsFor (font: Font, id: number, characters: number[]): number[] {
+/** The font's own characters for a glyph, unless it is only a form of another one, as in Arabic. */
+function ownCharacters (font: Font, id: number): number[] | undefined {
   const own = font.stringsForGlyph(id).find((text) => text.normalize('NFKC') === text)
-  if (own === undefined) return characters
-  const codePoints = Array.from(own, (character) => character.codePointAt(0)!)
-  return codePoints.length === characters.length ? codePoints : characters
+  return own === undefined ? undefined : Array.from(own, (character) => character.codePointAt(0)!)
 }

@@ -8,7 +8,9 @@ export interface Run { text: string, font: Font, rightToLeft: boolean }
 const RIGHT_TO_LEFT = /\p{Script=Arabic}|\p{Script=Hebrew}/u
 const ELLIPSIS = '…'
 
-const advances = new Map<string, number>()
+const advances: Record<Weight, Map<string, number>> = { 400: new Map(), 600: new Map(), 700: new Map() }
+/** All of it stands in the usual font, from left to right. */
+const PLAIN = /^[\x20-\x7e\xa0-\xff]*$/
 
 /** The width of a text whose characters the fonts have, in points; kerning and joined letters are left out. */
 export function widthOf (text: string, weight: Weight, fontSize: number): number {
@@ -35,6 +37,7 @@ export function shorten (text: string, weight: Weight, fontSize: number, room: n
  * blanks between them: the font's layout turns them round.
  */
 export function runsOf (text: string, weight: Weight): Run[] {
+  if (PLAIN.test(text)) return [{ text, font: openFont(fontPath(SANS, weight)), rightToLeft: false }]
   const runs: { text: string, family: Family, rightToLeft: boolean }[] = []
   for (const piece of text.split(/([\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+(?: +[\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+)*)/u)) {
     const rightToLeft = RIGHT_TO_LEFT.test(piece)
@@ -51,12 +54,12 @@ export function runsOf (text: string, weight: Weight): Run[] {
 
 /** Of an em. */
 function advanceOf (character: string, weight: Weight): number {
-  const key = weight + character
-  let advance = advances.get(key)
+  const known = advances[weight]
+  let advance = known.get(character)
   if (advance === undefined) {
     const font = openFont(fontPath(familyOf(character) ?? SANS, weight))
     advance = font.glyphForCodePoint(character.codePointAt(0)!).advanceWidth / font.unitsPerEm
-    advances.set(key, advance)
+    known.set(character, advance)
   }
   return advance
 }

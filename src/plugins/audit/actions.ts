@@ -39,7 +39,10 @@ export const ACTIONS = {
   bucket_creato: 'Bucket creato',
   bucket_modificato: 'Bucket modificato',
   bucket_svuotato: 'Bucket svuotato',
-  bucket_eliminato: 'Bucket eliminato'
+  bucket_eliminato: 'Bucket eliminato',
+  pdf_eliminato: 'PDF eliminato',
+  modello_salvato: 'Modello di PDF salvato',
+  modello_eliminato: 'Modello di PDF eliminato'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

@@ -1,0 +1,75 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, OneOf, Open, Text } from './common.ts'
+
+/* What is asked for when a PDF is to be made. */
+
+/** Rows of a report; 400 beyond. */
+export const REPORT_ROWS_MAX = 20_000
+/** Bytes of a body that brings rows or data. */
+export const REPORT_BODY_MAX = 8 * 1024 * 1024
+/** Bytes of a CSV file. */
+export const CSV_BYTES_MAX = 8 * 1024 * 1024
+/** Characters of a template, as the engine takes them. */
+export const TEMPLATE_MAX = 64_000
+
+/** The id of a template: the contract's has 16 hexadecimal digits; any other is the id of none. */
+const templateId = Text(100, { minLength: 1, examples: ['d2577b23c4d40496'] })
+/** The id of the person for whom it is made. */
+const userId = Text(100, { minLength: 1, examples: ['7d0f9c1e-5a63-4b1c-8a52-3f5f9a1f7d10'] })
+const title = Text(200, { examples: ['Report finanziario 2026'] })
+
+const rowExample = {
+  listingId: 'L1',
+  listingTitle: 'Trilocale al lago',
+  firstName: 'Anna',
+  lastName: 'Bianchi',
+  Q1Payouts: '1234.50',
+  Q1Checkins: 7
+}
+
+export const TemplateText = Type.String({
+  minLength: 1,
+  maxLength: TEMPLATE_MAX,
+  examples: ['<document><page><p>Buongiorno {{ nome }}</p></page></document>']
+})
+
+export const PdfRequest = Closed(
+  {
+    template_id: Type.Optional(templateId),
+    template: Type.Optional(TemplateText),
+    data: Type.Optional(Open({}, { description: 'I valori che il modello nomina' })),
+    nome: Type.Optional(Text(150, { minLength: 1, description: 'Il nome del file', examples: ['conferma.pdf'] })),
+    lingua: Type.Optional(Type.String({
+      pattern: '^[A-Za-z]{2}$', description: 'In cui si scrivono date e numeri, se il modello non lo dice'
+    })),
+    user_id: Type.Optional(userId)
+  },
+  {
+    description: 'O template_id, o template: il codice del modello',
+    examples: [{ template: '<document><page><p>Buongiorno {{ nome }}</p></page></document>', data: { nome: 'Anna' } }]
+  }
+)
+export type PdfRequest = Static<typeof PdfRequest>
+
+export const ReportRequest = Closed(
+  {
+    rows: Type.Array(Open({}), { maxItems: REPORT_ROWS_MAX }),
+    templateId: Type.Optional(templateId),
+    user_id: Type.Optional(userId),
+    titolo: Type.Optional(title)
+  },
+  { examples: [{ rows: [rowExample] }] }
+)
+export type ReportRequest = Static<typeof ReportRequest>
+
+/** A form with a CSV file. */
+export const ReportForm = Closed({
+  file: Type.Unsafe<Buffer>({ contentMediaType: 'text/csv', description: 'Al massimo 8 MiB e 20000 righe' }),
+  templateId: Type.Optional(templateId),
+  user_id: Type.Optional(userId),
+  titolo: Type.Optional(title),
+  decimali: Type.Optional(OneOf(['punto', 'virgola'] as const, {
+    description: 'Come il file scrive i numeri: 1234.50 (punto, predefinito) o 1.234,50 (virgola)'
+  }))
+})
+export type ReportForm = Static<typeof ReportForm>

@@ -1,0 +1,109 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, errorWith, FieldError, Instant, Nullable, Open, Ref, Text } from './common.ts'
+import { TemplateText } from './report.ts'
+
+/* Templates of PDFs, saved under the ids by which they are asked for. */
+
+/** The form of an id. */
+export const TEMPLATE_ID = /^[0-9a-f]{16}$/
+
+const ID = '00377b2b1e0ee394'
+const nome = Text(200, { minLength: 1, examples: ['Conferma di prenotazione'] })
+const versione = Type.Integer({ description: 'Cresce a ogni modifica; 0 per un modello predefinito', examples: [1] })
+const summary = {
+  id: Type.String({ examples: [ID] }),
+  nome,
+  predefinito: Type.Boolean({ description: 'Del prodotto: si legge e si copia, non si cambia', examples: [false] }),
+  versione,
+  updated_at: Nullable(Instant)
+}
+
+export const TemplateItem = Closed(summary, { $id: 'ModelloInElenco' })
+export type TemplateItem = Static<typeof TemplateItem>
+
+const example = Open({}, { description: 'Valori di prova, per l’anteprima', examples: [{ nome: 'Anna' }] })
+const variables = Type.Array(Type.String(), {
+  description: 'Che cosa il modello vuole dai dati', examples: [['nome']]
+})
+
+export const Template = Closed(
+  { ...summary, template: TemplateText, esempio: Nullable(example), variabili: variables },
+  { $id: 'Modello' }
+)
+export type Template = Static<typeof Template>
+
+export const TemplateSaving = Closed(
+  { nome, template: TemplateText, esempio: Type.Optional(example) },
+  {
+    examples: [{
+      nome: 'Conferma di prenotazione',
+      template: '<document><page><p>Buongiorno {{ nome }}</p></page></document>',
+      esempio: { nome: 'Anna' }
+    }]
+  }
+)
+export type TemplateSaving = Static<typeof TemplateSaving>
+
+/** An id that has another form is the id of none. */
+export const TemplateParams = Closed({ id: Type.String({ maxLength: 100 }) })
+
+export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
+export const TemplateAnswer = Closed({ data: Ref(Template) })
+export const TemplateSaved = Closed({ data: Ref(Template), status: Type.Integer({ examples: [200] }) })
+export const TemplateRemoved = Closed(
+  { message: Type.String(), status: Type.Integer() },
+  { examples: [{ message: 'Modello eliminato', status: 200 }] }
+)
+
+/** Another data than the template's own example, for its preview. */
+export const PreviewRequest = Closed(
+  { data: Type.Optional(Open({})) },
+  { examples: [{ data: { nome: 'Anna' } }] }
+)
+
+export const TemplateCheck = Closed(
+  { template: TemplateText, esempio: Type.Optional(example) },
+  {
+    examples: [{
+      template: '<document><page><p>Buongiorno {{ nome }}</p></page></document>',
+      esempio: { nome: 'Anna' }
+    }]
+  }
+)
+
+const fault = Closed({
+  codice: Type.String({ examples: ['ELEMENTO_SCONOSCIUTO'] }),
+  messaggio: Type.String(),
+  riga: Nullable(Type.Integer()),
+  colonna: Nullable(Type.Integer())
+})
+export const TemplateChecked = Closed(
+  {
+    valid: Type.Boolean(),
+    variabili: variables,
+    errors: Type.Array(fault),
+    warnings: Type.Array(Closed({ codice: Type.String(), messaggio: Type.String() }))
+  },
+  { examples: [{ valid: true, variabili: ['nome'], errors: [], warnings: [] }] }
+)
+
+/** A 400 of a route that takes a template: where in the template, or in the CSV file, the fault is. */
+export const TemplateFault = errorWith(
+  {
+    dettagli: Type.Optional(Type.Array(FieldError)),
+    riga: Type.Optional(Nullable(Type.Integer())),
+    colonna: Type.Optional(Nullable(Type.Integer()))
+  },
+  {
+    $id: 'ModelloNonValido',
+    examples: [{
+      error: 'Modello non valido: riga 2, colonna 1: elemento <nix> sconosciuto',
+      status: 400,
+      codice: 'ELEMENTO_SCONOSCIUTO',
+      requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
+      dettagli: [{ campo: 'template', messaggio: 'riga 2, colonna 1: elemento <nix> sconosciuto' }],
+      riga: 2,
+      colonna: 1
+    }]
+  }
+)

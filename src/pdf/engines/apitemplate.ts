@@ -1,0 +1,100 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { isLoopbackHost } from '#src/lib/addresses.ts'
+import { MotorePdfIncomprensibile, MotorePdfRifiuta } from './errors.ts'
+import { asPdf, exchange, type Answer } from './exchange.ts'
+import { marginsOf, millimetres, STYLES, type Engine } from './page.ts'
+
+interface Settings {
+  url: URL
+  key: string
+  log: Pick<FastifyBaseLogger, 'warn'>
+  patienceMs?: number | undefined
+}
+
+/** Minutes until the service removes the PDF by itself, should we fail to say so. */
+const EXPIRATION = '5'
+/** The service keeps its PDFs under addresses of its own, not at the host that is asked. */
+const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
+
+/**
+ * APITemplate.io, version 2: the page is sent as HTML, the answer names where the PDF is. That is public: it is fetched
+ * at once, and deleted there.
+ */
+export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
+  const address = (path: string) => new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url)
+  const headers = { 'x-api-key': key, accept: 'application/json' }
+
+  async function remove (reference: string): Promise<void> {
+    const target = address('/v2/delete-object')
+    target.searchParams.set('transaction_ref', reference)
+    await exchange(target, { headers, patienceMs }).catch((err: unknown) => {
+      log.warn({ err }, 'a PDF could not be deleted at the external engine: it expires there by itself')
+    })
+  }
+
+  return async ({ html, sheet }, { signal }) => {
+    const target = address('/v2/create-pdf-from-html')
+    target.searchParams.set('export_type', 'json')
+    target.searchParams.set('expiration', EXPIRATION)
+    const [width, height] = sheet.size.map(millimetres)
+    const margins = Object.entries(marginsOf(sheet)).map(([side, points]) =>
+      [`margin_${side}`, String(millimetres(points))])
+    const settings = {
+      paper_size: 'custom',
+      custom_width: `${width}mm`,
+      custom_height: `${height}mm`,
+      ...Object.fromEntries(margins),
+      print_background: '1',
+      displayHeaderFooter: html.header !== '' || html.footer !== '',
+      custom_header: html.header,
+      custom_footer: html.footer
+    }
+    const body = JSON.stringify({ body: html.body, css: `<style>${STYLES}</style>`, data: {}, settings })
+    const made = readMade(await exchange(target, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      signal: signal ?? null,
+      makes: true,
+      patienceMs
+    }))
+    try {
+      return asPdf(await exchange(downloadFrom(url, made.download_url), { signal: signal ?? null, patienceMs }))
+    } finally {
+      await remove(made.transaction_ref)
+    }
+  }
+}
+
+/** A failure may come with the status 200. */
+function readMade ({ bytes }: Answer): { download_url: string, transaction_ref: string } {
+  let answer: Record<string, unknown>
+  try {
+    answer = Object(JSON.parse(bytes.toString('utf8'))) as Record<string, unknown>
+  } catch {
+    throw new MotorePdfIncomprensibile()
+  }
+  const { status, download_url: download, transaction_ref: reference } = answer
+  if (status === 'error') throw new MotorePdfRifiuta('status error')
+  if (status !== 'success' || typeof download !== 'string' || typeof reference !== 'string') {
+    throw new MotorePdfIncomprensibile()
+  }
+  return { download_url: download, transaction_ref: reference }
+}
+
+/**
+ * Where a PDF may be fetched from: the host that was asked or, where that is the service's own, another host of it, by
+ * https. Whoever answers in the service's name does not lead us to hosts behind our walls.
+ * @throws MotorePdfIncomprensibile
+ */
+export function downloadFrom (engine: URL, text: string): URL {
+  if (!URL.canParse(text)) throw new MotorePdfIncomprensibile()
+  const url = new URL(text)
+  const isSame = url.host === engine.host && url.protocol === engine.protocol
+  const isOfTheService = url.protocol === 'https:' && url.port === '' &&
+    OF_THE_SERVICE.test(url.hostname) && OF_THE_SERVICE.test(engine.hostname)
+  const hasNoUser = url.username === '' && url.password === ''
+  if (!hasNoUser || !(isSame || isOfTheService)) throw new MotorePdfIncomprensibile()
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) throw new MotorePdfIncomprensibile()
+  return url
+}

@@ -1,0 +1,29 @@
+import { asPdf, exchange } from './exchange.ts'
+import { inches, marginsOf, wholePage, type Engine } from './page.ts'
+
+interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }
+
+/** Gotenberg 8 and later: a form with the page and what stands in its margins; the answer is the PDF. */
+export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
+  const address = new URL(`${url.pathname.replace(/\/+$/, '')}/forms/chromium/convert/html`, url)
+  return async ({ html, sheet }, { signal }) => {
+    const form = new FormData()
+    form.append('files', new Blob([wholePage(html)], { type: 'text/html' }), 'index.html')
+    for (const name of ['header', 'footer'] as const) {
+      if (html[name] === '') continue
+      const strip = new Blob([wholePage({ ...html, body: html[name] })], { type: 'text/html' })
+      form.append('files', strip, `${name}.html`)
+    }
+    const [width, height] = sheet.size
+    const { top, right, bottom, left } = marginsOf(sheet)
+    const sizes = {
+      paperWidth: width, paperHeight: height, marginTop: top, marginRight: right, marginBottom: bottom, marginLeft: left
+    }
+    for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
+    form.append('printBackground', 'true')
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    return asPdf(await exchange(address, {
+      method: 'POST', headers, body: form, signal: signal ?? null, makes: true, patienceMs
+    }))
+  }
+}

@@ -1,0 +1,35 @@
+import type { HtmlDocument } from '../html/document.ts'
+import { escape } from '../html/escape.ts'
+import type { Sheet } from '../layout/sheet.ts'
+
+/** What an engine elsewhere is to print. */
+export interface Printed { html: HtmlDocument, sheet: Sheet }
+
+/** @returns the PDF */
+export type Engine = (printed: Printed, options: { signal?: AbortSignal | undefined }) => Promise<Buffer>
+
+const POINTS_PER_INCH = 72
+const MM_PER_POINT = 25.4 / POINTS_PER_INCH
+
+/** The margins with the strips in them, points. */
+export function marginsOf ({ margin, headerHeight, footerHeight }: Sheet) {
+  return { top: margin + headerHeight, right: margin, bottom: margin + footerHeight, left: margin }
+}
+
+/** `12.34`: inches as an engine takes them. */
+export function inches (points: number): string {
+  return (points / POINTS_PER_INCH).toFixed(4)
+}
+
+export function millimetres (points: number): number {
+  return Math.round(points * MM_PER_POINT * 100) / 100
+}
+
+/** A page with nothing around it: no address, no script, no style sheet but its own. */
+export function wholePage ({ title, language, body }: HtmlDocument): string {
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escape(title)}</title>` +
+    `<style>${STYLES}</style></head><body>${body}</body></html>`
+}
+
+/** Texts have no margins but their own. */
+export const STYLES = 'html,body{margin:0;padding:0}*{box-sizing:border-box}th{text-align:left;font-weight:inherit}'

@@ -1,0 +1,159 @@
+import { isValidElement, type ReactElement, type ReactNode } from 'react'
+import { css } from './css.ts'
+import { escape } from './escape.ts'
+
+/** A document for an engine that prints HTML, as Chromium does: its page, and what stands in the margins. */
+export interface HtmlDocument {
+  title: string
+  language: string
+  body: string
+  /** Alone in the upper and the lower margin of every page; `''` for none. */
+  header: string
+  footer: string
+}
+
+interface Props {
+  style?: Record<string, unknown>
+  children?: ReactNode
+  fixed?: boolean
+  wrap?: boolean
+  render?: (page: { pageNumber: string, totalPages: string }) => ReactNode
+  src?: unknown
+  [name: string]: unknown
+}
+
+type Element = ReactElement<Props>
+
+/** Stands for the number of a page until the engine knows it. */
+const PAGE = '\uE000'
+const PAGES = '\uE001'
+const DRAWN: Record<string, string> = {
+  SVG: 'svg', G: 'g', LINE: 'line', RECT: 'rect', PATH: 'path', CIRCLE: 'circle'
+}
+const DRAWN_ATTRIBUTES = [
+  'viewBox', 'width', 'height', 'x', 'y', 'x1', 'x2', 'y1', 'y2', 'cx', 'cy', 'r', 'd', 'fill', 'stroke', 'strokeWidth',
+  'textAnchor'
+]
+
+/** SVG writes it as it is. */
+const KEPT = new Set(['viewBox'])
+
+/**
+ * The elements of a document, as they are laid out here, as HTML: the same templates look the same with an engine that
+ * prints pages. Every brace of a text is written as a reference, so that no engine with templates of its own reads one.
+ */
+export function toHtml (document: ReactElement): HtmlDocument {
+  const { title, language, children } = document.props as Props
+  const pages = elements(children)
+  const strips = elements(pages[0]?.props.children).filter(isStrip)
+  const [header, footer] = ['flex-start', 'flex-end'].map((side) =>
+    strips.filter(({ props }) => props.style?.justifyContent === side)
+      .map((each) => stripHtml(each, pages[0]!)).join(''))
+  return {
+    title: String(title ?? ''),
+    language: String(language ?? 'it'),
+    header: header ?? '',
+    footer: footer ?? '',
+    body: pages.map(pageHtml).join('')
+  }
+}
+
+function elements (node: ReactNode): Element[] {
+  return [node].flat(Infinity).filter((each): each is Element => isValidElement(each))
+}
+
+function isStrip ({ props: { fixed, style } }: Element): boolean {
+  return fixed === true && style?.position === 'absolute'
+}
+
+/** The margins of the paper are the engine's. */
+function ofPage ({ props: { style = {} } }: Element): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(style).filter(([name]) => !name.startsWith('padding')))
+}
+
+function pageHtml (page: Element, at: number): string {
+  const content = elements(page.props.children).filter((each) => !isStrip(each)).map((each) => html(each)).join('')
+  const breakBefore = at === 0 ? {} : { breakBefore: 'page' }
+  return `<div style="${attribute(css({ ...ofPage(page), ...breakBefore }))}">${content}</div>`
+}
+
+function stripHtml ({ props: { style = {}, children } }: Element, page: Element): string {
+  const { position: _, left, right, top: _top, minHeight: _min, ...rest } = style
+  const frame = { ...ofPage(page), width: '100%', paddingLeft: left, paddingRight: right, boxSizing: 'border-box' }
+  return `<div style="${attribute(css({ ...frame, ...rest, display: 'block' }))}">${html(children)}</div>`
+}
+
+/** @param inText a text within a text has a look, and no place of its own */
+function html (node: ReactNode, inText = false): string {
+  if (Array.isArray(node)) return node.map((each: ReactNode) => html(each, inText)).join('')
+  if (typeof node === 'string' || typeof node === 'number') return textHtml(String(node))
+  if (!isValidElement(node)) return ''
+  const { type, props } = node as Element
+  const { style = {}, children = null, render } = props
+  switch (String(type)) {
+    case 'VIEW': return viewHtml(props)
+    case 'TEXT': {
+      const content = render ? render({ pageNumber: PAGE, totalPages: PAGES }) : children
+      return boxed(inText ? 'span' : 'div', { whiteSpace: 'pre-wrap', ...style }, html(content, true))
+    }
+    case 'LINK': {
+      return `<a href="${escape(String(props.src))}" style="${attribute(css(style))}">${html(children, true)}</a>`
+    }
+    case 'IMAGE': return imageHtml(props)
+    default: return drawnHtml(String(type), props)
+  }
+}
+
+/** Numbers of pages are only known in the margins. */
+function textHtml (text: string): string {
+  return escape(text).replace(/\n/g, '<br>').replaceAll('\u00AD', '&shy;')
+    .replaceAll(PAGE, '<span class="pageNumber"></span>').replaceAll(PAGES, '<span class="totalPages"></span>')
+}
+
+/** A box whose first line is repeated on every page is a table with a head. */
+function viewHtml ({ style = {}, children, wrap }: Props): string {
+  const inner = elements(children)
+  const look = { ...style, ...(wrap === false ? { breakInside: 'avoid' } : {}) }
+  if (inner[0]?.props.fixed !== true) {
+    return boxed('div', { display: 'flex', flexDirection: 'column', ...look }, html(children ?? null))
+  }
+  const [head, ...rows] = inner
+  const line = (each: Element, tag: string) =>
+    `<tr style="break-inside:avoid"><${tag} style="padding:0">${html(each)}</${tag}></tr>`
+  return boxed('table', { width: '100%', borderCollapse: 'collapse', ...look },
+    `<thead>${line(head!, 'th')}</thead><tbody>${rows.map((each) => line(each, 'td')).join('')}</tbody>`)
+}
+
+function imageHtml ({ src, style = {} }: Props): string {
+  const { data, format } = src as { data: Buffer, format: 'png' | 'jpg' }
+  const type = format === 'png' ? 'png' : 'jpeg'
+  return `<img alt="" src="data:image/${type};base64,${data.toString('base64')}" style="${attribute(css(style))}">`
+}
+
+function drawnHtml (name: string, { style = {}, children, ...props }: Props): string {
+  // Within a drawing a text stands by its coordinates.
+  const tag = DRAWN[name] ?? 'text'
+  const attributes = DRAWN_ATTRIBUTES.filter((each) => props[each] !== undefined)
+    .map((each) => ` ${KEPT.has(each) ? each : hyphened(each)}="${escape(String(props[each]))}"`)
+  return `<${tag}${attributes.join('')} style="${attribute(css(style))}">${drawnChildren(children)}</${tag}>`
+}
+
+function hyphened (name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+function drawnChildren (children: ReactNode): string {
+  return [children].flat(Infinity).map((each) => {
+    if (!isValidElement(each)) return typeof each === 'string' ? escape(each) : ''
+    const { type, props } = each as Element
+    return drawnHtml(String(type), props)
+  }).join('')
+}
+
+function boxed (tag: string, style: Record<string, unknown>, content: string): string {
+  return `<${tag} style="${attribute(css(style))}">${content}</${tag}>`
+}
+
+function attribute (text: string): string {
+  return text.replaceAll('&', '&#38;').replaceAll('"', '&#34;').replaceAll('<', '&#60;')
+}

@@ -1,0 +1,95 @@
+import { CsvError, parse } from 'csv-parse/sync'
+import type { Value } from '../data.ts'
+import { TemplateError } from '../errors.ts'
+import { checkLimit } from '../limits.ts'
+
+/** How a file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. */
+export const DECIMALS = ['punto', 'virgola'] as const
+export interface CsvFile { bytes: Uint8Array, decimali: typeof DECIMALS[number] }
+
+const DELIMITERS = [',', ';', '\t', '|']
+const NAME_LENGTH = 100
+/** Bytes of a record: no row of a report is longer. */
+const RECORD_MAX = 100_000
+const ITALIAN = /^([+-]?)(\d{1,3}(?:\.\d{3})*|\d+)(?:,(\d{1,18}))?$/
+
+/** What the library refuses, in words for people; `lines` counts from 1. */
+const FAULTS: Record<string, string> = {
+  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'non ha tanti campi quante sono le colonne',
+  CSV_QUOTE_NOT_CLOSED: 'le virgolette non sono chiuse',
+  CSV_INVALID_CLOSING_QUOTE: 'dopo le virgolette c’è ancora del testo',
+  INVALID_OPENING_QUOTE: 'le virgolette stanno in mezzo a un campo',
+  CSV_MAX_RECORD_SIZE: 'è troppo lunga'
+}
+
+/**
+ * The rows of a CSV file, each an object by the names of the first line. The delimiter is the one of which that line
+ * has most. Every value is a text; of Italian numbers the dots go and the comma becomes a dot.
+ * @throws TemplateError with the line at fault
+ */
+export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] {
+  const text = decode(bytes)
+  const records = parseRecords(text)
+  const [header, ...rest] = records
+  if (!header) throw new TemplateError('CSV_NON_VALIDO', 'il file non ha righe')
+  const names = header.record.map((name) => name.trim())
+  checkNames(names)
+  checkLimit('rows', rest.length)
+  const read = decimali === 'virgola' ? plainNumber : (value: string) => value
+  return rest.map(({ record }) => Object.fromEntries(names.map((name, at) => [name, read(record[at]!.trim())])))
+}
+
+/** As UTF-8 or, where it is none, as Excel writes it in western Europe. */
+function decode (bytes: Uint8Array): string {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    text = new TextDecoder('windows-1252').decode(bytes)
+  }
+  if (text.includes('\0')) throw new TemplateError('CSV_NON_VALIDO', 'il file non è un testo')
+  return text
+}
+
+interface Read { record: string[], info: { lines: number } }
+
+function parseRecords (text: string): Read[] {
+  const delimiter = delimiterOf(text)
+  try {
+    return parse(text, {
+      delimiter, info: true, skip_empty_lines: true, max_record_size: RECORD_MAX
+    }) as unknown as Read[]
+  } catch (err) {
+    if (!(err instanceof CsvError)) throw err
+    const { code, lines } = err as CsvError & { lines?: number }
+    throw fault(FAULTS[code] ?? 'non è CSV valido', lines ?? 1)
+  }
+}
+
+/** What stands in quotation marks counts for nothing. */
+function delimiterOf (text: string): string {
+  const first = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(0, RECORD_MAX))![0]
+  const bare = first.replace(/"(?:[^"]|"")*"/g, '')
+  const counts = DELIMITERS.map((each) => bare.split(each).length)
+  return DELIMITERS[counts.indexOf(Math.max(...counts))]!
+}
+
+function checkNames (names: readonly string[]): void {
+  checkLimit('columns', names.length)
+  for (const [at, name] of names.entries()) {
+    if (name === '') throw fault(`la colonna ${at + 1} non ha nome`, 1)
+    if (name.length > NAME_LENGTH) throw fault(`la colonna ${at + 1} ha un nome troppo lungo`, 1)
+    if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, 1)
+  }
+}
+
+function plainNumber (value: string): string {
+  const match = ITALIAN.exec(value)
+  if (!match) return value
+  const [, sign, whole = '', decimals] = match
+  return `${sign}${whole.replaceAll('.', '')}${decimals === undefined ? '' : `.${decimals}`}`
+}
+
+function fault (message: string, riga: number): TemplateError {
+  return new TemplateError('CSV_NON_VALIDO', message, { riga, colonna: 1 })
+}

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './names.ts'
+
+/** A template of the product. */
+export interface BuiltIn { id: string, nome: string, template: string }
+
+const FILES = [
+  { id: REPORT_TEMPLATE, nome: 'Report finanziario', file: 'report' },
+  { id: LETTER_TEMPLATE, nome: 'Lettera di benvenuto', file: 'welcome-letter' }
+] as const
+
+type Id = typeof FILES[number]['id']
+
+/** They do not change while the process runs. */
+const read = new Map<Id, Promise<string>>()
+
+/** The code of a template of the product. */
+export function readBuiltIn (id: Id): Promise<string> {
+  const found = read.get(id)
+  if (found) return found
+  const { file } = FILES.find((each) => each.id === id)!
+  const reading = readFile(new URL(`${file}.liquid`, import.meta.url), 'utf8')
+  read.set(id, reading)
+  return reading
+}
+
+/** The templates of the product, in a fixed order. */
+export function builtInTemplates (): Promise<BuiltIn[]> {
+  return Promise.all(FILES.map(async ({ id, nome }) => ({ id, nome, template: await readBuiltIn(id) })))
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import multipart from '@fastify/multipart'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Ref } from '#schemas/common.ts'
+import { PdfBytesOrMade } from '#schemas/pdf.ts'
+import { CSV_BYTES_MAX, ReportForm } from '#schemas/report.ts'
+import { TemplateFault } from '#schemas/template.ts'
+import { fileForm } from '#src/plugins/file-form.ts'
+import type { GenerateOptions } from './generate-routes.ts'
+import { answerReport } from './report.ts'
+
+/** Reports from CSV files, in a scope of their own: here alone a body is a form. */
+export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
+  const form = fileForm(CSV_BYTES_MAX)
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { limits: form.limits })
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/report/csv',
+    bodyLimit: form.bodyLimit,
+    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
+    schema: {
+      operationId: 'generateReportFromCsv',
+      tags: ['PDF'],
+      summary: 'Crea il report finanziario di un file CSV',
+      description:
+        'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
+        'riconosce da quella. UTF-8 o Windows-1252. Per il resto come /api/generate-template.',
+      consumes: ['multipart/form-data'],
+      body: ReportForm,
+      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+    },
+    preParsing: form.check,
+    preValidation: async (request: FastifyRequest) => {
+      await form.read(request)
+      request.bodyText = summaryOf(request.body as Partial<ReportForm>)
+    },
+    handler: (request, reply) => {
+      const { file, decimali = 'punto', templateId, user_id, titolo } = request.body
+      return answerReport(app, { config, clock }, request, reply, {
+        rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
+      })
+    }
+  })
+}
+
+/** What tells one form from another, for `Idempotency-Key`. */
+function summaryOf ({ file, ...fields }: Partial<ReportForm>): string {
+  return JSON.stringify([createHash('sha256').update(file ?? '').digest('hex'), Object.entries(fields).sort()])
+}

@@ -1,0 +1,104 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Ref } from '#schemas/common.ts'
+import { PdfBytesOrMade, PdfMade } from '#schemas/pdf.ts'
+import { PdfRequest, REPORT_BODY_MAX, ReportRequest } from '#schemas/report.ts'
+import { TemplateFault } from '#schemas/template.ts'
+import type { Config } from '#src/config/config.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { REPORT_TEMPLATE, type PdfJob } from '#src/pdf/index.ts'
+import { ChiaveEseguita } from '#src/plugins/idempotency.ts'
+import { madeAnswer, warn } from './answers.ts'
+import { keepPdf, makeFor } from './keep.ts'
+import { answerReport, type ReportWishes } from './report.ts'
+import { findTemplate } from './templates/repository.ts'
+import { ownerOf } from './whose.ts'
+
+/** Commas and colons of a body of rows: 20,000 rows of 20 columns. */
+export const MARKS_MAX = 1_000_000
+
+export interface GenerateOptions { config: Config, clock: Clock }
+
+/** PDFs from templates and data, and financial reports from rows. */
+export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
+  app.route({
+    method: 'POST',
+    url: '/api/generate-pdf',
+    bodyLimit: REPORT_BODY_MAX,
+    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
+    schema: {
+      operationId: 'generatePdf',
+      tags: ['PDF'],
+      summary: 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva',
+      description:
+        'Gli avvisi (valori mancanti, caratteri sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON. ' +
+        'Con il modello predefinito del report, data.rows sono le sue righe.',
+      body: PdfRequest,
+      response: { 200: Ref(PdfMade), 400: Ref(TemplateFault) }
+    },
+    handler: onGeneratePdf
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/generate-template',
+    bodyLimit: REPORT_BODY_MAX,
+    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
+    schema: {
+      operationId: 'generateReport',
+      tags: ['PDF'],
+      summary: 'Crea il report finanziario di righe di qualsiasi forma',
+      description:
+        'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
+        'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
+      body: ReportRequest,
+      response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
+    },
+    handler: (request, reply) => {
+      const { templateId, user_id, titolo } = request.body
+      const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
+      return answerReport(app, { config, clock }, request, reply, wishes)
+    }
+  })
+
+  async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
+    if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(request))
+    const { body } = request
+    if ((body.template_id === undefined) === (body.template === undefined)) {
+      throw new CampiNonValidi({ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' })
+    }
+    const utente = await ownerOf(app, request, body.user_id)
+    const pdf = await makeFor(app, request, await jobOf(request))
+    const template_id = body.template_id ?? null
+    const nome = nameOf(body.nome, `documento-${clock.today()}`)
+    const record = await keepPdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
+    warn(reply, pdf)
+    return madeAnswer(config.PUBLIC_URL, record)
+  }
+
+  /** What a request with the same key has made. */
+  async function begunBy (request: FastifyRequest) {
+    const record = await app.pdf.find(app.db, request.begun![0]!)
+    if (!record) throw new ChiaveEseguita()
+    return record
+  }
+
+  async function jobOf ({ body, bodyText }: FastifyRequest<{ Body: PdfRequest }>): Promise<PdfJob> {
+    const date = Date.parse(`${clock.today()}T00:00:00Z`)
+    if (body.template_id === REPORT_TEMPLATE) {
+      const { rows, titolo, struttura }: Record<string, unknown> = body.data ?? {}
+      if (!Array.isArray(rows)) throw new CampiNonValidi({ campo: 'data.rows', messaggio: 'deve essere una lista' })
+      const text = (value: unknown) => typeof value === 'string' ? value : undefined
+      const request = { rows, titolo: text(titolo), struttura: text(struttura), data: clock.today() }
+      return { kind: 'report', request, date }
+    }
+    const source = body.template ?? (await findTemplate(app.db, body.template_id!)).template
+    return { kind: 'template', source, body: bodyText, language: body.lingua, date }
+  }
+}
+
+function nameOf (wanted: string | undefined, usual: string): string {
+  const name = wanted?.trim() || usual
+  return /\.pdf$/i.test(name) ? name : `${name}.pdf`
+}

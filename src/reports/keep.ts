@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Bucket } from '#schemas/storage.ts'
+import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
+
+const REPORTS: Bucket = 'reports'
+/** Bytes of a PDF: the engine makes no larger ones. */
+const BYTES_MAX = 64 * 1024 * 1024
+
+export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
+
+export type Description = Pick<NewPdf, 'tipo' | 'utente' | 'template_id' | 'nome'>
+
+/** Makes a PDF for the caller of a request. */
+export function makeFor (app: App, request: FastifyRequest, job: PdfJob): Promise<Pdf> {
+  return app.pdf.make(job, { caller: request.principal!.id, signal: request.signal })
+}
+
+/** Keeps a PDF: one transaction for the file, the record, and what a repeated request is answered from. */
+export async function keepPdf (
+  { db, pdf, storage }: App, request: FastifyRequest, { bytes }: Pdf, description: Description
+): Promise<GeneratedPdf> {
+  const id = randomUUID()
+  const owner = description.utente === null ? null : `user:${description.utente}`
+  const file = await storage.write(
+    bytes, { bucket: REPORTS, name: `${id}.pdf`, contentType: 'application/pdf', owner }, BYTES_MAX
+  )
+  return await storage.settle(file, () => db.transaction(async (tx) => {
+    const object = await storage.keep(tx, file, { replace: false })
+    const record = await pdf.record(tx, { id, object, ...description })
+    await request.noteBegun(tx, id)
+    return record
+  }))
+}

@@ -1,0 +1,159 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { Ref } from '#schemas/common.ts'
+import { PdfBytes } from '#schemas/pdf.ts'
+import { REPORT_BODY_MAX } from '#schemas/report.ts'
+import {
+  PreviewRequest, Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault, TemplateItem,
+  TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving
+} from '#schemas/template.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { sendPdf, warn } from '../answers.ts'
+import { makeFor } from '../keep.ts'
+import { checkTemplate, requireSound, variables } from './check.ts'
+import {
+  checkChangeable, findTemplate, listTemplates, removeTemplate, saveTemplate, type StoredTemplate
+} from './repository.ts'
+import { previewOf } from './samples.ts'
+
+const tags = ['PDF']
+const URL = '/api/v1/templates'
+
+/** Templates of PDFs: everybody may read and try them, administrators change them. */
+export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
+  const { audit, db } = app
+  const present = async (request: FastifyRequest, template: StoredTemplate): Promise<Template> => ({
+    ...template,
+    variabili: await variablesOf(request, template),
+    updated_at: template.updated_at?.toISOString() ?? null
+  })
+  const variablesOf = variables(app)
+  for (const schema of [TemplateItem, Template]) app.addSchema(schema)
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'listModelli', tags, summary: 'I modelli dei PDF', response: { 200: TemplateList }
+    },
+    handler: async () => ({
+      data: (await listTemplates(db)).map(({ id, nome, predefinito, versione, updated_at }) => ({
+        id, nome, predefinito, versione, updated_at: updated_at?.toISOString() ?? null
+      }))
+    })
+  })
+
+  app.route({
+    method: 'GET',
+    url: `${URL}/:id`,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getModello',
+      tags,
+      summary: 'Un modello dei PDF, con le variabili che vuole dai dati',
+      params: TemplateParams,
+      response: { 200: TemplateAnswer, 304: Type.Null() }
+    },
+    handler: async (request, reply) => {
+      const template = await findTemplate(db, request.params.id)
+      const tag = etag(template.versione)
+      reply.header('etag', tag)
+      if (!template.predefinito && isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+      return { data: await present(request, template) }
+    }
+  })
+
+  app.route({
+    method: 'PUT',
+    url: `${URL}/:id`,
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'putModello',
+      tags,
+      summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
+      description: 'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione.',
+      params: TemplateParams,
+      body: TemplateSaving,
+      response: { 200: TemplateSaved, 201: TemplateSaved, 400: Ref(TemplateFault) }
+    },
+    handler: async (request, reply) => {
+      const { params: { id }, body, headers } = request
+      if (!TEMPLATE_ID.test(id)) {
+        throw new CampiNonValidi({ campo: 'id', messaggio: 'deve avere 16 cifre esadecimali minuscole' })
+      }
+      await checkChangeable(id)
+      const variabili = await requireSound(app, request, body)
+      const saved = await db.transaction(async (tx) => {
+        const saved = await saveTemplate(tx, id, { ...body, variabili }, expectedVersions(headers['if-match']))
+        const details = { versione: saved.versione }
+        await audit.append(tx, { ...authorOf(request), action: 'modello_salvato', object: `modello:${id}`, details })
+        return saved
+      })
+      const status = saved.versione === 1 ? 201 : 200
+      reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
+      return { data: await present(request, saved), status }
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:id`,
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'deleteModello',
+      tags,
+      summary: 'Elimina un modello dei PDF; i PDF già creati restano',
+      params: TemplateParams,
+      response: { 200: TemplateRemoved }
+    },
+    handler: async (request) => {
+      const { params: { id }, headers } = request
+      await checkChangeable(id)
+      await db.transaction(async (tx) => {
+        await removeTemplate(tx, id, expectedVersions(headers['if-match']))
+        await audit.append(tx, { ...authorOf(request), action: 'modello_eliminato', object: `modello:${id}` })
+      })
+      return { message: 'Modello eliminato', status: 200 }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${URL}/:id/preview`,
+    bodyLimit: REPORT_BODY_MAX,
+    config: { access: 'auth', heavy: true },
+    schema: {
+      operationId: 'previewModello',
+      tags,
+      summary: 'Il PDF di un modello con i dati di prova; non si conserva',
+      params: TemplateParams,
+      body: PreviewRequest,
+      response: { 200: PdfBytes, 400: Ref(TemplateFault) }
+    },
+    handler: async (request, reply) => {
+      const template = await findTemplate(db, request.params.id)
+      const pdf = await makeFor(app, request, previewOf(template, request.body.data, clock.today()))
+      warn(reply, pdf)
+      return sendPdf(reply, pdf.bytes, `anteprima-${template.id}.pdf`)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${URL}/valida`,
+    config: { access: 'auth', heavy: true },
+    schema: {
+      operationId: 'validaModello',
+      tags,
+      summary: 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo',
+      body: TemplateCheck,
+      response: { 200: TemplateChecked }
+    },
+    handler: (request) => checkTemplate(app, request, request.body)
+  })
+}

@@ -1,0 +1,36 @@
+import { LETTER_TEMPLATE, REPORT_TEMPLATE, type PdfJob } from '#src/pdf/index.ts'
+import type { Day } from '#src/lib/time.ts'
+import type { StoredTemplate } from './repository.ts'
+
+const LISTINGS = ['Bilocale in centro', 'Trilocale al lago', 'Monolocale alla stazione']
+
+/** What a template of the product is shown with; all of it is invented. */
+const ROWS = Array.from({ length: 12 }, (_, at) => ({
+  listingId: `L${at % 3 + 1}`,
+  listingTitle: LISTINGS[at % 3]!,
+  firstName: ['Anna', 'Bruno', 'Carla', 'Dario'][at % 4]!,
+  lastName: ['Bianchi', 'Neri', 'Verdi', 'Russo'][at % 4]!,
+  ...Object.fromEntries([1, 2, 3, 4].flatMap((quarter) => [
+    [`Q${quarter}Payouts`, `${900 + at * 137 + quarter * 260}.${10 + at}`],
+    [`Q${quarter}Checkins`, 4 + (at + quarter) % 7]
+  ]))
+}))
+
+/** How a template is previewed: with the data that are given, else with its own example, else with ours. */
+export function previewOf (
+  { id, template, esempio }: Pick<StoredTemplate, 'id' | 'template' | 'esempio'>,
+  data: Record<string, unknown> | undefined,
+  today: Day
+): PdfJob {
+  const date = Date.parse(`${today}T00:00:00Z`)
+  if (id === LETTER_TEMPLATE && data === undefined) {
+    const soggiorno = { check_in: today, check_out: today }
+    const struttura = { nome: 'Locanda di prova', luogo: 'Como', wifi_rete: 'Ospiti', wifi_password: 'prova' }
+    return {
+      kind: 'letter', request: { nome_ospite: 'Anna Bianchi', lingua: 'IT', data: today, struttura, soggiorno }, date
+    }
+  }
+  const rows = id === REPORT_TEMPLATE ? data?.rows ?? ROWS : undefined
+  if (Array.isArray(rows)) return { kind: 'report', request: { rows, data: today }, date }
+  return { kind: 'template', source: template, data: data ?? esempio ?? {}, date }
+}

@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+
+/** A request as it came. */
+export interface Seen { method: string, path: string, headers: IncomingMessage['headers'], body: Buffer }
+
+type Handler = (seen: Seen, response: ServerResponse) => void
+
+/** What an engine elsewhere gives: `%PDF-` and no more. */
+export const FOREIGN_PDF = Buffer.from('%PDF-1.7\n% made elsewhere\n')
+export const REFERENCE = 'fb83d2b4-5fcd-4a3a-8b2c-0a6e3c1f4d10'
+
+/** An HTTP server on loopback that stands for an engine, and what it was asked. */
+export async function standIn (t: Test) {
+  const seen: Seen[] = []
+  const state: { handle: Handler } = { handle: (_seen, response) => { response.writeHead(500).end() } }
+  const server = createServer((request, response) => {
+    void request.toArray().then((pieces: Buffer[]) => {
+      const { method = '', url = '', headers } = request
+      const one = { method, path: url, headers, body: Buffer.concat(pieces) }
+      seen.push(one)
+      state.handle(one, response)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close().closeAllConnections() })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, seen, state }
+}
+
+export function json (response: ServerResponse, body: object, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+/** APITemplate.io as it answers: the address of the PDF, the PDF, and the deletion. */
+export function apitemplateAt (base: string): Handler {
+  return ({ path }, response) => {
+    if (path.startsWith('/v2/create-pdf-from-html')) {
+      return json(response, {
+        status: 'success',
+        download_url: `${base}/2026/11/file.pdf`,
+        template_id: '',
+        total_pages: 1,
+        transaction_ref: REFERENCE,
+        post_actions: []
+      })
+    }
+    if (path !== '/2026/11/file.pdf') return json(response, { status: 'success' })
+    response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF)
+  }
+}

@@ -1,0 +1,132 @@
+import t from 'tap'
+import { fieldsAtFault } from '#test/bookings/samples.ts'
+import { build } from '#test/helper.ts'
+import { pageWith, readPages } from '#test/pdf/read-pdf.ts'
+import { person } from './sample.ts'
+
+const test = await build(t, { TODAY: '2026-11-23' })
+const { app, call } = test
+const admin = (await person(test, 'capo', 'admin')).headers
+const anna = (await person(test, 'anna')).headers
+
+const URL = '/api/v1/templates'
+const ID = '00377b2b1e0ee394'
+const REPORT = 'd2577b23c4d40496'
+const LETTER = 'b7c41f0a92d85e36'
+const template = pageWith('<p>{{ ospite.nome }} {{ notti }}</p><table data="righe"/>')
+const esempio = { ospite: { nome: 'Anna' }, notti: 3, righe: [{ a: 1 }] }
+
+const put = (id: string, payload: object, headers: Record<string, string> = {}) =>
+  app.inject({ method: 'PUT', url: `${URL}/${id}`, payload, headers: { ...admin, ...headers } })
+const remove = (id: string, headers: Record<string, string> = {}) =>
+  app.inject({ method: 'DELETE', url: `${URL}/${id}`, headers: { ...admin, ...headers } })
+
+t.test('a template is saved, read with its variables, listed, used and deleted', async (t) => {
+  const created = await put(ID, { nome: 'Conferma', template, esempio })
+  t.equal(created.statusCode, 201)
+  t.equal(created.headers.location, `${URL}/${ID}`)
+  t.match(created.json(), {
+    status: 201,
+    data: { id: ID, nome: 'Conferma', versione: 1, predefinito: false, variabili: ['notti', 'ospite.nome', 'righe'] }
+  })
+  const read = await call('GET', `${URL}/${ID}`)
+  t.same(read.json(), { data: created.json<{ data: object }>().data })
+  t.equal(read.headers.etag, '"1"')
+  t.equal((await call('GET', `${URL}/${ID}`, undefined, { 'if-none-match': '"1"' })).statusCode, 304)
+  const list = (await call('GET', URL)).json<{ data: { id: string }[] }>().data
+  t.match(list, [{ id: REPORT, predefinito: true }, { id: LETTER, predefinito: true }, { id: ID, predefinito: false }])
+  const made = await call('POST', '/api/generate-pdf', { template_id: ID, data: esempio })
+  t.equal(made.statusCode, 200)
+  t.same((await remove(ID)).json(), { message: 'Modello eliminato', status: 200 })
+  t.equal((await call('GET', `${URL}/${ID}`)).statusCode, 404)
+  t.equal((await remove(ID)).statusCode, 404)
+  t.equal((await call('POST', '/api/generate-pdf', { template_id: ID, data: esempio })).statusCode, 404)
+})
+
+t.test('If-Match holds a template to the version that was read', async (t) => {
+  const body = { nome: 'Conferma', template: pageWith('uno') }
+  t.equal((await put(ID, body, { 'if-match': '"1"' })).statusCode, 412, 'there is none yet')
+  t.equal((await put(ID, body)).statusCode, 201)
+  const second = await put(ID, { ...body, nome: 'Altro' }, { 'if-match': '"1"' })
+  t.match(second.json(), { status: 200, data: { versione: 2, nome: 'Altro' } })
+  t.match((await put(ID, body, { 'if-match': '"1"' })).json(), { status: 412, codice: 'MODELLO_CAMBIATO' })
+  t.equal((await remove(ID, { 'if-match': '"1"' })).statusCode, 412)
+  t.equal((await remove(ID, { 'if-match': '"2"' })).statusCode, 200)
+})
+
+t.test('only administrators change templates; everybody who has credentials reads and tries them', async (t) => {
+  for (const headers of [anna, { 'x-api-key': 'chiave-di-prova-0123456789' }]) {
+    const body = { nome: 'x', template: pageWith('x') }
+    t.equal((await app.inject({ method: 'PUT', url: `${URL}/${ID}`, payload: body, headers })).statusCode, 403)
+    t.equal((await app.inject({ method: 'DELETE', url: `${URL}/${ID}`, headers })).statusCode, 403)
+    t.equal((await app.inject({ url: URL, headers })).statusCode, 200)
+  }
+  t.equal((await app.inject({ url: URL })).statusCode, 401)
+})
+
+t.test('the templates of the product are read, and not changed', async (t) => {
+  for (const id of [REPORT, LETTER]) {
+    const read = (await call('GET', `${URL}/${id}`)).json<{ data: { template: string, variabili: string[] } }>().data
+    t.match(read.template, /^<document /)
+    t.ok(read.variabili.length > 3)
+    const changed = await put(id, { nome: 'x', template: pageWith('x') })
+    t.match(changed.json(), { status: 409, codice: 'MODELLO_PREDEFINITO' })
+    t.equal((await remove(id)).statusCode, 409)
+    const preview = await call('POST', `${URL}/${id}/preview`, {})
+    t.equal(preview.headers['content-type'], 'application/pdf')
+    t.match((await readPages(preview.rawPayload)).join(' '), /Bianchi/)
+  }
+})
+
+t.test('a copy of the report’s template makes reports', async (t) => {
+  const { template } = (await call('GET', `${URL}/${REPORT}`)).json<{ data: { template: string } }>().data
+  const copy = { nome: 'Copia', template: template.replace('Dettaglio', 'Le righe') }
+  t.equal((await put('abcdefabcdef0123', copy)).statusCode, 201)
+  const body = { rows: [{ listingTitle: 'A', Q1Payouts: '1.00' }], templateId: 'abcdefabcdef0123' }
+  const answer = await call('POST', '/api/generate-template', body)
+  t.match((await readPages(answer.rawPayload)).join(' '), /Le righe .*A 1,00 €/)
+})
+
+t.test('a preview takes the data that are given, else the example; nothing is kept', async (t) => {
+  await put(ID, { nome: 'Conferma', template, esempio })
+  const text = async (body: object) =>
+    (await readPages((await call('POST', `${URL}/${ID}/preview`, body)).rawPayload))[0]
+  t.match(await text({}), /Anna 3/)
+  t.match(await text({ data: { ...esempio, notti: 7 } }), /Anna 7/)
+  const { data } = (await call('GET', '/api/history')).json<{ data: { tipo: string }[] }>()
+  t.equal(data.length, 1, 'of the first test')
+})
+
+t.test('a template that is at fault is not saved: the answer says line and column', async (t) => {
+  const cases = [
+    ['<document>\n <page><nix/></page></document>', 'ELEMENTO_SCONOSCIUTO', 2],
+    [pageWith('{% if a %}'), 'SINTASSI_NON_VALIDA', 1],
+    [pageWith('\n{{ a | nix }}'), 'ISTRUZIONE_SCONOSCIUTA', 2],
+    [pageWith('<p>a'), 'XML_NON_BEN_FORMATO', 1]
+  ] as const
+  for (const [template, codice, riga] of cases) {
+    t.match((await put(ID, { nome: 'x', template })).json(), { status: 400, codice, riga })
+    t.match((await call('POST', `${URL}/valida`, { template })).json(), { valid: false, errors: [{ codice, riga }] })
+  }
+  t.same(fieldsAtFault(await put('1', { nome: 'x', template: pageWith('x') })), ['id'])
+  t.same(fieldsAtFault(await put(ID, { nome: '', template: 'x'.repeat(64_001) })).sort(), ['nome', 'template'])
+})
+
+t.test('a check says what a template wants, and tries it on an example where there is one', async (t) => {
+  const check = async (body: object) => (await call('POST', `${URL}/valida`, body)).json<object>()
+  const wants = pageWith('<p style="color: {{ colore }}">{{ a.b | currency: valuta }}</p>')
+  t.same(await check({ template: wants }), {
+    valid: true, variabili: ['a.b', 'colore', 'valuta'], errors: [], warnings: []
+  })
+  t.match(await check({ template: wants, esempio: { colore: 'rosso?', a: { b: 1 }, valuta: 'EUR' } }), {
+    valid: false, errors: [{ codice: 'STILE_NON_AMMESSO' }]
+  })
+  t.match(await check({ template: wants, esempio: { colore: 'red', valuta: 'EUR' } }), {
+    valid: true, warnings: [{ codice: 'VARIABILE_MANCANTE' }]
+  })
+})
+
+t.test('changes of templates are in the audit log', async (t) => {
+  const { body } = await app.inject({ url: '/api/v1/audit', headers: admin })
+  for (const action of ['modello_salvato', 'modello_eliminato']) t.match(body, action)
+})
