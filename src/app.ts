@@ -129,7 +129,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(guestCodes)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
-    await app.register(scanning, { clock })
+    await app.register(scanning, { config, clock })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
     await app.register(storage, { config, keys })

@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
-  DOCUMENT_BODY_MAX, DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
+  DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
 } from '#schemas/document.ts'
+import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -41,7 +42,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   app.route({
     method: 'POST',
     url: '/api/documents/upload',
-    bodyLimit: DOCUMENT_BODY_MAX,
+    bodyLimit: IMAGE_BODY_MAX,
     config: { access: 'auth', idempotent: true, holdsBody: true },
     schema: {
       operationId: 'uploadDocumento',

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { guestOf } from './guest/guest.ts'
-import { checkLines } from './mrz/lines.ts'
-import { zoneNotices } from './mrz/notices.ts'
-import { parseZone } from './mrz/parse.ts'
-import { present } from './mrz/present.ts'
+import { guestOf } from '../guest/guest.ts'
+import { checkLines } from './lines.ts'
+import { zoneNotices } from './notices.ts'
+import { parseZone } from './parse.ts'
+import { present } from './present.ts'
 
-/** What identity documents say of their holders. */
-const scanning: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
+/** Lines of zones: what they say. Nothing is stored. */
+export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   app.route({
     method: 'POST',
     url: '/api/mrz/parse',
@@ -30,4 +30,3 @@ const scanning: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { cloc
     }
   })
 }
-export default scanning
