@@ -85,7 +85,7 @@ export const ScannedGuest = Closed({
 export type ScannedGuest = Static<typeof ScannedGuest>
 
 /** What a person should look at; `campo` is a field of `parsed` or of `ospite`. */
-const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
+export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 
 export const ParseMrzAnswer = Closed(

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
+import { alloggiati, bookingRemarks, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings, holdings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { documents } from './documents/index.ts'
@@ -42,6 +42,7 @@ import storedFiles from './plugins/storage/plugin.ts'
 import streams from './plugins/streams.ts'
 import workers from './plugins/workers/plugin.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
+import { scans } from './scans/index.ts'
 import { storage } from './storage/index.ts'
 import { settings, system } from './system/index.ts'
 
@@ -126,12 +127,14 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(bookingHooks)
     await app.register(holdings)
     await app.register(submissionHooks)
+    await app.register(bookingRemarks)
     await app.register(guestCodes)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
     await app.register(scanning, { config, clock })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
+    await app.register(scans, { config, keys, clock })
     await app.register(storage, { config, keys })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })

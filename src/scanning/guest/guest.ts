@@ -14,8 +14,14 @@ const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
 /** Passports whose second letter was free for every state until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
+/** What a guest is made of. */
+export type GuestDocument = Pick<
+  ParsedMrz,
+  'name' | 'surname' | 'gender' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
+>
+
 /** The guest that a document makes, and what a person should look at. */
-export function guestOf (parsed: ParsedMrz, codes: GuestCodes): { ospite: ScannedGuest, avvisi: Avviso[] } {
+export function guestOf (parsed: GuestDocument, codes: GuestCodes): { ospite: ScannedGuest, avvisi: Avviso[] } {
   const kind = documentKind(parsed.documentCode, parsed.issuingCountry)
   const numero = parsed.docNumber.replaceAll('<', '')
   const isIdentity = kind !== 'visa' && kind !== 'residence-permit'

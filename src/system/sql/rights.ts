@@ -39,7 +39,8 @@ export const RIGHTS: readonly Right[] = [
     'registro_chiave', 'sandbox_schedine', 'sandbox_appartamenti'
   ),
   ...readOnly('audit_log'),
-  ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store')
+  ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store'),
+  ...readOnly('scansioni')
 ]
 
 /** Credentials, and what becomes one: not even read. A test compares both lists with the tables that there are. */
