@@ -62,6 +62,8 @@ export interface BuildOptions {
   policeAnswerMs?: number
   /** For tests: milliseconds for one answer of an external identity provider, in place of the usual seconds. */
   idpTimeoutMs?: number
+  /** For tests: milliseconds for one answer of an OCR provider, in place of the usual seconds. */
+  ocrTimeoutMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
@@ -73,7 +75,7 @@ export interface BuildOptions {
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend, ocrTimeoutMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -131,7 +133,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(guestCodes)
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
-    await app.register(scanning, { config, clock })
+    await app.register(scanning, { config, clock, ocrTimeoutMs })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
     await app.register(scans, { config, keys, clock })

@@ -71,6 +71,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   ALLOGGIATI_CA_FILE: ['/non/esiste.pem'],
   SMTP_URL: ['mail.example', 'http://mail.example'],
   PDF_ENGINE_URL: URLS,
+  OCR_PROVIDER: ['Google', 'tesseract'],
   OCR_PROVIDER_URL: URLS,
   QUERY_PASSWORD: ['corta'],
   TRUST_PROXY: [
@@ -130,6 +131,12 @@ const FREE: readonly (keyof Environment)[] = [
 
 /** Values that do not go together, and the variable that is named. */
 const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[] = [
+  ['OCR_PROVIDER_KEY', { OCR_PROVIDER: 'ocr-space', OCR_PROVIDER_URL: 'https://ocr.example/' }],
+  ['OCR_PROVIDER', { OCR_PROVIDER_URL: 'https://ocr.example/', OCR_PROVIDER_KEY: 'x' }],
+  [
+    'OCR_PROVIDER_URL',
+    { OCR_PROVIDER: 'ocr-space', OCR_PROVIDER_URL: 'http://ocr.example/', OCR_PROVIDER_KEY: 'x' }
+  ],
   ['ALLOGGIATI_MODE', CREDENTIALS],
   ['ALLOGGIATI_MODE', { ALLOGGIATI_ENDPOINT: 'https://polizia.example/' }],
   ['ALLOGGIATI_PASSWORD', { ALLOGGIATI_MODE: 'production', ALLOGGIATI_UTENTE: 'XX000000' }],
