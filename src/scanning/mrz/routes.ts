@@ -1,6 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
+import { ParseMrzAnswer, ParseMrzBody, type ParsedMrz } from '#schemas/scanning.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { birthPlaceIn } from '../guest/birth-place.ts'
+import type { GuestCodes } from '../guest/codes.ts'
+import { documentKind } from '../guest/document-kind.ts'
 import { guestOf } from '../guest/guest.ts'
 import { checkLines } from './lines.ts'
 import { zoneNotices } from './notices.ts'
@@ -25,8 +28,15 @@ export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app
       const today = clock.today()
       const zone = parseZone(layout, lines, today)
       const parsed = present(zone)
-      const { ospite, avvisi } = guestOf(parsed, await app.guestCodes())
+      const codes = await app.guestCodes()
+      const { ospite, avvisi } = guestOf(parsed, codes, birthPlaceOf(parsed, body.text ?? '', codes))
       return { parsed, ospite, avvisi: [...zoneNotices(zone, today), ...avvisi] }
     }
   })
+}
+
+/** Of a card of Italy whose day of birth its digit proves. */
+function birthPlaceOf ({ documentCode, issuingCountry, birthDate, checks }: ParsedMrz, text: string, codes: GuestCodes) {
+  const isCard = documentKind(documentCode, issuingCountry) === 'electronic-card'
+  return isCard && checks.birthDate ? birthPlaceIn(text, birthDate, codes) : undefined
 }
