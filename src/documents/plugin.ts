@@ -8,6 +8,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './names.ts'
 import { imageHolding } from './holding.ts'
@@ -54,9 +55,9 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
       body: DocumentUpload,
       response: { 200: DocumentUploadAnswer }
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { booking_id, guest_idx, side } = request.body
-      const name = await saveImage(app, request, request.body)
+      const name = await saveImage(app, request, request.body, departureOf(reply))
       return {
         success: true,
         message: 'Immagine salvata',

@@ -17,16 +17,19 @@ type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
 
 /**
  * Keeps an image of a guest’s document. It replaces the one that was there, also one of another format.
+ * @param signal aborted when nobody waits for the answer any more
  * @returns the name of the object
  * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
-export async function saveImage (app: App, request: FastifyRequest, upload: DocumentUpload): Promise<string> {
+export async function saveImage (
+  app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
+): Promise<string> {
   const { db, images, storage } = app
   // Before the work, and once more when it is done.
   await checkPlace(db, upload, false)
   const caller = request.principal!.id
   const image = await images.reencode(readImageText('base64Image', upload.base64Image), {
-    campo: 'base64Image', caller, signal: request.signal
+    campo: 'base64Image', caller, signal
   })
   checkExtension(upload, image)
   const name = ofSide(upload) + image.extension

@@ -10,6 +10,7 @@ import { Segnalazione } from '#schemas/schedina.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 import { makeGuest } from './make-guest.ts'
 import { discardScans, picturesOf } from './pictures.ts'
@@ -45,8 +46,9 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
       body: SaveScanBody,
       response: { 200: SaveScanAnswer }
     },
-    handler: async (request) => {
-      const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock })
+    handler: async (request, reply) => {
+      const signal = departureOf(reply)
+      const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
       return { success: true, message: 'Scansione salvata', id, avvisi }
     }
   })

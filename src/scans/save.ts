@@ -15,14 +15,19 @@ import type { ScanPlace, ScanRepository } from './repository.ts'
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
-interface Saving { repository: ScanRepository, clock: Clock }
+interface Saving {
+  repository: ScanRepository
+  clock: Clock
+  /** Aborted when nobody waits for the answer any more. */
+  signal: AbortSignal
+}
 
 /**
  * Keeps what a document says, sealed, and its picture where the body brings one.
  * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
 export async function saveScan (
-  app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock }: Saving
+  app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving
 ): Promise<{ id: number, avvisi: Avviso[] }> {
   const { db, audit, images, storage } = app
   const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
@@ -34,7 +39,7 @@ export async function saveScan (
   const caller = request.principal!.id
   const picture = image === undefined
     ? undefined
-    : await images.reencode(readImageText('image', image), { campo: 'image', caller, signal: request.signal })
+    : await images.reencode(readImageText('image', image), { campo: 'image', caller, signal })
   const id = await repository.takeId(db)
 
   async function keep (tx: Transaction): Promise<Avviso[]> {

@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import type { Scan } from '#schemas/scan.ts'
 import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
-import { build } from '#test/helper.ts'
+import { API_KEY, build } from '#test/helper.ts'
 import { jpeg, withPlace } from '#test/plugins/images/pictures.ts'
 import { HOLDER, scanning, SCANS } from './scanning.ts'
 
@@ -125,6 +125,14 @@ t.test('a person is told of a minor, of an expired document, and of a document t
   t.match(await told({ expiryDate: '2026-11-20' }), [{ campo: 'expiryDate', messaggio: /20\/11\/2026/ }])
   t.match(await told({ prenotazione_id: id, guest_idx: 1 }), [{ campo: 'docNum', messaggio: /ospite 1/ }])
   t.same(await told({ prenotazione_id: id, guest_idx: 0 }), [], 'it is the own document')
+})
+
+t.test('a scan with its picture is kept over a connection, too', async (t) => {
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+  const body = JSON.stringify({ ...HOLDER, image })
+  const answer = await fetch(`${address}/api/save-scan`, { method: 'POST', headers, body })
+  t.equal(answer.status, 200, await answer.text())
 })
 
 t.test('the same Idempotency-Key keeps a scan once', async (t) => {

@@ -3,6 +3,7 @@ import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import type { TextSource } from '../text/source.ts'
 import { documentReader } from './read-document.ts'
 
@@ -31,7 +32,7 @@ export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { co
       body: OcrBody,
       response: { 200: OcrAnswer }
     },
-    handler: async (request) =>
-      await readDocument(request.body, { caller: request.principal!.id, signal: request.signal })
+    handler: async (request, reply) =>
+      await readDocument(request.body, { caller: request.principal!.id, signal: departureOf(reply) })
   })
 }

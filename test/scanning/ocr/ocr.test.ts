@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import type { OcrAnswer } from '#schemas/ocr.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
-import { build } from '#test/helper.ts'
+import { API_KEY, build } from '#test/helper.ts'
 import { hostileFiles } from '#test/plugins/images/hostile.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
 import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
@@ -114,6 +114,20 @@ t.test('who asks at once for more than waits is told to come later, and the othe
   t.equal(refused.length + taken.length, 50)
   t.ok(taken.length >= 1 && refused.length >= 1, `${taken.length} taken, ${refused.length} refused`)
   for (const { headers } of refused) t.match(headers['retry-after'], /^\d+$/)
+})
+
+t.test('a picture that comes over a connection is read, and is not read when its sender is gone', async (t) => {
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const body = JSON.stringify({ image: (await page(LINES)).toString('base64') })
+  const send = async (signal?: AbortSignal) => await fetch(`${address}/api/ocr`, {
+    method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body, signal: signal ?? null
+  })
+  t.match(await (await send()).json(), { text: /Bergamo/ })
+  const gone = new AbortController()
+  const sent = [send(), send(gone.signal), send()]
+  gone.abort()
+  const outcomes = await Promise.allSettled(sent)
+  t.same(outcomes.map((each) => each.status === 'fulfilled' ? each.value.status : 'gone'), [200, 'gone', 200])
 })
 
 t.test('nothing of what pictures say is in the log', async (t) => {

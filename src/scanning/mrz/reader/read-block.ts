@@ -22,8 +22,8 @@ export interface Found {
 
 /** A reading with which all digits add up is taken for the likeliest one if it is no more than this less likely. */
 const PROOF_COSTS = 9
-/** Less sure is no zone at all. */
-const GATE = -0.8
+/** Less sure is no zone at all; where digits do not add up, nothing else proves that it is one. */
+const GATE = { valid: -0.8, other: -0.3 }
 
 /** Reads a block of lines as each layout that has as many, and takes the best one. */
 export function readBlock (picture: Gray, { lines }: Block, network: Network, today: Day): Found | undefined {
@@ -63,8 +63,9 @@ function readAs (readable: Readable, cells: Cell[][], today: Day): Found | undef
   const { lines, likelihood } = isProven ? proven : free
   const sureness = likelihood / (layout.lines * layout.length)
   // What reads as a visa, or as a French card, is none of the others.
-  if (sureness < GATE || layoutOf(lines) !== layout || !looksLikeZone(layout, lines)) return undefined
-  return { layout, lines, valid: isProven || holds(lines), sureness }
+  if (layoutOf(lines) !== layout || !looksLikeZone(layout, lines)) return undefined
+  const valid = isProven || holds(lines)
+  return sureness < (valid ? GATE.valid : GATE.other) ? undefined : { layout, lines, valid, sureness }
 }
 
 /**
