@@ -6,8 +6,8 @@ export const IMAGE_BYTES_MAX = 10 * 1024 * 1024
 export const IMAGE_BODY_MAX = 15 * 1024 * 1024
 
 /**
- * An image as text. Looked at when it is decoded: a length in the schema would be counted character by character, 9 ms a
- * megabyte; it is bounded by that of the body.
+ * An image as text. Looked at when it is decoded: a length in the schema would be counted character by character, 9 ms
+ * a megabyte; it is bounded by that of the body.
  */
 export const ImageText = Type.String({
   format: 'byte',

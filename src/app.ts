@@ -75,7 +75,8 @@ export interface BuildOptions {
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend, ocrTimeoutMs } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, stalledReaderMs } = options
+  const { jobsByClock, wrapBackend } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)

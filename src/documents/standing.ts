@@ -10,8 +10,8 @@ export interface ImageStanding {
 }
 
 /**
- * It goes so many days after the receipt that covers the guest is in, never while a submission of the booking is open or
- * its outcome is unknown.
+ * It goes so many days after the receipt that covers the guest is in, never while a submission of the booking is open
+ * or its outcome is unknown.
  * @param place of the guest, 0-based
  */
 export function imageStanding ({ open, guest }: BookingCoverage, place: number, days: number): ImageStanding {

@@ -31,7 +31,8 @@ export async function makeGuest (
   const place = { prenotazione_id, guest_idx }
   return await db.transaction(async (tx) => {
     // The booking is locked first, as in every deletion.
-    const guest = await placeGuest(tx, place, (saved) => ({ ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
+    const guest = await placeGuest(tx, place, (saved) => (
+      { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
     await repository.find(tx, id, { lock: true })
     await repository.place(tx, id, place)
     const { prenotazione_id: _booking, indice: _place, ...ospite } = guest

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, lt, sql, type SQL } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
 import { scansioni as t } from '#drizzle/tables/scans.ts'
 import type { ScanData } from '#schemas/scan.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
@@ -79,7 +79,7 @@ export function scanRepository (keys: Keys) {
 
     /** Bookings with scans. */
     async bookings (db: Executor): Promise<number[]> {
-      const found = await db.selectDistinct({ id: t.prenotazione_id }).from(t).where(sql`${t.prenotazione_id} is not null`)
+      const found = await db.selectDistinct({ id: t.prenotazione_id }).from(t).where(isNotNull(t.prenotazione_id))
       return found.map(({ id }) => id!)
     },
 

@@ -140,7 +140,8 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
       operationId: 'creaOspiteDaScansione',
       tags,
       summary: 'Salva il titolare del documento come ospite di una prenotazione',
-      description: '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
+      description:
+        '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
       params: IdParams,
       body: ScanGuestBody,
       response: { 200: ScanGuestAnswer }

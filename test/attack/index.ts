@@ -57,7 +57,9 @@ const fuzz: Scenario = {
   }
 }
 
-const scenarios = { sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, users, bytes, fuzz }
+const scenarios = {
+  sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, users, bytes, fuzz
+}
 
 for (const [key, { name, run }] of Object.entries(scenarios)) {
   if (values.only !== '' && !values.only.split(',').includes(key)) continue

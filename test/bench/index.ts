@@ -12,7 +12,7 @@ import { ledgerBench } from './ledger.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
-import { accuracyTable, scanningBench } from './scanning.ts'
+import { accuracyTable, scanningParts } from './scanning.ts'
 import { starts } from './start.ts'
 
 /*
@@ -43,7 +43,11 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     ...await onCluster(async (url) => [...report(await filesBench(url)), ...report(await downloads(url))]),
     ...await onServer(async (server) => report(await uploads(server)))
   ],
-  scanning: async () => report(await scanningBench()),
+  scanning: async () => {
+    const results: BenchResult[] = []
+    for (const part of scanningParts) results.push(...report(await part()))
+    return results
+  },
   accuracy: async () => {
     process.stdout.write(`${await accuracyTable()}\n`)
     return []

@@ -174,8 +174,11 @@ t.test('the comune of birth of an Italian card is proposed from its text, where 
   const card = (place: string) => `COGNOME\nVERDI\nLUOGO E DATA DI NASCITA\n${place}\nSESSO M`
   const sure = await read(card('ROMA (RM) 29.02.1980'))
   t.match(sure.ospite, {
-    comune_nascita: '412058091', provincia_nascita: 'RM', stato_nascita: '100000100',
-    proposti: ['stato_nascita', 'comune_nascita', 'provincia_nascita'], da_completare: ['luogo_rilascio']
+    comune_nascita: '412058091',
+    provincia_nascita: 'RM',
+    stato_nascita: '100000100',
+    proposti: ['stato_nascita', 'comune_nascita', 'provincia_nascita'],
+    da_completare: ['luogo_rilascio']
   })
   t.equal(about(sure, 'comune_nascita'), 'ROMA (RM) è proposto dal testo del documento: controllarlo')
   t.match((await read(card("FORLI' (FC), 29/02/1980"))).ospite, { provincia_nascita: 'FC' })

@@ -19,8 +19,15 @@ t.test('a scan becomes a guest of a booking in one call, and says what is still 
   t.equal(answer.statusCode, 200, answer.body)
   const { ospite, errors, avvisi } = answer.json<{ data: Data }>().data
   t.match(ospite, {
-    nome: 'BIANCA', cognome: 'PROVETTI', sesso: 'F', data_nascita: '1964-12-30', cittadinanza: '100000100',
-    tipo_documento: 'IDELE', numero_documento: 'CA00000AA', luogo_rilascio: null, comune_nascita: null
+    nome: 'BIANCA',
+    cognome: 'PROVETTI',
+    sesso: 'F',
+    data_nascita: '1964-12-30',
+    cittadinanza: '100000100',
+    tipo_documento: 'IDELE',
+    numero_documento: 'CA00000AA',
+    luogo_rilascio: null,
+    comune_nascita: null
   })
   t.ok(errors.some(({ campo }) => campo === 'luogo_rilascio'))
   t.same(avvisi, [])
@@ -52,8 +59,13 @@ t.test('the code of the police is taken for a nationality, too', async (t) => {
 t.test('of the guest in the place stays what still holds: the birth place of that day, the type', async (t) => {
   const booking = await newBooking(1)
   const guest = {
-    nome: 'Bianca', cognome: 'Provetti', data_nascita: '1964-12-30', tipo_alloggiato: '16', numero_documento: 'AX1234567',
-    luogo_rilascio: '412058091', ...ROME
+    nome: 'Bianca',
+    cognome: 'Provetti',
+    data_nascita: '1964-12-30',
+    tipo_alloggiato: '16',
+    numero_documento: 'AX1234567',
+    luogo_rilascio: '412058091',
+    ...ROME
   }
   await saveGuests(call, booking, [guest])
   const same = await makeGuest(await saved(), { prenotazione_id: booking, guest_idx: 0 })
@@ -67,7 +79,9 @@ t.test('of the guest in the place stays what still holds: the birth place of tha
 t.test('guests follow each other: a place behind a free one, or that is not there, is a 400', async (t) => {
   const [id, booking] = [await saved(), await newBooking(2)]
   t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 1 })), ['guest_idx'])
-  for (const guest_idx of [0, 1]) t.equal((await makeGuest(id, { prenotazione_id: booking, guest_idx })).statusCode, 200)
+  for (const guest_idx of [0, 1]) {
+    t.equal((await makeGuest(id, { prenotazione_id: booking, guest_idx })).statusCode, 200)
+  }
   t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 2 })), ['guest_idx'])
   t.match(await show(id), { guest_idx: 1 })
   t.equal((await read(call, booking)).ospiti.length, 2)

@@ -72,7 +72,9 @@ t.test('a picture is kept beside the scan, without its metadata, and goes with i
   t.same(gone.json(), { success: true, message: 'Scansione eliminata' })
   t.same(await pictures(), [])
   const answers = [
-    await call('DELETE', `${SCANS}/${id}`), await call('GET', `${SCANS}/${id}`), await call('GET', `${SCANS}/${id}/immagine`)
+    await call('DELETE', `${SCANS}/${id}`),
+    await call('GET', `${SCANS}/${id}`),
+    await call('GET', `${SCANS}/${id}/immagine`)
   ]
   for (const answer of answers) t.match(answer.json(), { status: 404, codice: 'SCANSIONE_NON_TROVATA' })
 })
@@ -157,5 +159,7 @@ t.test('every scan that is saved or deleted is on record, without what the docum
 t.test('nobody keeps or reads a scan without credentials', async (t) => {
   const none = { 'x-api-key': '' }
   t.equal((await call('POST', '/api/save-scan', HOLDER, none)).statusCode, 401)
-  for (const path of ['', '/1', '/1/immagine']) t.equal((await call('GET', SCANS + path, undefined, none)).statusCode, 401)
+  for (const path of ['', '/1', '/1/immagine']) {
+    t.equal((await call('GET', SCANS + path, undefined, none)).statusCode, 401)
+  }
 })

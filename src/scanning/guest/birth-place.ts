@@ -5,8 +5,8 @@ import type { BirthPlace, GuestCodes } from './codes.ts'
 const PLACE_AND_DATE = /^([\p{L}'’`.\- ]{2,60}?)\s*\(([A-Z]{2})\)\s*,?\s*(\d{2})[./-](\d{2})[./-](\d{4})$/u
 
 /**
- * The comune of birth that the text of an Italian identity card names beyond doubt: on a line with its province and with
- * the day of birth that the zone proves, in the tables once with just that name; undefined otherwise.
+ * The comune of birth that the text of an Italian identity card names beyond doubt: on a line with its province and
+ * with the day of birth that the zone proves, in the tables once with just that name; undefined otherwise.
  */
 export function birthPlaceIn (text: string, born: Day, codes: GuestCodes): BirthPlace | undefined {
   const found = text.split('\n').flatMap((line) => {

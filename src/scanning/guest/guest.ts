@@ -21,7 +21,9 @@ export type GuestDocument = Pick<
 >
 
 /** The guest that a document makes, and what a person should look at. */
-export function guestOf (parsed: GuestDocument, codes: GuestCodes, birthPlace?: BirthPlace): { ospite: ScannedGuest, avvisi: Avviso[] } {
+export function guestOf (
+  parsed: GuestDocument, codes: GuestCodes, birthPlace?: BirthPlace
+): { ospite: ScannedGuest, avvisi: Avviso[] } {
   const kind = documentKind(parsed.documentCode, parsed.issuingCountry)
   const numero = parsed.docNumber.replaceAll('<', '')
   const isIdentity = kind !== 'visa' && kind !== 'residence-permit'

@@ -36,7 +36,8 @@ export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app
 }
 
 /** Of a card of Italy whose day of birth its digit proves. */
-function birthPlaceOf ({ documentCode, issuingCountry, birthDate, checks }: ParsedMrz, text: string, codes: GuestCodes) {
+function birthPlaceOf (parsed: ParsedMrz, text: string, codes: GuestCodes) {
+  const { documentCode, issuingCountry, birthDate, checks } = parsed
   const isCard = documentKind(documentCode, issuingCountry) === 'electronic-card'
   return isCard && checks.birthDate ? birthPlaceIn(text, birthDate, codes) : undefined
 }

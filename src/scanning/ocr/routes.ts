@@ -27,8 +27,8 @@ export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { co
       tags: ['Scansione'],
       summary: 'Legge il testo e la zona a lettura ottica nell’immagine di un documento',
       description:
-        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si consigliano ' +
-        '300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
+        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
+        'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
       body: OcrBody,
       response: { 200: OcrAnswer }
     },

@@ -18,7 +18,8 @@ export async function providerServer (t: Test) {
       received.push({ method: request.method!, path: request.url!, headers: request.headers, body })
       if (next === 'silence') return
       const text = typeof next.body === 'string' ? next.body : JSON.stringify(next.body)
-      reply.writeHead(next.status, { 'content-type': 'application/json', ...next.location && { location: next.location } })
+      const { status, location } = next
+      reply.writeHead(status, { 'content-type': 'application/json', ...location && { location } })
       reply.end(text)
     })
   }).listen(0, '127.0.0.1')
@@ -45,10 +46,15 @@ async function whole (request: IncomingMessage): Promise<Buffer> {
 export const google = {
   text: (text: string) => ({
     status: 200,
-    body: { responses: [{ textAnnotations: [{ locale: 'it', description: text }], fullTextAnnotation: { pages: [], text } }] }
+    body: {
+      responses: [{
+        textAnnotations: [{ locale: 'it', description: text }], fullTextAnnotation: { pages: [], text }
+      }]
+    }
   }),
   nothing: { status: 200, body: { responses: [{}] } },
-  ofPicture: (code: number) => ({ status: 200, body: { responses: [{ error: { code, message: 'Bad image data.' } }] } }),
+  ofPicture: (code: number) => (
+    { status: 200, body: { responses: [{ error: { code, message: 'Bad image data.' } }] } }),
   refusal: (status: number, reason: string) => ({
     status, body: { error: { code: status, message: 'no', details: [{ '@type': 'ErrorInfo', reason }] } }
   })

@@ -69,8 +69,8 @@ function readAs (readable: Readable, cells: Cell[][], today: Day): Found | undef
 }
 
 /**
- * Digits that add up are enforced where the print allows it, so what is no zone must be told by other signs. So must the
- * layout: of the print of a longer line a shorter one can be read with certainty, its beginning left out.
+ * Digits that add up are enforced where the print allows it, so what is no zone must be told by other signs. So must
+ * the layout: of the print of a longer line a shorter one can be read with certainty, its beginning left out.
  */
 function looksLikeZone ({ fields: { issuer, nationality } }: Layout, lines: readonly string[]): boolean {
   const listed = (place: Place | undefined) =>

@@ -1,7 +1,9 @@
 import { field, statusFault, type Provider, type ProviderFault } from './provider.ts'
 
 /** Codes of google.rpc.Code, which an answer of status 200 may hold for its picture. */
-const FAULTS: Readonly<Record<number, ProviderFault>> = { 7: 'key', 16: 'key', 8: 'quota', 4: 'unavailable', 14: 'unavailable' }
+const FAULTS: Readonly<Record<number, ProviderFault>> = {
+  7: 'key', 16: 'key', 8: 'quota', 4: 'unavailable', 14: 'unavailable'
+}
 /** The reason that Google gives for a key that it does not know, with the status 400. */
 const BAD_KEY = 'API_KEY_INVALID'
 

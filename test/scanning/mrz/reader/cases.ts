@@ -11,7 +11,7 @@ export type Level = (typeof LEVELS)[number]
 
 export interface Case { level: Level, quarters: number, layout: Layout, lines: string[], shot: Shot }
 
-const SURNAMES = ['ROSSI', 'DE SANTIS', 'MUELLER', 'OYELARAN', 'KOWALSKA', 'LI', 'VAN DEN BERG', 'NGUYEN', 'IBRAHIMOVIC']
+const SURNAMES = ['ROSSI', 'DE SANTIS', 'MUELLER', 'OYELARAN', 'KOWALSKA', 'LI', 'VAN DEN BERG', 'NGUYEN', 'IBRAHIMI']
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'YU', 'FRANCESCO SAVERIO', 'KATARZYNA', 'ZOE']
 const STATES = ['ITA', 'FRA', 'D', 'POL', 'ESP', 'GBR', 'USA', 'CHN', 'NLD', 'ROU', 'UKR', 'BRA']
 const SIGNS = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
@@ -33,7 +33,9 @@ export function cases (count: number, seed = 1): Case[] {
 }
 
 /** The picture of a case, as JPEG. */
-export async function pictureOf ({ lines, shot, quarters }: Pick<Case, 'lines' | 'shot' | 'quarters'>): Promise<Buffer> {
+export async function pictureOf (
+  { lines, shot, quarters }: Pick<Case, 'lines' | 'shot' | 'quarters'>
+): Promise<Buffer> {
   const upright = await photograph(lines, shot)
   return quarters === 0 ? upright : await sharp(upright).rotate(90 * quarters).jpeg({ quality: 95 }).toBuffer()
 }
@@ -63,12 +65,24 @@ function shots (level: Level, size: number, seed: number, random: () => number):
   if (level === 'clean') return { ...CLEAN, size: Math.round(size), seed }
   if (level === 'by hand') {
     return {
-      size: whole(0.75 * size, size), angle: between(-7, 7), blur: between(0.3, 1), noise: between(2, 10), seed,
-      ink: whole(10, 60), card: whole(180, 240), quality: whole(60, 90)
+      size: whole(0.75 * size, size),
+      angle: between(-7, 7),
+      blur: between(0.3, 1),
+      noise: between(2, 10),
+      seed,
+      ink: whole(10, 60),
+      card: whole(180, 240),
+      quality: whole(60, 90)
     }
   }
   return {
-    size: whole(0.4 * size, 0.6 * size), angle: between(-12, 12), blur: between(0.8, 1.8), noise: between(8, 20), seed,
-    ink: whole(40, 95), card: whole(140, 195), quality: whole(30, 55)
+    size: whole(0.4 * size, 0.6 * size),
+    angle: between(-12, 12),
+    blur: between(0.8, 1.8),
+    noise: between(8, 20),
+    seed,
+    ink: whole(40, 95),
+    card: whole(140, 195),
+    quality: whole(30, 55)
   }
 }
