@@ -6,6 +6,10 @@ const optional = (pattern?: string, description?: string) =>
   Type.Optional(Type.String({ minLength: 1, ...(pattern ? { pattern } : {}), ...(description ? { description } : {}) }))
 const secret = (description: string) => optional(undefined, description)
 
+/** Providers of texts whose formats are spoken. */
+export const OCR_PROVIDERS = ['google-vision', 'ocr-space'] as const
+export type OcrProviderName = (typeof OCR_PROVIDERS)[number]
+
 /**
  * The environment: every variable that the server reads. env-schema knows no formats, so patterns stand in for them;
  * what ties two variables together is checked in `src/config/checks.ts`.
@@ -93,7 +97,10 @@ export const Environment = Type.Object({
   })),
   PDF_ENGINE_URL: optional(HTTP_URL, 'Motore di rendering PDF esterno (https, o http su loopback)'),
   PDF_ENGINE_KEY: secret('Chiave del motore PDF'),
-  OCR_PROVIDER_URL: optional(HTTP_URL, 'Provider OCR esterno'),
+  OCR_PROVIDER: Type.Optional(
+    OneOf(OCR_PROVIDERS, { description: 'Chi legge il testo delle immagini; senza, questo server' })
+  ),
+  OCR_PROVIDER_URL: optional(HTTP_URL, 'Indirizzo del provider OCR (https, o http su loopback)'),
   OCR_PROVIDER_KEY: secret('Chiave del provider OCR'),
 
   QUERY_PASSWORD: Type.Optional(

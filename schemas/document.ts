@@ -1,12 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, OneOf } from './common.ts'
-import { IMAGE_EXTENSIONS, IMAGE_FORMATS } from './image.ts'
+import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText } from './image.ts'
 import { SIDES } from './storage.ts'
-
-/** Bytes of an image, decoded; 413 beyond. */
-export const DOCUMENT_BYTES_MAX = 10 * 1024 * 1024
-/** Bytes of the body that brings it. */
-export const DOCUMENT_BODY_MAX = 15 * 1024 * 1024
 
 /** The place of a guest in the booking's list, 0-based; as many as `saveOspiti` takes. */
 const guestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
@@ -16,12 +11,7 @@ export const DocumentUpload = Closed(
     booking_id: Id,
     guest_idx: guestIndex,
     side: OneOf(SIDES),
-    // Looked at when it is decoded. A length in the schema would be counted character by character, 9 ms a megabyte; it
-    // is bounded by that of the body.
-    base64Image: Type.String({
-      format: 'byte',
-      description: 'Base64, anche preceduto da «data:image/jpeg;base64,» (o png, webp)'
-    }),
+    base64Image: ImageText,
     ext: OneOf(IMAGE_EXTENSIONS)
   },
   { examples: [{ booking_id: 1, guest_idx: 0, side: 'front', base64Image: '/9j/4AAQSkZJRg==', ext: 'jpg' }] }

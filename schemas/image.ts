@@ -1,3 +1,19 @@
+import { Type } from '@sinclair/typebox'
+
+/** Bytes of an image, decoded; 413 beyond. */
+export const IMAGE_BYTES_MAX = 10 * 1024 * 1024
+/** Bytes of the body that brings it. */
+export const IMAGE_BODY_MAX = 15 * 1024 * 1024
+
+/**
+ * An image as text. Looked at when it is decoded: a length in the schema would be counted character by character, 9 ms
+ * a megabyte; it is bounded by that of the body.
+ */
+export const ImageText = Type.String({
+  format: 'byte',
+  description: 'Base64, anche preceduto da «data:image/jpeg;base64,» (o png, webp)'
+})
+
 /**
  * The image formats that are taken and stored: how a file is called, and its media type. The first extension is that of
  * the stored file.

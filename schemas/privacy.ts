@@ -4,9 +4,9 @@ import { SIDES } from './storage.ts'
 
 /* What is held of a booking and its guests, until when and why. */
 
-/** How the image of a guest's document stands, with the words in which people are told. */
+/** How the image of a guest's document, or its scan, stands, with the words in which people are told. */
 export const IMAGE_STATES = {
-  in_scadenza: 'La ricevuta che copre l’ospite è arrivata: l’immagine si elimina in questo giorno',
+  in_scadenza: 'La ricevuta che copre l’ospite è arrivata: si elimina in questo giorno',
   in_attesa_di_ricevuta: 'L’ospite è stato acquisito dalla Polizia: si attende la ricevuta del giorno',
   invio_aperto: 'Un invio alla Polizia della prenotazione è in corso',
   esito_sconosciuto: 'L’esito di un invio alla Polizia della prenotazione non è noto',
@@ -25,7 +25,7 @@ export const HELD_STATES = [
 ] as const satisfies (ImageState | 'finche_esiste_la_prenotazione' | 'prova_di_legge')[]
 
 export const HELD_THINGS = [
-  'prenotazione', 'ospiti', 'immagine_documento', 'schedine_cifrate', 'storia_invio', 'ricevuta_polizia'
+  'prenotazione', 'ospiti', 'immagine_documento', 'scansione', 'schedine_cifrate', 'storia_invio', 'ricevuta_polizia'
 ] as const
 
 const EXAMPLE = {

@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TOptional, type TString } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, fieldNames } from './common.ts'
 
 /** The formats of the contract: what the number and the length of the lines say. */
@@ -15,7 +15,11 @@ export const ParseMrzBody = Closed(
       minItems: 2,
       maxItems: 3,
       description: 'Le righe della zona: 3 da 30 caratteri (TD1), 2 da 36 (TD2) o 2 da 44 (TD3)'
-    })
+    }),
+    text: Type.Optional(Type.String({
+      maxLength: 20_000,
+      description: 'Il testo del documento (`text` di ocr): di una carta d’identità italiana dà il comune di nascita'
+    }))
   },
   {
     examples: [{
@@ -78,6 +82,11 @@ export const BIRTH_PLACE_FIELDS = ['stato_nascita', 'comune_nascita', 'provincia
 /** A guest as `saveOspiti` takes it, as far as the document says; '' is what it does not say. */
 export const ScannedGuest = Closed({
   ...GUEST_FIELDS,
+  ...Object.fromEntries(BIRTH_PLACE_FIELDS.map((name) => [name, Type.Optional(Type.String())])) as
+    Record<(typeof BIRTH_PLACE_FIELDS)[number], TOptional<TString>>,
+  proposti: Type.Optional(Type.Array(OneOf(BIRTH_PLACE_FIELDS), {
+    description: 'Campi proposti dal testo, da controllare: da togliere prima di salvare'
+  })),
   da_completare: Type.Array(OneOf([...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]), {
     description: 'Campi che la zona non dice: da togliere prima di salvare'
   })
@@ -85,7 +94,7 @@ export const ScannedGuest = Closed({
 export type ScannedGuest = Static<typeof ScannedGuest>
 
 /** What a person should look at; `campo` is a field of `parsed` or of `ospite`. */
-const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
+export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 
 export const ParseMrzAnswer = Closed(

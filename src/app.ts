@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { ErrorBody } from '#schemas/common.ts'
 import { administration } from './administration/index.ts'
-import { alloggiati, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
+import { alloggiati, bookingRemarks, ledgerKey, sealSettings, submissionHooks } from './alloggiati/index.ts'
 import { bookingHooks, bookings, holdings } from './bookings/index.ts'
 import type { Config } from './config/config.ts'
 import { documents } from './documents/index.ts'
@@ -45,6 +45,7 @@ import streams from './plugins/streams.ts'
 import workers from './plugins/workers/plugin.ts'
 import { reports } from './reports/index.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
+import { scans } from './scans/index.ts'
 import { storage } from './storage/index.ts'
 import { settings, system } from './system/index.ts'
 
@@ -66,6 +67,8 @@ export interface BuildOptions {
   idpTimeoutMs?: number
   /** For tests: milliseconds for one answer of an external PDF engine, in place of 45 seconds. */
   pdfEngineMs?: number
+  /** For tests: milliseconds for one answer of an OCR provider, in place of the usual seconds. */
+  ocrTimeoutMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
@@ -77,7 +80,8 @@ export interface BuildOptions {
 /** The whole service, ready to listen. The server and every test use this one factory. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
-  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, stalledReaderMs, jobsByClock, wrapBackend, pdfEngineMs } = options
+  const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
+  const { jobsByClock, wrapBackend } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -132,14 +136,16 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(bookingHooks)
     await app.register(holdings)
     await app.register(submissionHooks)
+    await app.register(bookingRemarks)
     await app.register(guestCodes)
     await app.register(pdf, { config, patienceMs: pdfEngineMs })
     await app.register(identityRoutes, { config, keys })
     await app.register(bookings)
-    await app.register(scanning, { clock })
+    await app.register(scanning, { config, clock, ocrTimeoutMs })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
     await app.register(reports, { config, clock })
+    await app.register(scans, { config, keys, clock })
     await app.register(storage, { config, keys })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })

@@ -1,5 +1,6 @@
 /* What other areas and the app may use of the police area. */
 export { default as submissionHooks } from './hooks.ts'
+export { default as bookingRemarks } from './remarks.ts'
 export { coverageOf, type BookingCoverage } from './ledger/covered-guests.ts'
 export { ledgerSummary, type LedgerSummary } from './ledger/summary.ts'
 export { sealSettings } from './ledger/seals/key.ts'

@@ -27,6 +27,8 @@ import { sandboxRoutes } from './routes/sandbox.ts'
 import { schedineRoutes } from './routes/schedine.ts'
 import { submissionRoutes } from './routes/submissions.ts'
 import { verificationRoutes } from './routes/verification.ts'
+import { judge } from './schedine/accept.ts'
+import { fromBooking } from './schedine/from-booking.ts'
 import { policeService } from './service/police-service.ts'
 import { guestCodes } from './tables/guest-codes.ts'
 import { tablesSource } from './tables/source.ts'
@@ -91,6 +93,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
   const context = { ledger, clock, tables: tables.get }
+  app.provideBookingRemarks(async (executor, id) => {
+    const { schedine, soggiorno } = await fromBooking(executor, id, {})
+    return await judge(context, schedine, soggiorno)
+  })
   await app.register(schedineRoutes, { context })
   await app.register(dayRoutes, { context })
   await app.register(submissionRoutes, { ledger, mode, keys, clock })

@@ -59,6 +59,11 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'],
   ({ SIGNUP_ENABLED, SMTP_URL }) =>
     SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
+  together('OCR_PROVIDER', 'OCR_PROVIDER_URL', 'OCR_PROVIDER_KEY'),
+  ({ OCR_PROVIDER_URL }) =>
+    OCR_PROVIDER_URL !== undefined &&
+    !isSafeAddress(OCR_PROVIDER_URL) &&
+    ['OCR_PROVIDER_URL', 'deve essere https, o http su un indirizzo di loopback'],
   needs('SMTP_URL', 'MAIL_FROM'),
   needs('ALARM_EMAIL', 'SMTP_URL'),
   needs('PDF_ENGINE', 'PDF_ENGINE_URL'),

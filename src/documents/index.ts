@@ -1,2 +1,3 @@
-/* What the app may use of documents. */
+/* What other areas and the app may use of documents. */
 export { default as documents } from './plugin.ts'
+export { imageStanding, type ImageStanding } from './standing.ts'

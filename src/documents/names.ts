@@ -1,7 +1,10 @@
 import type { DocumentParams } from '#schemas/document.ts'
 import type { Bucket } from '#schemas/storage.ts'
 
-/* The row of the stored object is the only record of an image: its name says what it is an image of. */
+/*
+ * The row of the stored object is the only record of an image: its name says what it is an image of. Pictures of scans,
+ * whose names begin with a word, are in the same bucket.
+ */
 
 export const DOCUMENTS: Bucket = 'documents'
 
@@ -13,6 +16,11 @@ export function ofBooking (booking: number): string {
 /** How the names of all images of a guest begin. */
 export function ofGuest (booking: number, guest: number): string {
   return `${ofBooking(booking)}${guest}/`
+}
+
+/** Whether an object is the image of a guest's document. */
+export function isOfGuest (name: string): boolean {
+  return /^\d+\/\d+\//.test(name)
 }
 
 /** What an image is of. */

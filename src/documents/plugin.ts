@@ -1,12 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
-  DOCUMENT_BODY_MAX, DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
+  DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
 } from '#schemas/document.ts'
+import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './names.ts'
 import { imageHolding } from './holding.ts'
@@ -47,7 +49,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   app.route({
     method: 'POST',
     url: '/api/documents/upload',
-    bodyLimit: DOCUMENT_BODY_MAX,
+    bodyLimit: IMAGE_BODY_MAX,
     config: { access: 'auth', idempotent: true, holdsBody: true },
     schema: {
       operationId: 'uploadDocumento',
@@ -59,9 +61,9 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
       body: DocumentUpload,
       response: { 200: DocumentUploadAnswer }
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { booking_id, guest_idx, side } = request.body
-      const name = await saveImage(app, request, request.body)
+      const name = await saveImage(app, request, request.body, departureOf(reply))
       return {
         success: true,
         message: 'Immagine salvata',

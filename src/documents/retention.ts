@@ -1,27 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import type { Side } from '#schemas/storage.ts'
-import type { ImageState } from '#schemas/privacy.ts'
-import { coverageOf, type BookingCoverage } from '#src/alloggiati/index.ts'
+import { coverageOf } from '#src/alloggiati/index.ts'
 import { lockBooking } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { addDays, dayInRome, type Clock, type Day } from '#src/lib/time.ts'
+import type { Clock } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { StoredObject } from '#src/plugins/storage/storage.ts'
-import { DOCUMENTS, ofBooking, placeOf } from './names.ts'
+import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './names.ts'
+import { imageStanding, type ImageStanding } from './standing.ts'
 
 /** Images that are judged together. */
 const BATCH = 1000
 
 /** An image, and until when and why it is kept. */
-export interface KeptImage {
+export interface KeptImage extends ImageStanding {
   image: StoredObject
   booking: number
   guest: number
   side: Side
-  stato: ImageState
-  /** The day on which it goes; null as long as that is not known. */
-  until: Day | null
 }
 
 export interface ImageRetention {
@@ -46,21 +43,13 @@ export function imageRetention (
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
   async function judge (db: Executor, images: readonly StoredObject[]): Promise<KeptImage[]> {
-    const placed = images.map((image) => ({ image, ...placeOf(image.name) }))
+    const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
     return placed.flatMap(({ image, booking_id: booking, guest_idx: guest, side }) => {
       const coverage = coverages.get(booking)
-      return coverage ? { image, booking, guest, side, ...standingOf(coverage, guest) } : []
+      return coverage ? { image, booking, guest, side, ...imageStanding(coverage, guest, days) } : []
     })
-  }
-
-  function standingOf ({ open, guest }: BookingCoverage, place: number): Pick<KeptImage, 'stato' | 'until'> {
-    if (open !== null) return { stato: open, until: null }
-    const standing = guest(place)
-    return standing.stato === 'ricevuto'
-      ? { stato: 'in_scadenza', until: addDays(dayInRome(standing.dal), days) }
-      : { stato: standing.stato, until: null }
   }
 
   function isDue ({ until }: KeptImage): boolean {

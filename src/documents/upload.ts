@@ -5,9 +5,9 @@ import { placesFor } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { readImageText } from '#src/plugins/images/image-text.ts'
 import type { Image } from '#src/plugins/images/plugin.ts'
 import type { WrittenFile } from '#src/plugins/storage/storage.ts'
-import { readImageText } from './image-text.ts'
 import { DOCUMENTS, ofSide } from './names.ts'
 
 /** Bytes of an image as it is encoded anew, which may be more than it came with. */
@@ -17,16 +17,19 @@ type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
 
 /**
  * Keeps an image of a guest’s document. It replaces the one that was there, also one of another format.
+ * @param signal aborted when nobody waits for the answer any more
  * @returns the name of the object
  * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
-export async function saveImage (app: App, request: FastifyRequest, upload: DocumentUpload): Promise<string> {
+export async function saveImage (
+  app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
+): Promise<string> {
   const { db, images, storage } = app
   // Before the work, and once more when it is done.
   await checkPlace(db, upload, false)
   const caller = request.principal!.id
-  const image = await images.reencode(readImageText(upload.base64Image), {
-    campo: 'base64Image', caller, signal: request.signal
+  const image = await images.reencode(readImageText('base64Image', upload.base64Image), {
+    campo: 'base64Image', caller, signal
   })
   checkExtension(upload, image)
   const name = ofSide(upload) + image.extension

@@ -41,3 +41,14 @@ export default fp(async function departures (app) {
     done()
   })
 }, { name: 'departures' })
+
+/**
+ * Aborted when the client leaves before its answer. Fastify's own signal looks at the request, which over a connection
+ * closes as soon as its body is read.
+ */
+export function departureOf ({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  if (raw.destroyed) gone.abort()
+  raw.once('close', () => gone.abort())
+  return gone.signal
+}

@@ -1,4 +1,6 @@
 /* What other areas and the app may use of scanning. */
 export { default as guestCodes, type GuestCodes } from './guest/codes.ts'
 export type { DocumentKind } from './guest/document-kind.ts'
-export { default as scanning } from './routes.ts'
+export { guestOf } from './guest/guest.ts'
+export { expired, minor } from './guest/holder-notices.ts'
+export { default as scanning } from './plugin.ts'

@@ -10,6 +10,7 @@ import { guesses } from './scenarios/guesses.ts'
 import { head } from './scenarios/head.ts'
 import { images } from './scenarios/images.ts'
 import { lists } from './scenarios/lists.ts'
+import { scans } from './scenarios/scans.ts'
 import { search } from './scenarios/search.ts'
 import { signUps } from './scenarios/sign-ups.ts'
 import { sockets } from './scenarios/sockets.ts'
@@ -56,7 +57,9 @@ const fuzz: Scenario = {
   }
 }
 
-const scenarios = { sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, users, bytes, fuzz }
+const scenarios = {
+  sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, users, bytes, fuzz
+}
 
 for (const [key, { name, run }] of Object.entries(scenarios)) {
   if (values.only !== '' && !values.only.split(',').includes(key)) continue

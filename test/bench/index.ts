@@ -13,12 +13,13 @@ import { pdfBench } from './pdf.ts'
 import { startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
+import { accuracyTable, scanningParts } from './scanning.ts'
 import { starts } from './start.ts'
 
 /*
  * Speed, as ratios against a peer in the same run, so that the claims hold on any machine. It needs Linux (`/proc`); it
- * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`, and `npm run bench -- rush`, which
- * takes minutes and is run by its name only.
+ * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`; `rush` and `accuracy` (how many
+ * zones are read rightly) take minutes, and are run by their names only.
  */
 const FEW = 1000
 const SOME = 10_000
@@ -44,8 +45,20 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     ...await onServer(async (server) => report(await uploads(server)))
   ],
   pdf: async () => report(await pdfBench()),
+  scanning: async () => {
+    const results: BenchResult[] = []
+    for (const part of scanningParts) results.push(...report(await part()))
+    return results
+  },
+  accuracy: async () => {
+    process.stdout.write(`${await accuracyTable()}\n`)
+    return []
+  },
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
+
+/** Parts that take minutes. */
+const BY_NAME = ['rush', 'accuracy']
 
 const { argv: [, , only] } = process
 if (only !== undefined && !Object.hasOwn(PARTS, only)) {
@@ -53,9 +66,9 @@ if (only !== undefined && !Object.hasOwn(PARTS, only)) {
 }
 const results: BenchResult[] = []
 for (const [name, part] of Object.entries(PARTS)) {
-  if (only === undefined ? name !== 'rush' : name === only) results.push(...await part())
+  if (only === undefined ? !BY_NAME.includes(name) : name === only) results.push(...await part())
 }
-process.exitCode = results.length > 0 && results.every(({ ok }) => ok) ? 0 : 1
+process.exitCode = (only === 'accuracy' || results.length > 0) && results.every(({ ok }) => ok) ? 0 : 1
 
 async function onCluster (measure: (url: string) => Promise<BenchResult[]>): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()

@@ -72,6 +72,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   SMTP_URL: ['mail.example', 'http://mail.example'],
   PDF_ENGINE: ['APITemplate', 'weasyprint'],
   PDF_ENGINE_URL: URLS,
+  OCR_PROVIDER: ['Google', 'tesseract'],
   OCR_PROVIDER_URL: URLS,
   QUERY_PASSWORD: ['corta'],
   TRUST_PROXY: [
@@ -136,6 +137,12 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['PDF_ENGINE_URL', { PDF_ENGINE_KEY: 'chiave' }],
   ['PDF_ENGINE_KEY', { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: 'https://rest-de.apitemplate.io' }],
   ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: 'http://pdf.example' }],
+  ['OCR_PROVIDER_KEY', { OCR_PROVIDER: 'ocr-space', OCR_PROVIDER_URL: 'https://ocr.example/' }],
+  ['OCR_PROVIDER', { OCR_PROVIDER_URL: 'https://ocr.example/', OCR_PROVIDER_KEY: 'x' }],
+  [
+    'OCR_PROVIDER_URL',
+    { OCR_PROVIDER: 'ocr-space', OCR_PROVIDER_URL: 'http://ocr.example/', OCR_PROVIDER_KEY: 'x' }
+  ],
   ['ALLOGGIATI_MODE', CREDENTIALS],
   ['ALLOGGIATI_MODE', { ALLOGGIATI_ENDPOINT: 'https://polizia.example/' }],
   ['ALLOGGIATI_PASSWORD', { ALLOGGIATI_MODE: 'production', ALLOGGIATI_UTENTE: 'XX000000' }],

@@ -165,6 +165,36 @@ t.test('the French card of before 2021 says no expiry, and a person is told', as
   t.equal(answer.ospite.tipo_documento, 'IDENT')
 })
 
+t.test('the comune of birth of an Italian card is proposed from its text, where that leaves no doubt', async (t) => {
+  const read = async (text: string, values: Partial<ZoneValues> = {}) => {
+    const layout = LAYOUTS.find(({ name }) => name === 'TD1')!
+    const lines = writeZone(layout, { ...HOLDER, code: 'C', issuer: 'ITA', nationality: 'ITA', ...values })
+    return (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzAnswer>()
+  }
+  const card = (place: string) => `COGNOME\nVERDI\nLUOGO E DATA DI NASCITA\n${place}\nSESSO M`
+  const sure = await read(card('ROMA (RM) 29.02.1980'))
+  t.match(sure.ospite, {
+    comune_nascita: '412058091',
+    provincia_nascita: 'RM',
+    stato_nascita: '100000100',
+    proposti: ['stato_nascita', 'comune_nascita', 'provincia_nascita'],
+    da_completare: ['luogo_rilascio']
+  })
+  t.equal(about(sure, 'comune_nascita'), 'ROMA (RM) è proposto dal testo del documento: controllarlo')
+  t.match((await read(card("FORLI' (FC), 29/02/1980"))).ospite, { provincia_nascita: 'FC' })
+
+  const doubtful = [
+    'ROMA (RM) 01.03.1980', 'ROMA 29.02.1980', 'ROMA (MI) 29.02.1980', 'ROMAA (RM) 29.02.1980', 'AROMA (RM) 29.02.1980',
+    'PARIGI (FR) 29.02.1980', 'ROMA (RM) 29.02.1980\nMILANO (MI) 29.02.1980', 'ROMA (RM)\n29.02.1980', ''
+  ]
+  for (const place of doubtful) {
+    const { ospite } = await read(card(place))
+    t.notOk('comune_nascita' in ospite || 'proposti' in ospite, place)
+    t.ok(ospite.da_completare.includes('comune_nascita'))
+  }
+  t.notOk('comune_nascita' in (await read(card('ROMA (RM) 29.02.1980'), { issuer: 'FRA' })).ospite, 'no card of Italy')
+})
+
 t.test('nobody reads a document without credentials', async (t) => {
   const answer = await call('POST', '/api/mrz/parse', { lines: ['', ''] }, { 'x-api-key': '' })
   t.equal(answer.statusCode, 401)

@@ -37,7 +37,7 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
     'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
     'image-retention', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters',
     'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts', 'receipts-read-again', 'reconciliation',
-    'record-erasure', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups'
+    'record-erasure', 'scan-retention', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
     'audit-head', 'discarded-files', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again',

@@ -1,6 +1,7 @@
 import type { DocumentKind, GuestCodes } from '#src/scanning/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import { inForce } from './days.ts'
+import { searchKey } from './search.ts'
 import type { Tables } from './tables.ts'
 import { ITALY, STATELESS } from './types.ts'
 
@@ -36,6 +37,13 @@ export function guestCodes (tables: Tables, today: Day): GuestCodes {
       const code = state(alpha3)
       return code === ITALY ? undefined : code
     },
-    documentType: (kind) => tables.documento(DOCUMENT_TYPES[kind] ?? '')?.codice
+    documentType: (kind) => tables.documento(DOCUMENT_TYPES[kind] ?? '')?.codice,
+    birthPlace: (name, province, born) => {
+      const found = tables.search('comuni', name).filter((each) =>
+        each.provincia === province && searchKey(each.descrizione) === searchKey(name) && inForce(each, born))
+      const [comune] = found
+      if (comune === undefined || found.length > 1) return undefined
+      return { stato: ITALY, comune: comune.codice, provincia: province, label: `${comune.descrizione} (${province})` }
+    }
   }
 }

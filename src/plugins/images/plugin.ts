@@ -1,9 +1,9 @@
 import fp from 'fastify-plugin'
 import { IMAGE_FORMATS, type ImageExtension, type ImageFormat } from '#schemas/image.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
-import { PIXELS_MAX, SIDE_MAX } from './limits.ts'
-import type { default as reencode, ImageFault, Picture } from './reencode.ts'
+import type { Opened } from './open.ts'
+import type { Picture, Reencoded } from './reencode.ts'
+import { imageRefusal } from './refusal.ts'
 
 /** An image as it is stored. */
 export interface Image {
@@ -13,10 +13,11 @@ export interface Image {
   extension: ImageExtension
 }
 
-export interface ReencodeOptions extends Pick<RunOptions, 'caller' | 'signal'>, Pick<Picture, 'sideMax'> {
+export interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
   /** The field that the image came in, for the refusal. */
   campo: string
 }
+export interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
 
 export interface Images {
   /**
@@ -26,6 +27,13 @@ export interface Images {
    * @throws ServizioOccupato when too many images wait already
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
+  /**
+   * Has something else made of such bytes, with the same refusals, by the task that is the default export of a module.
+   * It opens them with `withImage`.
+   */
+  make<Payload extends { bytes: Uint8Array }, Made> (
+    module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, options: MakeOptions
+  ): Promise<Made>
 }
 
 declare module 'fastify' {
@@ -38,31 +46,34 @@ const TASK = new URL('reencode.ts', import.meta.url)
 /** With the time that it waits for others. */
 const DEADLINE_MS = 45_000
 
-const FAULTS: Readonly<Record<ImageFault, string>> = {
-  format: 'non è un’immagine JPEG, PNG o WebP',
-  damaged: 'è un’immagine danneggiata o incompleta',
-  large: `è un’immagine troppo grande: al massimo ${PIXELS_MAX / 1e6} megapixel e ${SIDE_MAX} pixel per lato`,
-  frames: 'è un’animazione: serve una sola immagine',
-  complex: 'è un’immagine troppo complessa'
-}
-
 /** Images that strangers send, and what is kept of them. */
 export default fp(async function images (app) {
+  async function make<Payload extends { bytes: Uint8Array }, Made> (
+    module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, { campo, caller, signal }: MakeOptions
+  ): Promise<Made> {
+    const opened = await app.workers.run<(payload: Payload) => Promise<Opened<Made>>>(module, payload, {
+      caller,
+      signal,
+      deadlineMs: DEADLINE_MS,
+      alone: true,
+      transfer: transferable(payload.bytes)
+    })
+    if (opened.fault !== null) throw imageRefusal(campo, opened.fault)
+    return opened.made
+  }
+
   app.decorate('images', {
-    async reencode (bytes, { campo, sideMax, caller, signal }) {
-      // A small buffer is a part of a larger one that others use.
-      const isWhole = bytes.byteLength === bytes.buffer.byteLength
-      const made = await app.workers.run<typeof reencode>(TASK, { bytes, sideMax }, {
-        caller,
-        signal,
-        deadlineMs: DEADLINE_MS,
-        alone: true,
-        transfer: isWhole ? [bytes.buffer] : []
-      })
-      if (made.fault !== null) throw new CampiNonValidi({ campo, messaggio: FAULTS[made.fault] })
+    make,
+    async reencode (bytes, { sideMax, ...options }) {
+      const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax }, options)
       const { extensions: [extension], contentType } = IMAGE_FORMATS[made.format]
       const { buffer, byteOffset, byteLength } = made.bytes
       return { bytes: Buffer.from(buffer, byteOffset, byteLength), format: made.format, contentType, extension }
     }
-  } satisfies Images)
+  })
 }, { name: 'images', dependencies: ['workers'] })
+
+/** A small buffer is a part of a larger one that others use: it is copied. */
+function transferable ({ buffer, byteLength }: Buffer<ArrayBuffer>): ArrayBuffer[] {
+  return byteLength === buffer.byteLength ? [buffer] : []
+}

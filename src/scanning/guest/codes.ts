@@ -1,5 +1,9 @@
 import fp from 'fastify-plugin'
+import type { Day } from '#src/lib/time.ts'
 import type { DocumentKind } from './document-kind.ts'
+
+/** An Italian place of birth, by its codes; `label` is how people call it. */
+export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
 /** The codes by which guests are registered, of the tables in force; undefined is what the tables do not have. */
 export interface GuestCodes {
@@ -8,6 +12,8 @@ export interface GuestCodes {
   /** Of the place of issue, by the issuer's code in three letters; for Italy it is a comune, which no zone says. */
   placeOfIssue (alpha3: string): string | undefined
   documentType (kind: DocumentKind): string | undefined
+  /** Of the comune with just this name in a province, if there was one alone on the day of a birth. */
+  birthPlace (name: string, province: string, born: Day): BirthPlace | undefined
 }
 
 type Source = () => Promise<GuestCodes>
@@ -24,7 +30,8 @@ declare module 'fastify' {
 const NONE: GuestCodes = {
   citizenship: () => undefined,
   placeOfIssue: () => undefined,
-  documentType: () => undefined
+  documentType: () => undefined,
+  birthPlace: () => undefined
 }
 
 /** Where scanning gets the codes of guests. Registered before the areas. */

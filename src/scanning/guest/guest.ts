@@ -1,7 +1,7 @@
 import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
-import type { GuestCodes } from './codes.ts'
+import type { BirthPlace, GuestCodes } from './codes.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 
 /** Why the fields of the document stay empty. */
@@ -14,8 +14,16 @@ const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
 /** Passports whose second letter was free for every state until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
+/** What a guest is made of. */
+export type GuestDocument = Pick<
+  ParsedMrz,
+  'name' | 'surname' | 'gender' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
+>
+
 /** The guest that a document makes, and what a person should look at. */
-export function guestOf (parsed: ParsedMrz, codes: GuestCodes): { ospite: ScannedGuest, avvisi: Avviso[] } {
+export function guestOf (
+  parsed: GuestDocument, codes: GuestCodes, birthPlace?: BirthPlace
+): { ospite: ScannedGuest, avvisi: Avviso[] } {
   const kind = documentKind(parsed.documentCode, parsed.issuingCountry)
   const numero = parsed.docNumber.replaceAll('<', '')
   const isIdentity = kind !== 'visa' && kind !== 'residence-permit'
@@ -31,13 +39,26 @@ export function guestOf (parsed: ParsedMrz, codes: GuestCodes): { ospite: Scanne
   }
   const missing = SCANNED_FIELDS.filter((name) => fields[name] === '')
   return {
-    ospite: { ...fields, da_completare: [...missing, ...BIRTH_PLACE_FIELDS] },
+    ospite: birthPlace === undefined
+      ? { ...fields, da_completare: [...missing, ...BIRTH_PLACE_FIELDS] }
+      : { ...fields, ...proposed(birthPlace), da_completare: missing },
     avvisi: [
       ...documentNotices(kind, parsed.documentCode),
+      ...(birthPlace === undefined ? [] : [proposal(birthPlace)]),
       ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_SIGN] : []),
       ...(fields.cittadinanza === '' ? [unknownCitizenship(parsed.nationality)] : [])
     ]
   }
+}
+
+function proposed ({ stato, comune, provincia }: BirthPlace) {
+  return {
+    stato_nascita: stato, comune_nascita: comune, provincia_nascita: provincia, proposti: [...BIRTH_PLACE_FIELDS]
+  }
+}
+
+function proposal ({ label }: BirthPlace): Avviso {
+  return { campo: 'comune_nascita', messaggio: `${label} è proposto dal testo del documento: controllarlo` }
 }
 
 /** Fillers inside a number stand for blanks and signs that a zone does not print. */

@@ -10,9 +10,13 @@ export function valueOf (char: string): number {
 
 /** The check digit of a text of A-Z, 0-9 and `<` (ICAO Doc 9303 part 3, section 4.9). */
 export function checkDigit (text: string): string {
-  const sum = Array.from(text, (char, at) => valueOf(char) * WEIGHTS[at % WEIGHTS.length]!)
-  return String(sum.reduce((total, each) => total + each, 0) % 10)
+  let sum = 0
+  for (let at = 0; at < text.length; at++) sum += VALUES[text.charCodeAt(at)]! * WEIGHTS[at % WEIGHTS.length]!
+  return String(sum % 10)
 }
+
+/** By the code of a character. */
+const VALUES = Uint8Array.from({ length: 128 }, (_, code) => valueOf(String.fromCharCode(code)))
 
 /** A text without the fillers at its end. */
 export function withoutFillers (text: string): string {

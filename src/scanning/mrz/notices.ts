@@ -1,10 +1,9 @@
 import type { Avviso, MrzChecks } from '#schemas/scanning.ts'
 import { MRZ_CHECKS } from '#schemas/scanning.ts'
-import { ageInYears, italianDay, type Day } from '#src/lib/time.ts'
+import type { Day } from '#src/lib/time.ts'
+import { expired, minor } from '../guest/holder-notices.ts'
 import type { DateFault, ZoneDate } from './dates.ts'
 import type { Zone } from './parse.ts'
-
-const ADULT = 18
 
 const BAD_DIGITS: Readonly<Record<keyof MrzChecks, string>> = {
   docNumber: 'La cifra di controllo del numero del documento non torna',
@@ -59,13 +58,4 @@ function nameNotices ({ surname, given, cut }: Zone): Avviso[] {
     if (/\d/.test(text)) notices.push({ campo, messaggio: `«${text}» contiene cifre: copiarlo dal documento` })
   }
   return notices
-}
-
-function minor (born: Day, today: Day): Avviso[] {
-  const age = ageInYears(born, today)
-  return age < ADULT ? [{ campo: 'birthDate', messaggio: `L’ospite è minorenne (anni compiuti: ${age})` }] : []
-}
-
-function expired (day: Day, today: Day): Avviso[] {
-  return day < today ? [{ campo: 'expiryDate', messaggio: `Il documento è scaduto il ${italianDay(day)}` }] : []
 }

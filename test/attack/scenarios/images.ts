@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { picture } from '#test/plugins/images/pictures.ts'
 import { bombs, pngOf } from '#test/plugins/images/hostile.ts'
 import { API_KEY } from '#test/helper.ts'
-import { bounded, timed, type Scenario } from '../scenario.ts'
+import { probeLiveness } from '../probe.ts'
+import { bounded, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 20
@@ -27,7 +27,7 @@ export const images: Scenario = {
       await upload(pngOf(64, 48, 8, 0), 'png')
       const idle = target.memory().now
       const over = new AbortController()
-      const probing = probe(target, over.signal)
+      const probing = probeLiveness(target, over.signal)
 
       const refused = await storm(upload, bombs().map(({ bytes }) => [bytes, 'png'] as const))
       const afterBombs = target.memory().peak - idle
@@ -89,14 +89,4 @@ async function storm (upload: Upload, files: readonly (readonly [Buffer, string]
     })))
   }
   return statuses
-}
-
-/** Milliseconds of each look at whether the server lives. */
-async function probe (target: Target, over: AbortSignal): Promise<number[]> {
-  const times: number[] = []
-  while (!over.aborted) {
-    times.push(await timed(async () => { await (await target.get('/health/live')).arrayBuffer() }))
-    await sleep(20)
-  }
-  return times
 }

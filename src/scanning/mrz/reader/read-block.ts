@@ -1,4 +1,6 @@
-import { layoutOf, type Layout } from '../layouts.ts'
+import { withoutFillers } from '../digits.ts'
+import { ISSUERS } from '../issuers.ts'
+import { layoutOf, type Layout, type Place } from '../layouts.ts'
 import { parseZone } from '../parse.ts'
 import type { Day } from '#src/lib/time.ts'
 import { findCells, type Cell } from './cells.ts'
@@ -20,7 +22,8 @@ export interface Found {
 
 /** A reading with which all digits add up is taken for the likeliest one if it is no more than this less likely. */
 const PROOF_COSTS = 9
-const SURENESS_LEAST = -1.2
+/** Less sure is no zone at all; where digits do not add up, nothing else proves that it is one. */
+const GATE = { valid: -0.8, other: -0.3 }
 
 /** Reads a block of lines as each layout that has as many, and takes the best one. */
 export function readBlock (picture: Gray, { lines }: Block, network: Network, today: Day): Found | undefined {
@@ -40,7 +43,7 @@ export function readBlock (picture: Gray, { lines }: Block, network: Network, to
 }
 
 /** The better one of two readings: one whose digits add up, else the surer one. */
-export function better (a: Found | undefined, b: Found): Found {
+export function better<Each extends Found> (a: Each | undefined, b: Each): Each {
   if (a === undefined || a.valid !== b.valid) return a?.valid ? a : b
   return a.sureness >= b.sureness ? a : b
 }
@@ -60,6 +63,17 @@ function readAs (readable: Readable, cells: Cell[][], today: Day): Found | undef
   const { lines, likelihood } = isProven ? proven : free
   const sureness = likelihood / (layout.lines * layout.length)
   // What reads as a visa, or as a French card, is none of the others.
-  if (sureness < SURENESS_LEAST || layoutOf(lines) !== layout) return undefined
-  return { layout, lines, valid: isProven || holds(lines), sureness }
+  if (layoutOf(lines) !== layout || !looksLikeZone(layout, lines)) return undefined
+  const valid = isProven || holds(lines)
+  return sureness < (valid ? GATE.valid : GATE.other) ? undefined : { layout, lines, valid, sureness }
+}
+
+/**
+ * Digits that add up are enforced where the print allows it, so what is no zone must be told by other signs. So must
+ * the layout: of the print of a longer line a shorter one can be read with certainty, its beginning left out.
+ */
+function looksLikeZone ({ fields: { issuer, nationality } }: Layout, lines: readonly string[]): boolean {
+  const listed = (place: Place | undefined) =>
+    place !== undefined && ISSUERS.has(withoutFillers(lines[place[0]]!.slice(place[1], place[2])))
+  return /^[ACIPV][A-Z<]/.test(lines[0]!) && lines.join('').includes('<<') && (listed(issuer) || listed(nationality))
 }

@@ -1,7 +1,4 @@
 import type { Day } from '#src/lib/time.ts'
-import { ISSUERS } from '../issuers.ts'
-import { withoutFillers } from '../digits.ts'
-import type { Place } from '../layouts.ts'
 import { turned, type Gray } from './gray.ts'
 import { locate, type Block } from './locate.ts'
 import type { Network } from './network.ts'
@@ -11,23 +8,21 @@ import { better, readBlock, type Found } from './read-block.ts'
 const SURE = -0.6
 /** So sure a single block ends the search among the blocks. */
 const SURE_BLOCK = -0.25
-/** Less sure is no zone at all. */
-const GATE = -0.8
 
 /** Widths of the copy on which lines are looked for: usual print, small print, large print. */
 const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 
-/**
- * The zone that a picture shows, whichever way it is held; undefined when there is none. Digits that add up are
- * enforced where the print allows it, so what is no zone must be told by other signs.
- */
-export function readPicture (picture: Gray, network: Network, today: Day): Found | undefined {
-  let best: Found | undefined
-  const read = (from: Gray, blocks: readonly Block[]) => {
+/** A zone as it was found: `quarters` of a turn, clockwise, set the picture upright. */
+export interface FoundInPicture extends Found { quarters: 0 | 1 | 2 | 3 }
+
+/** The zone that a picture shows, whichever way it is held; undefined when there is none. */
+export function readPicture (picture: Gray, network: Network, today: Day): FoundInPicture | undefined {
+  let best: FoundInPicture | undefined
+  const read = (from: Gray, blocks: readonly Block[], quarters: FoundInPicture['quarters'] = 0) => {
     for (const block of blocks) {
       const found = readBlock(from, block, network, today)
-      if (found === undefined || !isZone(found)) continue
-      best = better(best, found)
+      if (found === undefined) continue
+      best = better(best, { ...found, quarters })
       if (found.valid && found.sureness > SURE_BLOCK) break
     }
     return best !== undefined && best.valid && best.sureness > SURE
@@ -40,7 +35,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
   }
   for (const quarters of turns(picture, upright)) {
     const other = turned(picture, quarters)
-    if (read(other, locate(other, USUAL).slice(0, 3))) return best
+    if (read(other, locate(other, USUAL).slice(0, 3), quarters)) return best
   }
   return best
 }
@@ -49,14 +44,4 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
 function turns (picture: Gray, upright: readonly Block[]): readonly (1 | 2 | 3)[] {
   const [sideways] = locate(turned(picture, 1), USUAL)
   return (sideways?.score ?? 0) > (upright[0]?.score ?? 0) ? [1, 3, 2] : [2, 1, 3]
-}
-
-function isZone ({ layout, lines, sureness }: Found): boolean {
-  const { issuer, nationality } = layout.fields
-  const listed = (place: Place | undefined) =>
-    place !== undefined && ISSUERS.has(withoutFillers(lines[place[0]]!.slice(place[1], place[2])))
-  return sureness > GATE &&
-    /^[ACIPV][A-Z<]/.test(lines[0]!) &&
-    lines.join('').includes('<<') &&
-    (listed(issuer) || listed(nationality))
 }

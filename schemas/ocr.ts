@@ -1,0 +1,34 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Nullable, OneOf } from './common.ts'
+import { ImageText } from './image.ts'
+
+/** The languages whose texts are read. */
+export const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
+export type OcrLanguage = (typeof OCR_LANGUAGES)[number]
+
+/** Each further language takes as long again. */
+const LANGUAGES_MAX = 2
+
+export const OcrBody = Closed({
+  image: ImageText,
+  lingue: Type.Optional(Type.Array(OneOf(OCR_LANGUAGES), {
+    minItems: 1,
+    maxItems: LANGUAGES_MAX,
+    uniqueItems: true,
+    default: ['IT'],
+    description: 'In che lingue è il testo; ognuna richiede altrettanto tempo'
+  })),
+  solo_mrz: Type.Optional(Type.Boolean({ description: 'Cerca solo la zona a lettura ottica: `text` è vuoto' }))
+}, { examples: [{ image: '/9j/4AAQSkZJRg==', solo_mrz: true }] })
+export type OcrBody = Static<typeof OcrBody>
+
+export const OcrAnswer = Closed({
+  text: Type.String({ description: 'Il testo; vuoto con solo_mrz' }),
+  mrz: Nullable(Type.Array(Type.String(), { description: 'Le righe della zona, o null se non ce n’è' }))
+}, {
+  examples: [{
+    text: 'REPUBBLICA ITALIANA\nCARTA DI IDENTITÀ\n',
+    mrz: ['C<ITACA00000AA4<<<<<<<<<<<<<<<', '6412308F2212304ITA<<<<<<<<<<<0', 'ROSSI<<BIANCA<<<<<<<<<<<<<<<<<']
+  }]
+})
+export type OcrAnswer = Static<typeof OcrAnswer>

@@ -1,0 +1,176 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { GuestInput, Name } from './guest.ts'
+import { IMAGE_FORMATS, ImageText } from './image.ts'
+import { paging } from './paging.ts'
+import { Avviso } from './scanning.ts'
+import { Segnalazione } from './schedina.ts'
+
+/* Documents that people have scanned, and kept until they are a guest's. */
+
+/** What a document says, as `parsed` of `mrz/parse` calls it. */
+const documentFields = {
+  name: Name(100),
+  surname: Name(100),
+  docNum: Text(50, { minLength: 1 }),
+  birthDate: Day,
+  gender: OneOf(['M', 'F']),
+  nationality: Text(9, {
+    pattern: '^([A-Z]{3}|\\d{9})$',
+    description: 'Il codice della zona (ISO 3166-1 alpha-3), o quello della Polizia'
+  })
+}
+const furtherFields = {
+  expiryDate: Type.String({ format: 'day-or-empty', maxLength: 10, examples: ['2032-12-30'] }),
+  documentCode: Text(2, { pattern: '^([A-Z]{1,2})?$', description: '`documentCode` di mrz/parse: dà il tipo' }),
+  issuingCountry: Text(3, { pattern: '^([A-Z]{3})?$', description: '`issuingCountry` di mrz/parse' })
+}
+
+/** What is sealed of a scan; '' is what the document does not say. */
+export const ScanData = Closed({ ...documentFields, ...furtherFields })
+export type ScanData = Static<typeof ScanData>
+
+/** The place of a guest in the booking's list, 0-based. */
+const GuestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
+
+const EXAMPLE = {
+  name: 'BIANCA',
+  surname: 'ROSSI',
+  docNum: 'CA00000AA',
+  birthDate: '1964-12-30',
+  gender: 'F' as const,
+  nationality: 'ITA',
+  expiryDate: '2032-12-30'
+}
+
+export const SaveScanBody = Closed(
+  {
+    ...documentFields,
+    expiryDate: Type.Optional(furtherFields.expiryDate),
+    documentCode: Type.Optional(furtherFields.documentCode),
+    issuingCountry: Type.Optional(furtherFields.issuingCountry),
+    image: Type.Optional(ImageText),
+    prenotazione_id: Type.Optional(Id),
+    guest_idx: Type.Optional(GuestIndex)
+  },
+  { examples: [EXAMPLE] }
+)
+export type SaveScanBody = Static<typeof SaveScanBody>
+
+export const SaveScanAnswer = Closed(
+  { success: Type.Boolean(), message: Type.String(), id: Id, avvisi: Type.Array(Avviso) },
+  { examples: [{ success: true, message: 'Scansione salvata', id: 1, avvisi: [] }] }
+)
+
+const SCAN_EXAMPLE = {
+  id: 1,
+  ...EXAMPLE,
+  documentCode: 'C',
+  issuingCountry: 'ITA',
+  prenotazione_id: null,
+  guest_idx: null,
+  immagine: null,
+  fino_a: '2026-11-28',
+  created_at: '2026-11-21T09:30:00.000Z'
+}
+
+export const Scan = Closed({
+  id: Id,
+  ...ScanData.properties,
+  prenotazione_id: Nullable(Id),
+  guest_idx: Nullable(Type.Integer()),
+  immagine: Nullable(Type.String({ description: 'Dove si legge l’immagine' })),
+  fino_a: Nullable(Type.String({ ...Day, description: 'Quando si elimina; null: non è ancora noto' })),
+  created_at: Instant
+}, { $id: 'Scansione', examples: [SCAN_EXAMPLE] })
+export type Scan = Static<typeof Scan>
+
+export const ScanQuery = Closed({ ...paging, prenotazione_id: Type.Optional(Id) })
+export type ScanQuery = Static<typeof ScanQuery>
+
+export const ScanList = Closed({ data: Type.Array(Ref(Scan)) }, { examples: [{ data: [SCAN_EXAMPLE] }] })
+export const ScanAnswer = Closed({ data: Ref(Scan) }, { examples: [{ data: SCAN_EXAMPLE }] })
+export const ScanDeletion = Closed(
+  { success: Type.Boolean(), message: Type.String() },
+  { examples: [{ success: true, message: 'Scansione eliminata' }] }
+)
+
+const image = Object.fromEntries(Object.values(IMAGE_FORMATS).map(({ contentType }) => [
+  contentType, { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) }
+]))
+export const ScanImage = { description: 'L’immagine', content: image }
+export const ScanImagePart = { description: 'La parte dell’immagine chiesta con Range', content: image }
+
+/** Fields of the guest that the document does not say, or that a person puts right. */
+const GuestCompletion = Type.Partial(GuestInput, { additionalProperties: false })
+
+export const ScanGuestBody = Closed({
+  prenotazione_id: Id,
+  guest_idx: GuestIndex,
+  dati: Type.Optional(GuestCompletion)
+}, {
+  examples: [{
+    prenotazione_id: 1,
+    guest_idx: 0,
+    dati: { stato_nascita: '100000100', comune_nascita: '412058091', provincia_nascita: 'RM' }
+  }]
+})
+export type ScanGuestBody = Static<typeof ScanGuestBody>
+
+/** A guest with all that is stored of them. */
+const StoredGuest = Closed({
+  id: Id,
+  nome: Type.String(),
+  cognome: Type.String(),
+  sesso: Nullable(Type.String()),
+  data_nascita: Nullable(Day),
+  luogo_nascita: Nullable(Type.String()),
+  cittadinanza: Nullable(Type.String()),
+  tipo_documento: Nullable(Type.String()),
+  numero_documento: Nullable(Type.String()),
+  luogo_rilascio: Nullable(Type.String()),
+  tipo_alloggiato: Nullable(Type.String()),
+  comune_nascita: Nullable(Type.String()),
+  provincia_nascita: Nullable(Type.String()),
+  stato_nascita: Nullable(Type.String())
+})
+export type StoredGuest = Static<typeof StoredGuest>
+
+export const ScanGuestAnswer = Closed({
+  data: Closed({
+    prenotazione_id: Id,
+    guest_idx: Type.Integer(),
+    ospite: StoredGuest,
+    errors: Type.Array(Ref(Segnalazione), { description: 'Quello che impedirebbe ancora l’invio di questo ospite' }),
+    warnings: Type.Array(Ref(Segnalazione)),
+    avvisi: Type.Array(Avviso)
+  }),
+  status: Type.Integer()
+}, {
+  examples: [{
+    data: {
+      prenotazione_id: 1,
+      guest_idx: 0,
+      ospite: {
+        id: 1,
+        nome: 'BIANCA',
+        cognome: 'ROSSI',
+        sesso: 'F',
+        data_nascita: '1964-12-30',
+        luogo_nascita: null,
+        cittadinanza: '100000100',
+        tipo_documento: 'IDELE',
+        numero_documento: 'CA00000AA',
+        luogo_rilascio: null,
+        tipo_alloggiato: null,
+        comune_nascita: '412058091',
+        provincia_nascita: 'RM',
+        stato_nascita: '100000100'
+      },
+      errors: [{ ospite: 0, campo: 'luogo_rilascio', messaggio: 'Manca il luogo di rilascio del documento' }],
+      warnings: [],
+      avvisi: []
+    },
+    status: 200
+  }]
+})

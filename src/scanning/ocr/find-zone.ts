@@ -1,0 +1,19 @@
+import type { Day } from '#src/lib/time.ts'
+import type { Gray } from '../mrz/reader/gray.ts'
+import { readNetwork, type Network } from '../mrz/reader/network.ts'
+import { readPicture } from '../mrz/reader/read-picture.ts'
+
+export interface FindZonePayload { picture: Gray, today: Day }
+
+/** The lines of a zone, and by how many quarters of a turn, clockwise, the picture must be turned to be upright. */
+export interface FoundZone { lines: string[], quarters: 0 | 1 | 2 | 3 }
+
+/** Of this thread; read from the disk at its first picture. */
+let network: Network | undefined
+
+/** A task of `plugins/workers`: looks for a zone in a picture. */
+export default function findZone ({ picture, today }: FindZonePayload): FoundZone | null {
+  network ??= readNetwork(new URL('../mrz/reader/model/weights.bin', import.meta.url))
+  const found = readPicture(picture, network, today)
+  return found === undefined ? null : { lines: found.lines, quarters: found.quarters }
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import type { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { limitTurns } from '#src/lib/turns.ts'
+import { readImageText } from '#src/plugins/images/image-text.ts'
+import type { TextSource } from '../text/source.ts'
+import type findZone from './find-zone.ts'
+import type { Scene, ScenePayload } from './scene.ts'
+
+const SCENE = new URL('scene.ts', import.meta.url)
+const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
+const ZONE_DEADLINE_MS = 20_000
+
+/** Pictures whose text is read or waits for it, of all callers and of one. */
+const TURNS = { total: 24, perCaller: 12 }
+
+export interface Reading { caller: string, signal: AbortSignal }
+
+/**
+ * Reads pictures of documents: the zone with our own reader, and at the same time the text.
+ * @throws CampiNonValidi, ContenutoTroppoGrande (413); ServizioOccupato (503), and what the source of texts throws
+ */
+export function documentReader (
+  app: Pick<FastifyInstance, 'images' | 'workers'>, { clock, texts }: { clock: Clock, texts: TextSource }
+) {
+  const takeTurn = limitTurns(TURNS)
+
+  async function decode (image: string, text: ScenePayload['text'], reading: Reading): Promise<Scene> {
+    const bytes = readImageText('image', image)
+    return await app.images.make<ScenePayload, Scene>(SCENE, { bytes, text }, { campo: 'image', ...reading })
+  }
+
+  async function zoneOf ({ picture }: Scene, reading: Reading) {
+    return await app.workers.run<typeof findZone>(FIND_ZONE, { picture, today: clock.today() }, {
+      ...reading,
+      deadlineMs: ZONE_DEADLINE_MS,
+      transfer: [picture.data.buffer as ArrayBuffer]
+    })
+  }
+
+  async function withText (image: string, languages: NonNullable<OcrBody['lingue']>, reading: Reading) {
+    const scene = await decode(image, texts.kind, reading)
+    const failed = new AbortController()
+    const options = { languages, signal: AbortSignal.any([reading.signal, failed.signal]) }
+    try {
+      const [zone, text] = await Promise.all([zoneOf(scene, reading), texts.read(scene, { ...options, quarters: 0 })])
+      const isUpright = texts.turnsByItself || !zone || zone.quarters === 0
+      return {
+        text: plain(isUpright ? text : await texts.read(scene, { ...options, quarters: zone.quarters })),
+        mrz: zone?.lines ?? null
+      }
+    } catch (err) {
+      failed.abort()
+      throw err
+    }
+  }
+
+  return async function readDocument (
+    { image, lingue = ['IT'], solo_mrz: zoneAlone = false }: OcrBody, reading: Reading
+  ): Promise<OcrAnswer> {
+    if (zoneAlone) {
+      const zone = await zoneOf(await decode(image, null, reading), reading)
+      return { text: '', mrz: zone?.lines ?? null }
+    }
+    const giveBack = takeTurn(reading.caller)
+    try {
+      return await withText(image, lingue, reading)
+    } finally {
+      giveBack()
+    }
+  }
+}
+
+/** What a picture shows is anybody's text: nothing of it stays that a line of text does not hold. */
+function plain (text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, ' ').toWellFormed()
+}

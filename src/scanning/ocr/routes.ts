@@ -1,0 +1,38 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { IMAGE_BODY_MAX } from '#schemas/image.ts'
+import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { departureOf } from '#src/plugins/departures.ts'
+import type { TextSource } from '../text/source.ts'
+import { documentReader } from './read-document.ts'
+
+interface OcrOptions { config: Pick<Config, 'RATE_LIMIT_HEAVY_MAX'>, clock: Clock, texts: TextSource }
+
+/** Pictures of documents: their text and their zone. Nothing is stored. */
+export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { config, clock, texts }) => {
+  const readDocument = documentReader(app, { clock, texts })
+
+  app.route({
+    method: 'POST',
+    url: '/api/ocr',
+    bodyLimit: IMAGE_BODY_MAX,
+    config: {
+      access: 'auth',
+      holdsBody: true,
+      rateLimit: { max: config.RATE_LIMIT_HEAVY_MAX, groupId: 'heavy' }
+    },
+    schema: {
+      operationId: 'ocr',
+      tags: ['Scansione'],
+      summary: 'Legge il testo e la zona a lettura ottica nell’immagine di un documento',
+      description:
+        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
+        'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
+      body: OcrBody,
+      response: { 200: OcrAnswer }
+    },
+    handler: async (request, reply) =>
+      await readDocument(request.body, { caller: request.principal!.id, signal: departureOf(reply) })
+  })
+}

@@ -1,0 +1,52 @@
+import sharp, { type Sharp } from 'sharp'
+import { withImage, type Opened } from '#src/plugins/images/open.ts'
+import { brightest, type Gray } from '../mrz/reader/gray.ts'
+
+/** For whom a picture is decoded beside the reader of zones: our own engine for texts, a provider of texts, nobody. */
+export type TextReaderKind = 'engine' | 'provider'
+
+export interface ScenePayload {
+  bytes: Uint8Array
+  text: TextReaderKind | null
+}
+
+/** A picture as its readers take it, upright as the camera says. */
+export interface Scene {
+  /** For the reader of zones. */
+  picture: Gray
+  /** For our own engine. */
+  page: Gray | null
+  /** For a provider. */
+  jpeg: Uint8Array | null
+}
+
+/** Longer sides in pixels: beyond these readers get slower and not better. */
+const SIDE = 2400
+const TEXT_SIDE = 1600
+const PROVIDER_QUALITY = 85
+
+const inside = (side: number) => ({ width: side, height: side, fit: 'inside', withoutEnlargement: true }) as const
+
+/** A task of `plugins/images`: decodes a picture once, for all who read in it. */
+export default async function scene ({ bytes, text }: ScenePayload): Promise<Opened<Scene>> {
+  return await withImage(bytes, async (image) => {
+    const { data, info } = await image
+      .resize(inside(SIDE))
+      .flatten({ background: 'white' })
+      .toColourspace('srgb')
+      .raw({ depth: 'uchar' })
+      .toBuffer({ resolveWithObject: true })
+    const { width, height, channels } = info
+    const pixels = sharp(data, { raw: { width, height, channels } })
+    return {
+      picture: channels === 1 ? { data: Uint8Array.from(data), width, height } : brightest(data, width, height),
+      page: text === 'engine' ? await inGray(pixels) : null,
+      jpeg: text === 'provider' ? await pixels.jpeg({ quality: PROVIDER_QUALITY }).toBuffer() : null
+    }
+  })
+}
+
+async function inGray (pixels: Sharp): Promise<Gray> {
+  const { data, info } = await pixels.resize(inside(TEXT_SIDE)).greyscale().raw().toBuffer({ resolveWithObject: true })
+  return { data: Uint8Array.from(data), width: info.width, height: info.height }
+}

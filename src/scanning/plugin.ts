@@ -1,0 +1,34 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Config } from '#src/config/config.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { mrzRoutes } from './mrz/routes.ts'
+import { ocrRoutes } from './ocr/routes.ts'
+import { textEngine } from './text/engine.ts'
+import { externalProvider } from './text/external.ts'
+import { ownEngine } from './text/own-engine.ts'
+import type { TextSource } from './text/source.ts'
+
+interface ScanningOptions {
+  config: Config
+  clock: Clock
+  /** For tests: milliseconds for one answer of an OCR provider, in place of the usual seconds. */
+  ocrTimeoutMs?: number | undefined
+}
+
+/** What identity documents say of their holders. */
+const scanning: FastifyPluginAsyncTypebox<ScanningOptions> = async (app, { config, clock, ocrTimeoutMs }) => {
+  await app.register(mrzRoutes, { clock })
+  await app.register(ocrRoutes, { config, clock, texts: textSource() })
+
+  /** The provider that the settings name, else this machine. */
+  function textSource (): TextSource {
+    const { OCR_PROVIDER: name, OCR_PROVIDER_URL: url, OCR_PROVIDER_KEY: key } = config
+    if (name !== undefined && url !== undefined && key !== undefined) {
+      return externalProvider({ name, url, key, log: app.log, timeoutMs: ocrTimeoutMs })
+    }
+    const engine = textEngine()
+    app.addHook('onClose', engine.close)
+    return ownEngine(engine)
+  }
+}
+export default scanning

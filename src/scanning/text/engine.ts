@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { slots } from '#src/plugins/workers/slots.ts'
+import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/plugins/workers/errors.ts'
+import type { TextReply, TextRequest } from './thread.ts'
+
+export interface TextEngineOptions {
+  /** Milliseconds from the call until the text must be there, the wait for others included. */
+  deadlineMs?: number
+  /** Readings after which a thread is replaced: the library's memory never shrinks. */
+  readingsMax?: number
+  /** Milliseconds after which a thread that has nothing to do ends. */
+  idleMs?: number
+  /** What the thread runs; for tests. */
+  script?: URL
+}
+
+export interface TextEngine {
+  /**
+   * The text of a page.
+   * @throws LavoroTroppoLungo past the deadline, LavoroNonRiuscito where the thread fails, LavoroNonIniziato where its
+   * turn did not come (503)
+   */
+  read (request: TextRequest, signal?: AbortSignal): Promise<string>
+  /** Threads that run: none before the first picture. */
+  threads (): number
+  close (): Promise<void>
+}
+
+const SCRIPT = new URL('thread.ts', import.meta.url)
+const MEMORY_MB = 256
+
+/** Tesseract in a thread of its own, which is kept: one picture at a time, first come first served. */
+export function textEngine (
+  { deadlineMs = 30_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT }: TextEngineOptions = {}
+): TextEngine {
+  const line = slots(1)
+  const closing = new AbortController()
+  let thread: Worker | undefined
+  let readings = 0
+  let idle: NodeJS.Timeout | undefined
+
+  function start (): Worker {
+    readings = 0
+    // It reads what strangers send: nothing of the environment, and what the library prints is for nobody.
+    const started = new Worker(script, {
+      env: {}, argv: [], execArgv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB }
+    })
+    started.stdout.resume()
+    started.stderr.resume()
+    // What it fails with is told to who waits for its reply.
+    started.on('error', () => {})
+    started.once('exit', () => { if (thread === started) thread = undefined })
+    return started
+  }
+
+  async function end (): Promise<void> {
+    const ending = thread
+    thread = undefined
+    await ending?.terminate()
+  }
+
+  async function readNow (request: TextRequest, stop: AbortSignal): Promise<string> {
+    const running = thread ??= start()
+    const replied = new AbortController()
+    try {
+      const signal = AbortSignal.any([stop, replied.signal])
+      const reply = Promise.race([
+        once(running, 'message', { signal }) as Promise<[TextReply]>,
+        once(running, 'exit', { signal }).then(() => { throw new LavoroNonRiuscito() })
+      ])
+      running.postMessage(request)
+      const [told] = await reply
+      if ('fault' in told) throw new LavoroNonRiuscito()
+      if (++readings >= readingsMax) await end()
+      return told.text
+    } catch (err) {
+      // Whatever it is at, nobody waits for it any more.
+      await end()
+      throw stop.aborted ? new LavoroTroppoLungo() : err instanceof LavoroNonRiuscito ? err : new LavoroNonRiuscito()
+    } finally {
+      replied.abort()
+    }
+  }
+
+  return {
+    async read (request, unwanted = closing.signal) {
+      const stop = AbortSignal.any([AbortSignal.timeout(deadlineMs), closing.signal])
+      const leave = await line.take(AbortSignal.any([stop, unwanted])).catch(() => { throw new LavoroNonIniziato() })
+      clearTimeout(idle)
+      try {
+        return await readNow(request, stop)
+      } finally {
+        leave()
+        if (line.count().taken === 0 && !closing.signal.aborted) idle = setTimeout(() => { void end() }, idleMs).unref()
+      }
+    },
+    threads: () => thread === undefined ? 0 : 1,
+    async close () {
+      closing.abort()
+      clearTimeout(idle)
+      await end()
+    }
+  }
+}

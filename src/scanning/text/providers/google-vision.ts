@@ -1,0 +1,39 @@
+import { field, statusFault, type Provider, type ProviderFault } from './provider.ts'
+
+/** Codes of google.rpc.Code, which an answer of status 200 may hold for its picture. */
+const FAULTS: Readonly<Record<number, ProviderFault>> = {
+  7: 'key', 16: 'key', 8: 'quota', 4: 'unavailable', 14: 'unavailable'
+}
+/** The reason that Google gives for a key that it does not know, with the status 400. */
+const BAD_KEY = 'API_KEY_INVALID'
+
+/**
+ * Google Cloud Vision: `POST /v1/images:annotate` with `TEXT_DETECTION`.
+ * https://cloud.google.com/vision/docs/reference/rest/v1/images/annotate
+ */
+export const googleVision: Provider = {
+  request: (jpeg, languages, key) => ({
+    headers: { 'content-type': 'application/json', 'x-goog-api-key': key },
+    body: JSON.stringify({
+      requests: [{
+        image: { content: Buffer.from(jpeg).toString('base64') },
+        features: [{ type: 'TEXT_DETECTION' }],
+        imageContext: { languageHints: languages.map((each) => each.toLowerCase()) }
+      }]
+    })
+  }),
+
+  read (status, body) {
+    if (status === 400 && JSON.stringify(body ?? null).includes(BAD_KEY)) return { fault: 'key' }
+    const fault = statusFault(status)
+    if (fault) return { fault }
+    const answer = field(field(body, 'responses'), 0)
+    const error = field(answer, 'error')
+    if (error !== undefined) return { fault: FAULTS[Number(field(error, 'code'))] ?? 'invalid' }
+    if (typeof answer !== 'object') return { fault: 'invalid' }
+    // A picture without text has neither field.
+    const text = field(field(answer, 'fullTextAnnotation'), 'text') ??
+      field(field(field(answer, 'textAnnotations'), 0), 'description') ?? ''
+    return typeof text === 'string' ? { text } : { fault: 'invalid' }
+  }
+}

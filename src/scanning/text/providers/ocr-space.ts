@@ -1,0 +1,33 @@
+import type { OcrLanguage } from '#schemas/ocr.ts'
+import { field, statusFault, type Provider } from './provider.ts'
+
+const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'ger', FR: 'fre' }
+/** `OCRExitCode`: read wholly or in part. */
+const READ = [1, 2]
+const TOO_MANY = /limit|maximum.*(reached|exceed)|too many/i
+const TIMED_OUT = /timed? ?out/i
+
+/** OCR.space: `POST /parse/image`; it takes one language. https://ocr.space/OCRAPI */
+export const ocrSpace: Provider = {
+  request (jpeg, [language], key) {
+    const body = new FormData()
+    body.set('file', new Blob([jpeg], { type: 'image/jpeg' }), 'documento.jpg')
+    body.set('language', LANGUAGES[language!])
+    body.set('detectOrientation', 'true')
+    body.set('OCREngine', '1')
+    return { headers: { apikey: key }, body }
+  },
+
+  read (status, body) {
+    const message = [field(body, 'ErrorMessage') ?? (typeof body === 'string' ? body : '')].flat().join(' ')
+    // Too many calls are told with the status 403, too.
+    if (TOO_MANY.test(message)) return { fault: 'quota' }
+    const fault = statusFault(status)
+    if (fault) return { fault }
+    if (TIMED_OUT.test(message)) return { fault: 'unavailable' }
+    if (!READ.includes(Number(field(body, 'OCRExitCode')))) return { fault: 'invalid' }
+    const pages = field(body, 'ParsedResults')
+    if (!Array.isArray(pages)) return { fault: 'invalid' }
+    return { text: pages.map((page) => String(field(page, 'ParsedText') ?? '').replaceAll('\r\n', '\n')).join('\n') }
+  }
+}

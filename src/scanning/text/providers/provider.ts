@@ -1,0 +1,31 @@
+import type { OcrLanguage } from '#schemas/ocr.ts'
+
+/** A request to a provider. The key is in a header, never in the address, which logs of other servers keep. */
+export interface ProviderRequest {
+  headers: Record<string, string>
+  body: string | FormData
+}
+
+/** What a provider's answer says: the text, or why there is none. */
+export type ProviderReading = { text: string } | { fault: ProviderFault }
+export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'invalid'
+
+/** How one provider is spoken to. */
+export interface Provider {
+  request (jpeg: Uint8Array<ArrayBuffer>, languages: readonly OcrLanguage[], key: string): ProviderRequest
+  /** @param body parsed JSON; undefined where it was none */
+  read (status: number, body: unknown): ProviderReading
+}
+
+/** What a status says, whatever the body. */
+export function statusFault (status: number): ProviderFault | undefined {
+  if (status === 401 || status === 403) return 'key'
+  if (status === 429) return 'quota'
+  if (status >= 500) return 'unavailable'
+  return status === 200 ? undefined : 'invalid'
+}
+
+/** A field of an answer that may be anything. */
+export function field (value: unknown, name: string | number): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[name] : undefined
+}

@@ -1,0 +1,3 @@
+import createError from '@fastify/error'
+
+export const ScansioneNonTrovata = createError('SCANSIONE_NON_TROVATA', 'Scansione non trovata', 404)

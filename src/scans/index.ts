@@ -1,0 +1,2 @@
+/* What the app may use of scans. */
+export { default as scans } from './plugin.ts'

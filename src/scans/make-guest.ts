@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import type { GuestInput } from '#schemas/guest.ts'
+import type { ScanData, ScanGuestBody, StoredGuest } from '#schemas/scan.ts'
+import type { Avviso } from '#schemas/scanning.ts'
+import { placeGuest, type SavedGuest } from '#src/bookings/index.ts'
+import type { Day } from '#src/lib/time.ts'
+import { guestOf, type GuestCodes } from '#src/scanning/index.ts'
+import { scanNotices } from './notices.ts'
+import type { ScanRepository } from './repository.ts'
+
+interface MakingGuests { repository: ScanRepository, today: Day }
+
+/** Fields that hold of whoever was born on that day, and of that document. */
+const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
+const OF_DOCUMENT = ['tipo_documento', 'luogo_rilascio'] as const
+
+/**
+ * Makes the holder of a scanned document a guest of a booking. Of the guest who is saved in that place stays what the
+ * document does not say and still holds: the birth place of who was born on the same day, the particulars of the same
+ * document, the type. `dati` goes before all.
+ * @throws ScansioneNonTrovata, PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place
+ */
+export async function makeGuest (
+  { db, guestCodes }: Pick<FastifyInstance, 'db' | 'guestCodes'>,
+  id: number,
+  { prenotazione_id, guest_idx, dati = {} }: ScanGuestBody,
+  { repository, today }: MakingGuests
+): Promise<{ ospite: StoredGuest, avvisi: Avviso[] }> {
+  const data = repository.open(await repository.find(db, id))
+  const made = fieldsOf(data, await guestCodes())
+  const place = { prenotazione_id, guest_idx }
+  return await db.transaction(async (tx) => {
+    // The booking is locked first, as in every deletion.
+    const guest = await placeGuest(tx, place, (saved) => (
+      { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
+    await repository.find(tx, id, { lock: true })
+    await repository.place(tx, id, place)
+    const { prenotazione_id: _booking, indice: _place, ...ospite } = guest
+    return { ospite, avvisi: [...made.avvisi, ...await scanNotices(tx, data, place, today)] }
+  })
+}
+
+type Fields = Partial<GuestInput>
+interface Made { fields: Fields & Pick<GuestInput, 'nome' | 'cognome'>, avvisi: Avviso[] }
+
+/** The guest by the document alone: empty fields are left out. */
+function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCodes): Made {
+  const known: GuestCodes = {
+    ...codes,
+    // People may give the code of the police.
+    citizenship: (code) => /^\d/.test(code) ? code : codes.citizenship(code)
+  }
+  const { ospite, avvisi } = guestOf({ ...data, docNumber: docNum, issuingCountry }, known)
+  const { da_completare: _missing, nome, cognome, ...rest } = ospite
+  const fields = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ''))
+  return { fields: { ...fields, nome, cognome }, avvisi }
+}
+
+/** What becomes of the guest who is saved in the place. */
+function kept (saved: SavedGuest | undefined, fields: Fields): Fields {
+  const isBornThen = saved?.data_nascita === fields.data_nascita
+  const isSameDocument = saved?.numero_documento === fields.numero_documento
+  return {
+    ...Object.fromEntries(isBornThen ? [] : OF_BIRTH.map((name) => [name, null])),
+    ...Object.fromEntries(isSameDocument ? [] : OF_DOCUMENT.map((name) => [name, null])),
+    ...fields
+  }
+}
+
+function named ({ fields }: Made, dati: Fields): Pick<GuestInput, 'nome' | 'cognome'> {
+  return { nome: dati.nome ?? fields.nome, cognome: dati.cognome ?? fields.cognome }
+}

@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SaveScanBody, ScanData } from '#schemas/scan.ts'
+import type { Avviso } from '#schemas/scanning.ts'
+import { placesFor } from '#src/bookings/index.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { readImageText } from '#src/plugins/images/image-text.ts'
+import { scanNotices } from './notices.ts'
+import { pictureName, PICTURES } from './pictures.ts'
+import type { ScanPlace, ScanRepository } from './repository.ts'
+
+/** Bytes of a picture as it is encoded anew, which may be more than it came with. */
+const STORED_MAX = 64 * 1024 * 1024
+
+type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'storage'>
+interface Saving {
+  repository: ScanRepository
+  clock: Clock
+  /** Aborted when nobody waits for the answer any more. */
+  signal: AbortSignal
+}
+
+/**
+ * Keeps what a document says, sealed, and its picture where the body brings one.
+ * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ */
+export async function saveScan (
+  app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving
+): Promise<{ id: number, avvisi: Avviso[] }> {
+  const { db, audit, images, storage } = app
+  const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
+  const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
+  if (data.birthDate > clock.today()) throw new CampiNonValidi({ campo: 'birthDate', messaggio: 'è nel futuro' })
+  const place = placeOf(booking, guest)
+  // Before the work, and once more when it is done.
+  await checkPlace(db, place)
+  const caller = request.principal!.id
+  const picture = image === undefined
+    ? undefined
+    : await images.reencode(readImageText('image', image), { campo: 'image', caller, signal })
+  const id = await repository.takeId(db)
+
+  async function keep (tx: Transaction): Promise<Avviso[]> {
+    await checkPlace(tx, place, true)
+    await repository.add(tx, id, data, place)
+    const avvisi = await scanNotices(tx, data, place, clock.today())
+    if (file !== undefined) await storage.keep(tx, file, { replace: false })
+    await audit.append(tx, {
+      ...authorOf(request),
+      action: 'scansione_salvata',
+      object: `scansione:${id}`,
+      details: { prenotazione: booking ?? null, ospite: guest ?? null, immagine: file !== undefined }
+    })
+    return avvisi
+  }
+
+  const file = picture && await storage.write(picture.bytes, {
+    bucket: PICTURES, name: pictureName(id, picture.extension), contentType: picture.contentType, owner: caller
+  }, STORED_MAX)
+  const keeping = () => db.transaction(keep)
+  return { id, avvisi: file === undefined ? await keeping() : await storage.settle(file, keeping) }
+}
+
+/** @throws CampiNonValidi where one of the two is missing */
+function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): ScanPlace | null {
+  if (prenotazione_id !== undefined && guest_idx !== undefined) return { prenotazione_id, guest_idx }
+  if (prenotazione_id === undefined && guest_idx === undefined) return null
+  const [campo, other] = guest_idx === undefined ? ['guest_idx', 'prenotazione_id'] : ['prenotazione_id', 'guest_idx']
+  throw new CampiNonValidi({ campo, messaggio: `è obbligatorio con ${other}` })
+}
+
+/** @throws PrenotazioneNonTrovata; CampiNonValidi where the booking has no such place */
+async function checkPlace (db: Executor, place: ScanPlace | null, lock = false): Promise<void> {
+  if (place === null) return
+  const places = await placesFor(db, place.prenotazione_id, { lock })
+  if (place.guest_idx < places) return
+  throw new CampiNonValidi({
+    campo: 'guest_idx',
+    messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
+  })
+}

@@ -1,0 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { timed } from './scenario.ts'
+import type { Target } from './target.ts'
+
+/** Milliseconds of each look at whether the server lives, until it is over. */
+export async function probeLiveness (target: Target, over: AbortSignal): Promise<number[]> {
+  const times: number[] = []
+  while (!over.aborted) {
+    times.push(await timed(async () => { await (await target.get('/health/live')).arrayBuffer() }))
+    await sleep(20)
+  }
+  return times
+}

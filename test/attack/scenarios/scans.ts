@@ -1,0 +1,73 @@
+import { picture } from '#test/plugins/images/pictures.ts'
+import { bombs, pngOf } from '#test/plugins/images/hostile.ts'
+import { API_KEY } from '#test/helper.ts'
+import { page } from '#test/scanning/ocr/pages.ts'
+import { probeLiveness } from '../probe.ts'
+import { bounded, type Scenario } from '../scenario.ts'
+import { startTarget, type Target } from '../target.ts'
+
+const AT_ONCE = 50
+/** Megabytes above what the server takes when it has read one picture. */
+const MEMORY = 600
+/** Milliseconds. */
+const P95 = 200
+
+/** Pictures to be read, fifty at a time: pages, such as are refused, and the largest that are taken. */
+export const scans: Scenario = {
+  name: `${AT_ONCE} pictures to be read at a time`,
+  async run () {
+    const target = await startTarget({ RATE_LIMIT_HEAVY_MAX: '1000000' })
+    try {
+      const text = await page(['Comune di Bergamo', 'Carta di soggiorno'])
+      const files = [
+        text, ...bombs().map(({ bytes }) => bytes), pngOf(6000, 4000, 1, 0),
+        await picture(6000, 4000).jpeg({ progressive: true }).toBuffer()
+      ].map((bytes) => bytes.toString('base64'))
+      await read(target, files[0]!)
+      const idle = target.memory().now
+      const over = new AbortController()
+      const probing = probeLiveness(target, over.signal)
+      const answers = [
+        ...await Promise.all(Array.from({ length: AT_ONCE }, () => read(target, files[0]!))),
+        ...await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => read(target, files[n % files.length]!)))
+      ]
+      over.abort()
+      const times = (await probing).sort((a, b) => a - b)
+      const p95 = times[Math.floor(times.length * 0.95)] ?? Infinity
+      const peak = target.memory().peak - idle
+      const afterwards = await read(target, files[0]!)
+      const count = (status: number) => answers.filter((each) => each.status === status).length
+      return {
+        figures: {
+          pictures: answers.length,
+          read: count(200),
+          refused: count(400),
+          'told to come later': count(503),
+          'MB more': Math.round(peak),
+          'probes of liveness': times.length,
+          'p95, ms': Math.round(p95)
+        },
+        faults: [
+          ...bounded('MB more', peak, MEMORY),
+          ...bounded('p95 of /health/live, ms', p95, P95),
+          ...(answers.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other answers']),
+          ...(answers.every(({ status, retry }) => status !== 503 || retry) ? [] : ['a 503 without Retry-After']),
+          ...(count(200) > 0 && count(503) > 0 ? [] : ['none was read, or none was told to come later']),
+          ...(afterwards.status === 200 ? [] : ['afterwards nothing is read'])
+        ]
+      }
+    } finally {
+      await target.stop()
+    }
+  }
+}
+
+async function read ({ address }: Target, image: string): Promise<{ status: number, retry: boolean }> {
+  const answer = await fetch(`${address}/api/ocr`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ image })
+  })
+  await answer.arrayBuffer()
+  return { status: answer.status, retry: answer.headers.has('retry-after') }
+}

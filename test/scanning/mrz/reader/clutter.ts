@@ -1,0 +1,63 @@
+import sharp from 'sharp'
+import { generator } from './render.ts'
+
+/* Pictures without a zone: the same for every run. */
+
+const [WIDTH, HEIGHT] = [900, 640]
+
+type Paint = (random: () => number, x: number, y: number) => number
+
+/** What makes one kind of picture: a gray value for each pixel. */
+const KINDS: readonly ((random: () => number) => Paint)[] = [
+  // Noise, finer and coarser.
+  () => (random) => random() * 255,
+  (random) => {
+    const grain = 3 + Math.floor(random() * 12)
+    const tiles = Float32Array.from({ length: 400 * 400 }, () => random() * 255)
+    return (_random, x, y) => tiles[Math.floor(y / grain) * 400 + Math.floor(x / grain)]!
+  },
+  // Bar codes, one below the other.
+  (random) => {
+    const rows = Array.from({ length: 12 }, () => bars(random))
+    return (_random, x, y) => y % 54 < 38 && x > 60 && x < 840 ? rows[Math.floor(y / 54)]![x]! : 235
+  },
+  // Dense signs in lines, as of print in no alphabet.
+  (random) => {
+    const pitch = 14 + Math.floor(random() * 10)
+    const signs = Float32Array.from({ length: 900 * 640 }, () => random())
+    return (_random, x, y) => {
+      const [line, within] = [Math.floor(y / (2 * pitch)), y % (2 * pitch)]
+      const sign = signs[line * 900 + Math.floor(x / 3) + Math.floor(within / 3) * 77]!
+      return within < pitch && x % pitch < pitch * 0.8 && x > 50 && x < 850 && sign > 0.5 ? 30 : 230
+    }
+  },
+  // Lines of a table.
+  (random) => {
+    const [down, across] = [20 + Math.floor(random() * 40), 30 + Math.floor(random() * 90)]
+    return (_random, x, y) => y % down < 2 || x % across < 2 ? 40 : 240
+  }
+]
+
+function bars (random: () => number): Float32Array {
+  const row = new Float32Array(WIDTH)
+  for (let x = 0, dark = false; x < WIDTH; dark = !dark) {
+    const end = x + 1 + Math.floor(random() * 5)
+    for (; x < end && x < WIDTH; x++) row[x] = dark ? 20 : 235
+  }
+  return row
+}
+
+/** So many pictures; every sixth is the page that is given, in another size and slightly turned. */
+export async function clutter (count: number, page: Buffer): Promise<Buffer[]> {
+  return await Promise.all(Array.from({ length: count }, async (_, n) => {
+    const random = generator(4711 + n)
+    if (n % 6 === 5) {
+      return await sharp(page).resize({ width: 700 + n * 8 }).rotate(random() * 10 - 5, { background: 'white' }).jpeg()
+        .toBuffer()
+    }
+    const paint = KINDS[n % 6]!(random)
+    const data = new Uint8Array(WIDTH * HEIGHT)
+    for (let at = 0; at < data.length; at++) data[at] = paint(random, at % WIDTH, Math.floor(at / WIDTH))
+    return await sharp(data, { raw: { width: WIDTH, height: HEIGHT, channels: 1 } }).jpeg({ quality: 85 }).toBuffer()
+  }))
+}

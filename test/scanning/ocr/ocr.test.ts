@@ -1,0 +1,136 @@
+import sharp from 'sharp'
+import t from 'tap'
+import type { OcrAnswer } from '#schemas/ocr.ts'
+import { fieldsAtFault } from '#test/bookings/samples.ts'
+import { API_KEY, build } from '#test/helper.ts'
+import { hostileFiles } from '#test/plugins/images/hostile.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
+import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
+import { page } from './pages.ts'
+
+const PASSPORT = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
+const LINES = ['Comune di Bergamo', 'Carta di soggiorno', 'Valida fino al 12 marzo']
+
+// Made first: where an image has been decoded once, the library reads no other formats any more.
+const files = await hostileFiles()
+const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
+
+const ocr = (image: Buffer | string, options: object = {}, headers?: Record<string, string>) =>
+  call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
+
+t.test('a zone is read from the picture of a document, and the text beside it', { skip }, async (t) => {
+  const answer = await ocr(await photograph(PASSPORT, CLEAN))
+  t.equal(answer.statusCode, 200, answer.body)
+  const { mrz, text } = answer.json<OcrAnswer>()
+  t.same(mrz, PASSPORT)
+  t.match(text, /REPUBLIC OF UTOPIA/)
+  const parsed = await call('POST', '/api/mrz/parse', { lines: mrz })
+  t.match(parsed.json(), { parsed: { surname: 'VERDI', valid: true } })
+})
+
+t.test('whoever wants the zone alone gets it without the text', { skip }, async (t) => {
+  const answer = await ocr(await photograph(PASSPORT, CLEAN), { solo_mrz: true })
+  t.same(answer.json(), { text: '', mrz: PASSPORT })
+})
+
+t.test('a picture on its side, or upside down, gives the same zone and text', { skip }, async (t) => {
+  const upright = await photograph(PASSPORT, CLEAN)
+  for (const angle of [90, 180, 270]) {
+    const { mrz, text } = (await ocr(await sharp(upright).rotate(angle).jpeg().toBuffer())).json<OcrAnswer>()
+    t.same(mrz, PASSPORT, String(angle))
+    t.match(text, /REPUBLIC OF UTOPIA/, String(angle))
+  }
+})
+
+t.test('a picture that the camera says to lie on its side is set upright first', { skip }, async (t) => {
+  const upright = await photograph(PASSPORT, CLEAN)
+  const lying = await sharp(upright).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer()
+  t.same((await ocr(lying, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT })
+})
+
+t.test('a page without a zone has a text and no zone, in whichever languages it is read', async (t) => {
+  for (const lingue of [undefined, ['IT'], ['EN', 'IT'], ['DE'], ['FR']]) {
+    const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrAnswer>()
+    t.equal(mrz, null)
+    t.match(text, /Bergamo[^]*12/, String(lingue))
+  }
+})
+
+t.test('a picture in gray, with transparency or with few pixels is taken', async (t) => {
+  const text = await page(LINES)
+  const pictures = [
+    await sharp(text).greyscale().png().toBuffer(),
+    await sharp(text).ensureAlpha(0.99).webp().toBuffer(),
+    await sharp(text).threshold(128).png({ palette: true, colours: 2 }).toBuffer(),
+    await jpeg(1, 1)
+  ]
+  for (const [n, picture] of pictures.entries()) {
+    const answer = await ocr(picture)
+    t.equal(answer.statusCode, 200, answer.body)
+    t.match(answer.json<OcrAnswer>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
+  }
+})
+
+t.test('a data URL of an image is taken', async (t) => {
+  const text = (await page(LINES)).toString('base64')
+  t.equal((await ocr(`data:image/jpeg;base64,${text}`, { solo_mrz: true })).statusCode, 200)
+  t.same(fieldsAtFault(await ocr(`data:text/html;base64,${text}`)), ['image'])
+})
+
+t.test('every hostile image is refused with a 400 that names the field, or read', async (t) => {
+  for (const { what, bytes, refusal } of files) {
+    const answer = await ocr(bytes, { solo_mrz: true })
+    if (refusal === undefined) {
+      t.equal(answer.statusCode, 200, what)
+      continue
+    }
+    t.same(fieldsAtFault(answer), ['image'], what)
+    t.match(answer.json<{ error: string }>().error, refusal, what)
+  }
+  t.equal((await ocr(await jpeg())).statusCode, 200, 'the threads are unharmed')
+})
+
+t.test('what is no image, or no text of one, is a 400, and more than 10 MiB a 413', async (t) => {
+  for (const image of ['', '****', 'ciao', 'aGVsbG8gd29ybGQ=']) t.same(fieldsAtFault(await ocr(image)), ['image'])
+  t.match((await ocr(Buffer.alloc(10 * 1024 * 1024 + 1, 1))).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
+  t.match((await ocr('A'.repeat(15 * 1024 * 1024))).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
+})
+
+t.test('a wrong body is a 400 that names every field at fault', async (t) => {
+  const answer = await call('POST', '/api/ocr', { lingue: ['XX'], solo_mrz: 'no', altro: 1 })
+  t.same(fieldsAtFault(answer).sort(), ['altro', 'image', 'lingue[0]', 'solo_mrz'])
+  t.same(fieldsAtFault(await ocr('', { lingue: ['IT', 'EN', 'DE'] })), ['lingue'])
+})
+
+t.test('nobody has a picture read without credentials', async (t) => {
+  t.equal((await ocr('', {}, { 'x-api-key': '' })).statusCode, 401)
+})
+
+t.test('who asks at once for more than waits is told to come later, and the others are answered', async (t) => {
+  const image = await page(LINES)
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(image)))
+  const refused = answers.filter(({ statusCode }) => statusCode === 503)
+  const taken = answers.filter(({ statusCode }) => statusCode === 200)
+  t.equal(refused.length + taken.length, 50)
+  t.ok(taken.length >= 1 && refused.length >= 1, `${taken.length} taken, ${refused.length} refused`)
+  for (const { headers } of refused) t.match(headers['retry-after'], /^\d+$/)
+})
+
+t.test('a picture that comes over a connection is read, and is not read when its sender is gone', async (t) => {
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const body = JSON.stringify({ image: (await page(LINES)).toString('base64') })
+  const send = async (signal?: AbortSignal) => await fetch(`${address}/api/ocr`, {
+    method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body, signal: signal ?? null
+  })
+  t.match(await (await send()).json(), { text: /Bergamo/ })
+  const gone = new AbortController()
+  const sent = [send(), send(gone.signal), send()]
+  gone.abort()
+  const outcomes = await Promise.allSettled(sent)
+  t.same(outcomes.map((each) => each.status === 'fulfilled' ? each.value.status : 'gone'), [200, 'gone', 200])
+})
+
+t.test('nothing of what pictures say is in the log', async (t) => {
+  t.notMatch(JSON.stringify(logs), /VERDI|V1234567|Bergamo|BERGAMO/)
+  t.ok(app.server)
+})

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+
+/** A request as a provider gets it. */
+export interface Received { method: string, path: string, headers: IncomingHttpHeaders, body: Buffer }
+
+/** What the provider does with the next request: an answer, or none at all. */
+export type Behaviour = { status: number, body: unknown, location?: string } | 'silence'
+
+/** A server on loopback in the place of a provider. It keeps what it was sent. */
+export async function providerServer (t: Test) {
+  const received: Received[] = []
+  let next: Behaviour = 'silence'
+  const server = createServer((request, reply) => {
+    void whole(request).then((body) => {
+      received.push({ method: request.method!, path: request.url!, headers: request.headers, body })
+      if (next === 'silence') return
+      const text = typeof next.body === 'string' ? next.body : JSON.stringify(next.body)
+      const { status, location } = next
+      reply.writeHead(status, { 'content-type': 'application/json', ...location && { location } })
+      reply.end(text)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/lettura`,
+    received,
+    behave: (behaviour: Behaviour) => { next = behaviour }
+  }
+}
+
+async function whole (request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** Answers in Google's format (`images:annotate`). */
+export const google = {
+  text: (text: string) => ({
+    status: 200,
+    body: {
+      responses: [{
+        textAnnotations: [{ locale: 'it', description: text }], fullTextAnnotation: { pages: [], text }
+      }]
+    }
+  }),
+  nothing: { status: 200, body: { responses: [{}] } },
+  ofPicture: (code: number) => (
+    { status: 200, body: { responses: [{ error: { code, message: 'Bad image data.' } }] } }),
+  refusal: (status: number, reason: string) => ({
+    status, body: { error: { code: status, message: 'no', details: [{ '@type': 'ErrorInfo', reason }] } }
+  })
+}
+
+/** Answers in OCR.space's format (`parse/image`). */
+export const space = {
+  text: (text: string) => ({
+    status: 200,
+    body: {
+      ParsedResults: [{ FileParseExitCode: 1, ParsedText: text.replaceAll('\n', '\r\n'), ErrorMessage: '' }],
+      OCRExitCode: 1,
+      IsErroredOnProcessing: false
+    }
+  }),
+  error: (status: number, ...messages: string[]) => ({
+    status, body: { OCRExitCode: 3, IsErroredOnProcessing: true, ErrorMessage: messages }
+  })
+}
