@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Ref } from '#schemas/common.ts'
+import { Ref, type FieldError } from '#schemas/common.ts'
 import { PdfBytesOrMade, PdfMade } from '#schemas/pdf.ts'
 import { PdfRequest, REPORT_BODY_MAX, ReportRequest } from '#schemas/report.ts'
 import { TemplateFault } from '#schemas/template.ts'
 import type { Config } from '#src/config/config.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, type PdfJob } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/plugins/idempotency.ts'
@@ -26,7 +25,14 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     method: 'POST',
     url: '/api/generate-pdf',
     bodyLimit: REPORT_BODY_MAX,
-    config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
+    config: {
+      access: 'auth',
+      idempotent: true,
+      heavy: true,
+      holdsBody: true,
+      marksMax: MARKS_MAX,
+      findFaults: ({ body }) => templateFaults(body)
+    },
     schema: {
       operationId: 'generatePdf',
       tags: ['PDF'],
@@ -65,11 +71,8 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(request))
     const { body } = request
-    if ((body.template_id === undefined) === (body.template === undefined)) {
-      throw new CampiNonValidi({ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' })
-    }
     const utente = await ownerOf(app, request, body.user_id)
-    const pdf = await makeFor(app, request, await jobOf(request))
+    const pdf = await makeFor(app, reply, await jobOf(request))
     const template_id = body.template_id ?? null
     const nome = nameOf(body.nome, `documento-${clock.today()}`)
     const record = await keepPdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
@@ -96,6 +99,12 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     const source = body.template ?? (await findTemplate(app.db, body.template_id!)).template
     return { kind: 'template', source, body: bodyText, language: body.lingua, date }
   }
+}
+
+/** A template is named, or comes with the request. */
+function templateFaults ({ template_id, template }: Readonly<Record<string, unknown>>): FieldError[] {
+  if ((template_id === undefined) !== (template === undefined)) return []
+  return [{ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' }]
 }
 
 function nameOf (wanted: string | undefined, usual: string): string {

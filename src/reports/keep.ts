@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Bucket } from '#schemas/storage.ts'
 import type { GeneratedPdf, NewPdf, Pdf, PdfJob } from '#src/pdf/index.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 
 const REPORTS: Bucket = 'reports'
 /** Bytes of a PDF: the engine makes no larger ones. */
@@ -11,9 +12,9 @@ export type App = Pick<FastifyInstance, 'db' | 'identity' | 'pdf' | 'storage'>
 
 export type Description = Pick<NewPdf, 'tipo' | 'utente' | 'template_id' | 'nome'>
 
-/** Makes a PDF for the caller of a request. */
-export function makeFor (app: App, request: FastifyRequest, job: PdfJob): Promise<Pdf> {
-  return app.pdf.make(job, { caller: request.principal!.id, signal: request.signal })
+/** Makes a PDF for who waits for a reply. */
+export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pdf> {
+  return app.pdf.make(job, { caller: reply.request.principal!.id, signal: departureOf(reply) })
 }
 
 /** Keeps a PDF: one transaction for the file, the record, and what a repeated request is answered from. */

@@ -29,7 +29,7 @@ export async function answerReport (
   if (request.begun !== null) return await answerAgain(app, config, request, reply, wantsJson)
   const { templateId = REPORT_TEMPLATE, user_id, titolo } = wishes
   const utente = await ownerOf(app, request, user_id)
-  const pdf = await makeFor(app, request, await jobOf(app, clock, wishes))
+  const pdf = await makeFor(app, reply, await jobOf(app, clock, wishes))
   const nome = `${(titolo ?? 'report').trim() || 'report'}-${clock.today()}.pdf`
   warn(reply, pdf)
   // A repeated request is answered from the record, in the form that it asks for.

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
 import type { Config } from '#src/config/config.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import { fileForm } from '#src/plugins/file-form.ts'
 import { keepPicture, pictureName, PICTURES } from '../people/pictures.ts'
 
@@ -34,12 +35,11 @@ const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { co
     },
     preParsing: form.check,
     preValidation: form.read,
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { userId, file } = request.body
       await directory.checkOperator(userId)
-      const { principal, signal } = request
       const image = await images.reencode(file, {
-        campo: 'file', caller: principal!.id, signal, sideMax: PICTURE_SIDE_MAX
+        campo: 'file', caller: request.principal!.id, signal: departureOf(reply), sideMax: PICTURE_SIDE_MAX
       })
       const name = pictureName(userId, image.extension)
       const url = `${config.PUBLIC_URL}/api/storage/${PICTURES}/${name}`

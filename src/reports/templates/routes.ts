@@ -137,7 +137,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     },
     handler: async (request, reply) => {
       const template = await findTemplate(db, request.params.id)
-      const pdf = await makeFor(app, request, previewOf(template, request.body.data, clock.today()))
+      const pdf = await makeFor(app, reply, previewOf(template, request.body.data, clock.today()))
       warn(reply, pdf)
       return sendPdf(reply, pdf.bytes, `anteprima-${template.id}.pdf`)
     }
