@@ -87,7 +87,7 @@ t.test('a report says what each listing adds, its share, and its totals in the d
   t.match(text, /Totale 31,00 € 6$/)
 })
 
-t.test('rows of any shape make a report: other fields, none, some that are missing, values that are no texts', async (t) => {
+t.test('rows of any shape make a report: other fields, none, missing ones, values that are no texts', async (t) => {
   const shapes: Record<string, Value>[][] = [
     [{ qualcosa: 'x' }, { altro: 1 }],
     [{}, {}],

@@ -4,11 +4,13 @@ import { build } from '#test/helper.ts'
 const ORIGIN = 'https://app.example'
 const { app, call } = await build(t, { CORS_ORIGINS: ORIGIN })
 
-t.test('a method that a path of the protocol has not is a route that is not there, as with the real server', async (t) => {
+t.test('a method that a path of the protocol has not is no route, as with the real server', async (t) => {
   for (const [method, path] of [['PATCH', '/bucket'], ['PUT', '/object/move'], ['GET', '/object/copy']] as const) {
     const answer = await call(method, `/storage/v1${path}`)
     t.equal(answer.statusCode, 400, path)
-    t.match(answer.json(), { statusCode: '404', error: 'Not Found', message: 'Route not found', code: 'InvalidRequest' })
+    t.match(answer.json(), {
+      statusCode: '404', error: 'Not Found', message: 'Route not found', code: 'InvalidRequest'
+    })
     t.equal(answer.headers.allow, undefined)
   }
 })

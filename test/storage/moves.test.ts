@@ -24,9 +24,9 @@ async function meet (moves: number, work: () => Promise<void>): Promise<void> {
     const waiting = async () => (await app.sql`
       select from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%objects%'`).length
     const done = work()
-    let ended = false
-    void done.finally(() => { ended = true })
-    while (!ended && await waiting() < moves) await new Promise((resolve) => { setTimeout(resolve, 20) })
+    const ended = new AbortController()
+    void done.finally(() => { ended.abort() })
+    while (!ended.signal.aborted && await waiting() < moves) await new Promise((resolve) => { setTimeout(resolve, 20) })
     await gate`select pg_advisory_unlock(4711)`
     gate.release()
     await done

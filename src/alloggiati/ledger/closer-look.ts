@@ -83,7 +83,9 @@ function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorr
 }
 
 /** The fingerprints of a guest with each account. */
-export function printsOf ({ keys }: Comparison, accounts: readonly string[], guest: ReturnType<typeof guestAt>): Prints[] {
+export function printsOf (
+  { keys }: Comparison, accounts: readonly string[], guest: ReturnType<typeof guestAt>
+): Prints[] {
   return accounts.map((account) => {
     const { identita, persona, documento } = fingerprint(keys, account, guest)
     return {

@@ -15,7 +15,8 @@ import { unsealLine } from './rows.ts'
 const RECEIPT_YEARS = 5
 
 const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legge' } satisfies Partial<HeldData>
-const WITHOUT = 'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
+const WITHOUT =
+  'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
 /** Of submissions by which the police got nothing, as far as is known. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`

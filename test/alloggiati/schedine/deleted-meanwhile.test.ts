@@ -4,7 +4,7 @@ import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
 import { guest } from '#test/documents/retaining.ts'
 import { build } from '#test/helper.ts'
 
-t.test('a Send that was acquired is answered as such, also when its booking is deleted before the answer', async (t) => {
+t.test('an acquired Send is answered as such, also when its booking is deleted before the answer', async (t) => {
   const { app, call } = await build(t, { TODAY: today })
   const { id } = await create(call, { check_in: today, numero_notti: 2, numero_ospiti: 2 })
   const saved = await saveGuests(call, id, [guest('UNO')])

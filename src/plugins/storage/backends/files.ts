@@ -35,7 +35,8 @@ export function filesBackend (root: string): Backend {
       try {
         const { size } = await handle.stat()
         const { start, end } = range ?? { start: 0, end: size - 1 }
-        return { size, content: readPart(handle, start, Math.min(end + 1, size)), close: () => { closeQuietly(handle) } }
+        const content = readPart(handle, start, Math.min(end + 1, size))
+        return { size, content, close: () => { closeQuietly(handle) } }
       } catch (err) {
         await handle.close()
         throw err
