@@ -4,7 +4,7 @@ import { LETTER_TEXTS } from './letter-texts.ts'
 
 /** Who writes the letter. What is missing is left out of it. */
 export interface Establishment {
-  nome: string
+  nome?: string | null | undefined
   motto?: string | null | undefined
   indirizzo?: string | null | undefined
   luogo?: string | null | undefined
