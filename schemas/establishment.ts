@@ -41,6 +41,10 @@ const EXAMPLE = {
   regole: 'Silenzio dalle 22:30. Si fuma solo in giardino.'
 }
 
+const SHOWN = {
+  ...EXAMPLE, logo: 'https://locanda.example/api/v1/struttura/logo', updated_at: '2026-11-23T09:30:00.000Z'
+}
+
 export const Establishment = Closed(
   {
     ...establishmentFields,
@@ -49,9 +53,7 @@ export const Establishment = Closed(
   },
   {
     $id: 'Struttura',
-    examples: [{
-      ...EXAMPLE, logo: 'https://locanda.example/api/v1/struttura/logo', updated_at: '2026-11-23T09:30:00.000Z'
-    }]
+    examples: [SHOWN]
   }
 )
 export type Establishment = Static<typeof Establishment>
@@ -59,13 +61,16 @@ export type Establishment = Static<typeof Establishment>
 /** Any of the fields; null empties one. The whole can be sent back: its read-only fields are ignored. */
 export const EstablishmentUpdate = Closed({
   ...Type.Partial(Type.Object(establishmentFields)).properties,
-  logo: Type.Optional(Type.Unknown()),
-  updated_at: Type.Optional(Type.Unknown())
+  logo: Type.Optional(Nullable(Text(2000))),
+  updated_at: Type.Optional(Nullable(Text(40)))
 }, { examples: [EXAMPLE] })
 export type EstablishmentUpdate = Static<typeof EstablishmentUpdate>
 
 export const EstablishmentAnswer = Closed({ data: Ref(Establishment) })
-export const EstablishmentSaved = Closed({ data: Ref(Establishment), status: Type.Integer() })
+export const EstablishmentSaved = Closed(
+  { data: Ref(Establishment), status: Type.Integer() },
+  { examples: [{ data: SHOWN, status: 200 }] }
+)
 
 /** Bytes of a logo, decoded, and of the body that brings it. */
 export const LOGO_BYTES_MAX = 5 * 1024 * 1024

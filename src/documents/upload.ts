@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { DocumentUpload } from '#schemas/document.ts'
+import { DOCUMENT_BYTES_MAX, type DocumentUpload } from '#schemas/document.ts'
 import { IMAGE_FORMATS } from '#schemas/image.ts'
 import { placesFor } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
+import { readImageText } from '#src/plugins/images/image-text.ts'
 import type { Image } from '#src/plugins/images/plugin.ts'
 import type { WrittenFile } from '#src/plugins/storage/storage.ts'
-import { readImageText } from './image-text.ts'
 import { DOCUMENTS, ofSide } from './names.ts'
 
 /** Bytes of an image as it is encoded anew, which may be more than it came with. */
@@ -25,7 +25,7 @@ export async function saveImage (app: App, request: FastifyRequest, upload: Docu
   // Before the work, and once more when it is done.
   await checkPlace(db, upload, false)
   const caller = request.principal!.id
-  const image = await images.reencode(readImageText(upload.base64Image), {
+  const image = await images.reencode(readImageText(upload.base64Image, DOCUMENT_BYTES_MAX), {
     campo: 'base64Image', caller, signal: request.signal
   })
   checkExtension(upload, image)

@@ -68,7 +68,8 @@ export function establishments (keys: Keys) {
     ): Promise<StoredEstablishment> {
       const row = await lock(tx)
       if (expected && !expected.has(row.versione)) throw new StrutturaCambiata()
-      return await change(tx, stored(update))
+      const values = stored(update)
+      return Object.keys(values).length === 0 ? present(row) : await change(tx, values)
     },
 
     /** The logo is another one: it is a part of what the house says of itself. Further changes wait. */

@@ -38,16 +38,8 @@ async function jobOf (
   const { fields: struttura } = await establishments.find(db)
   const assets = await readLogo(storage, db)
   const data = clock.today()
-  const request = {
-    nome_ospite,
-    lingua,
-    struttura,
-    data,
-    soggiorno: { check_in, check_out },
-    codice,
-    template_data,
-    hasLogo: assets !== undefined
-  }
+  const soggiorno = { check_in, check_out }
+  const request = { nome_ospite, lingua, struttura, data, soggiorno, codice, template_data }
   return { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }
 }
 

@@ -2,9 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { establishmentRoutes } from './establishment-routes.ts'
 import { establishments } from './establishment.ts'
 import { letterHolding } from './holding.ts'
 import { letterRoutes } from './letter-routes.ts'
+import { logoRoutes } from './logo-routes.ts'
 import { lockLetters } from './repository.ts'
 
 interface LettersOptions { config: Config, keys: Keys, clock: Clock }
@@ -18,6 +20,9 @@ const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config,
     await pdf.remove(tx, (await lockLetters(tx, ids)).map((letter) => letter.pdf))
   })
 
-  await app.register(letterRoutes, { config, clock, establishments: establishments(keys) })
+  const parts = { config, clock, establishments: establishments(keys) }
+  await app.register(letterRoutes, parts)
+  await app.register(establishmentRoutes, parts)
+  await app.register(logoRoutes, parts)
 }
 export default letters
