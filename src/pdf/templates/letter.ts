@@ -69,7 +69,9 @@ export function letterData (request: LetterRequest): { language: Language, data:
       ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
       codice: wishes.codice ?? wished(request.codice) ?? null,
       soggiorno: stayOf(soggiorno),
-      ora: { arrivo: hour(parole.dalle, struttura.ora_check_in), partenza: hour(parole.entro, struttura.ora_check_out) },
+      ora: {
+        arrivo: hour(parole.dalle, struttura.ora_check_in), partenza: hour(parole.entro, struttura.ora_check_out)
+      },
       wifi: { rete: wished(struttura.wifi_rete) ?? null, password: wished(struttura.wifi_password) ?? null },
       piede: FOOTER_FIELDS.map((field) => wished(struttura[field])).filter((text) => text !== undefined).join(' · ')
     }
