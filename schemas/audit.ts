@@ -49,7 +49,9 @@ export const AZIONI = [
   'bucket_eliminato',
   'pdf_eliminato',
   'modello_salvato',
-  'modello_eliminato'
+  'modello_eliminato',
+  'lettera_eliminata',
+  'struttura_cambiata'
 ] as const
 
 const EXAMPLE = {

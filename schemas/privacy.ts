@@ -25,7 +25,8 @@ export const HELD_STATES = [
 ] as const satisfies (ImageState | 'finche_esiste_la_prenotazione' | 'prova_di_legge')[]
 
 export const HELD_THINGS = [
-  'prenotazione', 'ospiti', 'immagine_documento', 'scansione', 'schedine_cifrate', 'storia_invio', 'ricevuta_polizia'
+  'prenotazione', 'ospiti', 'immagine_documento', 'scansione', 'lettera_benvenuto', 'schedine_cifrate', 'storia_invio',
+  'ricevuta_polizia'
 ] as const
 
 const EXAMPLE = {

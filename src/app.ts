@@ -8,6 +8,7 @@ import type { Config } from './config/config.ts'
 import { documents } from './documents/index.ts'
 import { identity, identityRoutes } from './identity/index.ts'
 import { instanceOptions } from './instance.ts'
+import { letters } from './letters/index.ts'
 import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
 import { pdf } from './pdf/index.ts'
@@ -144,6 +145,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(scanning, { config, clock, ocrTimeoutMs })
     await app.register(alloggiati, { config, keys, clock, soapTimeoutMs, policeAnswerMs })
     await app.register(documents, { config, keys, clock })
+    await app.register(letters, { config, keys, clock })
     await app.register(reports, { config, clock })
     await app.register(scans, { config, keys, clock })
     await app.register(storage, { config, keys })

@@ -8,5 +8,5 @@ export { default as holdings, jsonFile, type ExportFile, type Holding } from './
 export { default as bookings } from './routes.ts'
 export {
   bookingExists, keepBookings, lockBooking, placesFor, savedGuests, staysByArrival, staysById, staysDuring,
-  staysWithGuests, stayWithGuests, type Kept, type StayWithGuests
+  staysWithGuests, stayWithGuests, welcomedStay, type Kept, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

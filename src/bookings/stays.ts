@@ -124,3 +124,14 @@ export async function savedGuests (
     .orderBy(asc(ospiti.indice))
   return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
 }
+
+/** What a guest's letter says of the stay. */
+export interface WelcomedStay { check_in: Day, check_out: Day, idf_gen: string | null }
+
+/** @throws PrenotazioneNonTrovata */
+export async function welcomedStay (db: Executor, id: number): Promise<WelcomedStay> {
+  const [stay] = await db.select({ check_in: t.check_in, check_out: t.check_out, idf_gen: t.idf_gen }).from(t)
+    .where(eq(t.id, id))
+  if (!stay) throw new PrenotazioneNonTrovata()
+  return stay
+}

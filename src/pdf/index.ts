@@ -7,3 +7,4 @@ export type { Establishment, LetterRequest, LetterWishes } from './templates/let
 export type { ReportRequest } from './templates/report.ts'
 export { builtInTemplates, type BuiltIn } from './templates/built-in.ts'
 export { LETTER_TEMPLATE, REPORT_TEMPLATE } from './templates/names.ts'
+export { warn } from './warnings.ts'

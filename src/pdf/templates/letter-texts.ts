@@ -12,6 +12,13 @@ export interface LetterTexts {
   partenza: string
   codice: string
   wifi: string
+  password: string
+  /** From which hour the guest may come, and by which they leave; `{ora}` is filled in. */
+  dalle: string
+  entro: string
+  colazione: string
+  telefono: string
+  regole: string
   inquadra: string
   congedo: string
 }
@@ -20,7 +27,7 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
   it: {
     titolo: 'Lettera di benvenuto',
     greeting: 'Benvenuti, {nome}!',
-    text1: 'è un piacere avervi da noi. Abbiamo preparato tutto perché possiate sentirvi a casa fin dal primo ' +
+    text1: 'È un piacere avervi da noi. Abbiamo preparato tutto perché possiate sentirvi a casa fin dal primo ' +
       'momento: accomodatevi, aprite le finestre e prendetevi il tempo che serve.',
     text2: 'Siamo a disposizione per ogni necessità: dal consiglio su dove cenare questa sera alle indicazioni ' +
       'per raggiungere i luoghi più belli dei dintorni. Basta chiederci, di persona o con un messaggio.',
@@ -31,6 +38,12 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
     partenza: 'Partenza',
     codice: 'Prenotazione',
     wifi: 'Wi-Fi',
+    password: 'Password',
+    dalle: 'dalle {ora}',
+    entro: 'entro le {ora}',
+    colazione: 'Colazione',
+    telefono: 'Telefono',
+    regole: 'Buono a sapersi',
     inquadra: 'Inquadra e naviga',
     congedo: 'Con i nostri più cordiali saluti,'
   },
@@ -48,6 +61,12 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
     partenza: 'Departure',
     codice: 'Booking',
     wifi: 'Wi-Fi',
+    password: 'Password',
+    dalle: 'from {ora}',
+    entro: 'by {ora}',
+    colazione: 'Breakfast',
+    telefono: 'Telephone',
+    regole: 'Good to know',
     inquadra: 'Scan to connect',
     congedo: 'With our warmest regards,'
   },
@@ -66,6 +85,12 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
     partenza: 'Abreise',
     codice: 'Buchung',
     wifi: 'WLAN',
+    password: 'Passwort',
+    dalle: 'ab {ora} Uhr',
+    entro: 'bis {ora} Uhr',
+    colazione: 'Frühstück',
+    telefono: 'Telefon',
+    regole: 'Gut zu wissen',
     inquadra: 'Scannen und verbinden',
     congedo: 'Mit herzlichen Grüßen,'
   },
@@ -85,7 +110,13 @@ export const LETTER_TEXTS: Record<Language, LetterTexts> = {
     partenza: 'Départ',
     codice: 'Réservation',
     wifi: 'Wi-Fi',
-    inquadra: 'Scanner pour se connecter',
+    password: 'Mot de passe',
+    dalle: 'à partir de {ora}',
+    entro: 'avant {ora}',
+    colazione: 'Petit-déjeuner',
+    telefono: 'Téléphone',
+    regole: 'Bon à savoir',
+    inquadra: 'Scannez-moi',
     congedo: 'Bien cordialement,'
   }
 }

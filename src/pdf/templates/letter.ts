@@ -4,7 +4,7 @@ import { LETTER_TEXTS } from './letter-texts.ts'
 
 /** Who writes the letter. What is missing is left out of it. */
 export interface Establishment {
-  nome: string
+  nome?: string | null | undefined
   motto?: string | null | undefined
   indirizzo?: string | null | undefined
   luogo?: string | null | undefined
@@ -16,6 +16,11 @@ export interface Establishment {
   colore?: string | null | undefined
   wifi_rete?: string | null | undefined
   wifi_password?: string | null | undefined
+  /** `HH:MM`: from when on guests come, and by when they leave. */
+  ora_check_in?: string | null | undefined
+  ora_check_out?: string | null | undefined
+  colazione?: string | null | undefined
+  regole?: string | null | undefined
 }
 
 /** What a host may say otherwise than we would; the contract's `template_data`. */
@@ -64,17 +69,27 @@ export function letterData (request: LetterRequest): { language: Language, data:
       ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
       codice: wishes.codice ?? wished(request.codice) ?? null,
       soggiorno: stayOf(soggiorno),
-      wifi: { rete: wished(struttura.wifi_rete) ?? null, password: wished(struttura.wifi_password) ?? null }
+      ora: {
+        arrivo: hour(parole.dalle, struttura.ora_check_in), partenza: hour(parole.entro, struttura.ora_check_out)
+      },
+      wifi: { rete: wished(struttura.wifi_rete) ?? null, password: wished(struttura.wifi_password) ?? null },
+      piede: FOOTER_FIELDS.map((field) => wished(struttura[field])).filter((text) => text !== undefined).join(' · ')
     }
   }
 }
 
 const ESTABLISHMENT_FIELDS = [
-  'nome', 'motto', 'indirizzo', 'luogo', 'telefono', 'email', 'cin', 'firma', 'colore'
+  'nome', 'motto', 'luogo', 'telefono', 'cin', 'firma', 'colore', 'colazione', 'regole'
 ] as const
+const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
 
 function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {
   return { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null }
+}
+
+function hour (words: string, hour: string | null | undefined): string | null {
+  const said = wished(hour)
+  return said === undefined ? null : words.replace('{ora}', () => said)
 }
 
 function wished (text: string | null | undefined): string | undefined {

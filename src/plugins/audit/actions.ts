@@ -45,7 +45,9 @@ export const ACTIONS = {
   bucket_eliminato: 'Bucket eliminato',
   pdf_eliminato: 'PDF eliminato',
   modello_salvato: 'Modello di PDF salvato',
-  modello_eliminato: 'Modello di PDF eliminato'
+  modello_eliminato: 'Modello di PDF eliminato',
+  lettera_eliminata: 'Lettera di benvenuto eliminata',
+  struttura_cambiata: 'Dati della struttura, o logo, cambiati'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

@@ -8,12 +8,12 @@ const PREFIXES = Object.values(IMAGE_FORMATS).map(({ contentType }) => `data:${c
 
 /**
  * The bytes of an image that came as text in a field of the body.
- * @throws CampiNonValidi, ContenutoTroppoGrande (413)
+ * @throws CampiNonValidi; ContenutoTroppoGrande (413) for more than `bytesMax`
  */
-export function readImageText (campo: string, text: string): Buffer<ArrayBuffer> {
+export function readImageText (campo: string, text: string, bytesMax = IMAGE_BYTES_MAX): Buffer<ArrayBuffer> {
   const prefix = PREFIXES.find((each) => text.startsWith(each)) ?? ''
   const data = text.slice(prefix.length)
-  if (decodedSize(data) > IMAGE_BYTES_MAX) throw new ContenutoTroppoGrande(String(IMAGE_BYTES_MAX))
+  if (decodedSize(data) > bytesMax) throw new ContenutoTroppoGrande(String(bytesMax))
   const bytes = decodeBase64(data)
   if (bytes === undefined) throw new CampiNonValidi({ campo, messaggio: 'non è Base64 valido' })
   return bytes

@@ -1,0 +1,94 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
+import { Paragraphs } from './letter.ts'
+
+const Hour = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', maxLength: 5, examples: ['10:30'] })
+
+/** What the house says of itself in its letters. What is null is left out of them. */
+export const establishmentFields = {
+  nome: Nullable(Text(100, { examples: ['Locanda del Lago'] })),
+  motto: Nullable(Text(120)),
+  indirizzo: Nullable(Text(150)),
+  luogo: Nullable(Text(60, { description: 'Sta davanti alla data' })),
+  telefono: Nullable(Text(40)),
+  email: Nullable(Type.String({ format: 'email', maxLength: 254 })),
+  cin: Nullable(Text(30, { description: 'Codice Identificativo Nazionale' })),
+  firma: Nullable(Text(100, { description: 'Chi firma; se manca, il nome' })),
+  colore: Nullable(Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', maxLength: 7, examples: ['#1f4e46'] })),
+  wifi_rete: Nullable(Text(32)),
+  wifi_password: Nullable(Text(63)),
+  ora_check_in: Nullable(Hour),
+  ora_check_out: Nullable(Hour),
+  colazione: Nullable(Text(150, { examples: ['7:30 – 10:00, nella veranda'] })),
+  regole: Nullable(Paragraphs(600))
+}
+
+const EXAMPLE = {
+  nome: 'Locanda del Lago',
+  motto: 'Camere con vista dal 1987',
+  indirizzo: 'Via dei Prati 8, 22100 Como',
+  luogo: 'Como',
+  telefono: '+39 031 555 0100',
+  email: 'ciao@locanda.example',
+  cin: 'IT013075A1B2C3D4E5',
+  firma: 'Ada e Bruno',
+  colore: '#1f4e46',
+  wifi_rete: 'Locanda',
+  wifi_password: 'lago-sereno-2026',
+  ora_check_in: '15:00',
+  ora_check_out: '10:30',
+  colazione: '7:30 – 10:00, nella veranda',
+  regole: 'Silenzio dalle 22:30. Si fuma solo in giardino.'
+}
+
+const SHOWN = {
+  ...EXAMPLE, logo: 'https://locanda.example/api/v1/struttura/logo', updated_at: '2026-11-23T09:30:00.000Z'
+}
+
+export const Establishment = Closed(
+  {
+    ...establishmentFields,
+    logo: Nullable(Type.String({ description: 'Dove si scarica il logo' })),
+    updated_at: Nullable(Instant)
+  },
+  {
+    $id: 'Struttura',
+    examples: [SHOWN]
+  }
+)
+export type Establishment = Static<typeof Establishment>
+
+/** Any of the fields; null empties one. The whole can be sent back: its read-only fields are ignored. */
+export const EstablishmentUpdate = Closed({
+  ...Type.Partial(Type.Object(establishmentFields)).properties,
+  logo: Type.Optional(Nullable(Text(2000))),
+  updated_at: Type.Optional(Nullable(Text(40)))
+}, { examples: [EXAMPLE] })
+export type EstablishmentUpdate = Static<typeof EstablishmentUpdate>
+
+export const EstablishmentAnswer = Closed({ data: Ref(Establishment) })
+export const EstablishmentSaved = Closed(
+  { data: Ref(Establishment), status: Type.Integer() },
+  { examples: [{ data: SHOWN, status: 200 }] }
+)
+
+/** Bytes of a logo, decoded, and of the body that brings it. */
+export const LOGO_BYTES_MAX = 5 * 1024 * 1024
+export const LOGO_BODY_MAX = 7 * 1024 * 1024
+
+export const LogoUpload = Closed({
+  base64Image: Type.String({
+    format: 'byte', description: 'PNG o JPEG in Base64, anche preceduto da «data:image/png;base64,»'
+  })
+}, { examples: [{ base64Image: 'iVBORw0KGgo=' }] })
+
+export const LogoAnswer = Closed(
+  { success: Type.Boolean(), message: Type.String(), url: Type.String() },
+  {
+    examples: [{ success: true, message: 'Logo salvato', url: 'https://locanda.example/api/v1/struttura/logo' }]
+  }
+)
+export const LogoRemoved = Closed(
+  { success: Type.Boolean(), message: Type.String() },
+  { examples: [{ success: true, message: 'Logo eliminato' }] }
+)

@@ -1,0 +1,74 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import {
+  Establishment, EstablishmentAnswer, EstablishmentSaved, EstablishmentUpdate
+} from '#schemas/establishment.ts'
+import type { Config } from '#src/config/config.ts'
+import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import type { Establishments, StoredEstablishment } from './establishment.ts'
+import { findLogo, LOGO_PATH } from './logo.ts'
+
+const tags = ['Lettere']
+const URL = '/api/v1/struttura'
+
+interface EstablishmentOptions { config: Config, establishments: Establishments }
+
+/** What the house says of itself in its letters: everybody may read it, administrators change it. */
+export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
+  app, { config, establishments }
+) => {
+  const { audit, db, storage } = app
+  app.addSchema(Establishment)
+
+  const present = async (executor: Executor, { fields, updated_at }: StoredEstablishment): Promise<Establishment> => ({
+    ...fields,
+    logo: await findLogo(storage, executor) ? config.PUBLIC_URL + LOGO_PATH : null,
+    updated_at: updated_at?.toISOString() ?? null
+  })
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getStruttura',
+      tags,
+      summary: 'Che cosa la struttura dice di sé nelle lettere',
+      response: { 200: EstablishmentAnswer, 304: Type.Null() }
+    },
+    handler: async (request, reply) => {
+      const stored = await establishments.find(db)
+      const tag = etag(stored.versione)
+      reply.header('etag', tag)
+      if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
+      return { data: await present(db, stored) }
+    }
+  })
+
+  app.route({
+    method: 'PUT',
+    url: URL,
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'putStruttura',
+      tags,
+      summary: 'Cambia i campi presenti di ciò che la struttura dice di sé',
+      description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
+      body: EstablishmentUpdate,
+      response: { 200: EstablishmentSaved }
+    },
+    handler: async (request, reply) => {
+      const { body, headers } = request
+      return await db.transaction(async (tx) => {
+        const stored = await establishments.update(tx, body, expectedVersions(headers['if-match']))
+        const data = await present(tx, stored)
+        const details = { campi: Object.keys(body), versione: stored.versione }
+        await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+        reply.header('etag', etag(stored.versione))
+        return { data, status: 200 }
+      })
+    }
+  })
+}

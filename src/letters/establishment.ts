@@ -1,0 +1,81 @@
+import { eq, sql } from 'drizzle-orm'
+import { struttura as t } from '#drizzle/tables/letters.ts'
+import { establishmentFields, type EstablishmentUpdate } from '#schemas/establishment.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { StrutturaCambiata } from './errors.ts'
+
+/** What the house says of itself; null is what it does not say. */
+export type EstablishmentFields = Required<Omit<EstablishmentUpdate, 'logo' | 'updated_at'>>
+
+/** The same with its version, 0 as long as nothing was said. */
+export interface StoredEstablishment { fields: EstablishmentFields, versione: number, updated_at: Date | null }
+
+type Row = typeof t.$inferSelect
+
+const CONTEXT = 'struttura.wifi_password'
+const NAMES = Object.keys(establishmentFields) as (keyof EstablishmentFields)[]
+const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
+
+export type Establishments = ReturnType<typeof establishments>
+
+/** What the house says of itself, in the database. */
+export function establishments (keys: Keys) {
+  function present (row: Row | undefined): StoredEstablishment {
+    if (!row) return { fields: NOTHING, versione: 0, updated_at: null }
+    const sealed = row.wifi_password
+    const password = sealed && keys.unseal(sealed, CONTEXT).toString()
+    const { id: _id, versione, updated_at, ...fields } = { ...row, wifi_password: password }
+    return { fields, versione, updated_at }
+  }
+
+  /** What is stored of a change: a text of blanks alone says nothing. */
+  function stored ({ logo: _logo, updated_at: _updated, ...change }: EstablishmentUpdate) {
+    const texts = Object.fromEntries(Object.entries(change).map(([name, text]) =>
+      [name, text === null || text.trim() === '' ? null : text])) as Partial<EstablishmentFields>
+    const { wifi_password: password, ...open } = texts
+    return password === undefined
+      ? open
+      : { ...open, wifi_password: password === null ? null : keys.seal(password, CONTEXT) }
+  }
+
+  /** The row, new or not, locked. */
+  async function lock (tx: Transaction): Promise<Row> {
+    await tx.insert(t).values({ id: 1 }).onConflictDoNothing()
+    const [row] = await tx.select().from(t).where(eq(t.id, 1)).for('update')
+    return row!
+  }
+
+  async function change (tx: Transaction, values: Partial<Row>): Promise<StoredEstablishment> {
+    const [row] = await tx.update(t).set({ ...values, versione: sql`${t.versione} + 1`, updated_at: sql`now()` })
+      .where(eq(t.id, 1)).returning()
+    return present(row)
+  }
+
+  return {
+    async find (db: Executor): Promise<StoredEstablishment> {
+      const [row] = await db.select().from(t).where(eq(t.id, 1))
+      return present(row)
+    },
+
+    /**
+     * Changes the fields that are present.
+     * @param expected versions that may be changed; undefined: any
+     * @throws StrutturaCambiata (412)
+     */
+    async update (
+      tx: Transaction, update: EstablishmentUpdate, expected: ReadonlySet<number> | undefined
+    ): Promise<StoredEstablishment> {
+      const row = await lock(tx)
+      if (expected && !expected.has(row.versione)) throw new StrutturaCambiata()
+      const values = stored(update)
+      return Object.keys(values).length === 0 ? present(row) : await change(tx, values)
+    },
+
+    /** The logo is another one: it is a part of what the house says of itself. Further changes wait. */
+    async touch (tx: Transaction): Promise<void> {
+      await lock(tx)
+      await change(tx, {})
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { LetterCreation } from '#schemas/letter.ts'
+import { lockBooking, PrenotazioneNonTrovata, welcomedStay } from '#src/bookings/index.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { LETTER_TEMPLATE, type Pdf, type PdfJob } from '#src/pdf/index.ts'
+import { departureOf } from '#src/plugins/departures.ts'
+import { LetteraEsistente } from './errors.ts'
+import type { Establishments } from './establishment.ts'
+import { LETTERS, nameOf } from './file.ts'
+import { readLogo } from './logo.ts'
+import { findLetter, insertLetter, type StoredLetter } from './repository.ts'
+
+/** Bytes of a PDF: the engine makes no larger ones. */
+const BYTES_MAX = 64 * 1024 * 1024
+
+type App = Pick<FastifyInstance, 'db' | 'pdf' | 'storage'>
+interface Parts { clock: Clock, establishments: Establishments }
+export interface MadeLetter { letter: StoredLetter, pdf: Pdf }
+
+/**
+ * Makes the letter of a booking, and keeps it. Of several at a time, of this process or another one, one is kept.
+ * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); what `pdf.make` and the storage throw: nothing is kept
+ */
+export async function generateLetter (
+  app: App, parts: Parts, reply: FastifyReply, wanted: LetterCreation
+): Promise<MadeLetter> {
+  const job = await jobOf(app, parts, wanted)
+  const { request } = reply
+  const pdf = await app.pdf.make(job, { caller: request.principal!.id, signal: departureOf(reply) })
+  return { letter: await keepLetter(app, request, wanted, pdf.bytes), pdf }
+}
+
+async function jobOf (
+  { db, storage }: App, { clock, establishments }: Parts, wanted: LetterCreation
+): Promise<PdfJob> {
+  const { prenotazione_id: booking, nome_ospite, lingua, template_data } = wanted
+  const { check_in, check_out, idf_gen: codice } = await welcomedStay(db, booking)
+  if (await findLetter(db, booking)) throw new LetteraEsistente()
+  const { fields: struttura } = await establishments.find(db)
+  const assets = await readLogo(storage, db)
+  const data = clock.today()
+  const soggiorno = { check_in, check_out }
+  const request = { nome_ospite, lingua, struttura, data, soggiorno, codice, template_data }
+  return { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }
+}
+
+/** One transaction for the file, its record, the letter, and what a repeated request is answered from. */
+async function keepLetter (
+  { db, pdf, storage }: App, request: FastifyRequest, wanted: LetterCreation, bytes: Buffer
+): Promise<StoredLetter> {
+  const { prenotazione_id, nome_ospite, lingua } = wanted
+  const { id: owner, userId: utente = null } = request.principal!
+  const id = randomUUID()
+  const name = nameOf({ prenotazione_id, pdf: id })
+  const file = await storage.write(bytes, { bucket: LETTERS, name, contentType: 'application/pdf', owner }, BYTES_MAX)
+  return await storage.settle(file, () => db.transaction(async (tx) => {
+    // It may have been deleted while the letter was made.
+    if (!await lockBooking(tx, prenotazione_id)) throw new PrenotazioneNonTrovata()
+    const object = await storage.keep(tx, file, { replace: false })
+    await pdf.record(tx, {
+      id,
+      tipo: 'lettera_benvenuto',
+      utente,
+      template_id: LETTER_TEMPLATE,
+      nome: `lettera-benvenuto-${prenotazione_id}.pdf`,
+      object,
+      prenotazione_id
+    })
+    const letter = await insertLetter(tx, { prenotazione_id, nome_ospite, lingua, pdf: id })
+    await request.noteBegun(tx, String(letter.id))
+    return letter
+  }))
+}

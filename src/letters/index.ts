@@ -1,0 +1,2 @@
+/* What the app may use of letters. */
+export { default as letters } from './plugin.ts'

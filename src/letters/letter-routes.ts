@@ -1,0 +1,148 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import {
+  Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterQuery, LetterRemoved
+} from '#schemas/letter.ts'
+import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { warn } from '#src/pdf/index.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { ChiaveEseguita } from '#src/plugins/idempotency.ts'
+import { LetteraNonTrovata } from './errors.ts'
+import type { Establishments } from './establishment.ts'
+import { fileOf } from './file.ts'
+import { generateLetter } from './generate.ts'
+import { answerLetters } from './list.ts'
+import { findLetter, findLetterById, lockLetters, type StoredLetter } from './repository.ts'
+import { turns } from './turns.ts'
+
+const tags = ['Lettere']
+const URL = '/api/lettere-benvenuto'
+
+interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
+
+/** The welcome letters of bookings. */
+export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
+  const { config, clock, establishments } = options
+  const { audit, db, forgetAnswers, pdf, storage } = app
+  // Only the first of many requests for one booking makes a PDF.
+  const inTurn = turns()
+  app.addSchema(Letter)
+
+  const present = ({ pdf: _, created_at, ...letter }: StoredLetter): Letter => ({
+    ...letter,
+    created_at: created_at.toISOString(),
+    url: `${config.PUBLIC_URL}${URL}/${letter.prenotazione_id}/pdf`
+  })
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'listLettere',
+      tags,
+      summary: 'Le lettere di benvenuto, dalla più recente: tutte, o a pagine',
+      querystring: LetterQuery,
+      response: { 200: LetterList }
+    },
+    handler: async (request, reply) => await answerLetters(app, request, reply, present)
+  })
+
+  app.route({
+    method: 'GET',
+    url: `${URL}/:prenotazioneId`,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'getLettera',
+      tags,
+      summary: 'La lettera di benvenuto di una prenotazione, se c’è',
+      params: LetterParams,
+      response: { 200: LetterFound }
+    },
+    handler: async (request) => {
+      const letter = await findLetter(db, request.params.prenotazioneId)
+      return letter ? { exists: true, data: present(letter) } : { exists: false, data: null }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: `${URL}/:prenotazioneId/pdf`,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'downloadLettera',
+      tags,
+      summary: 'Il PDF della lettera di benvenuto di una prenotazione',
+      params: LetterParams,
+      response: { 200: PdfBytes, 206: PdfBytesPart, 304: Type.Null() }
+    },
+    handler: async (request, reply) => {
+      const letter = await findLetter(db, request.params.prenotazioneId)
+      const file = letter && await fileOf(storage, db, letter)
+      if (!file) throw new LetteraNonTrovata()
+      return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${URL}/genera`,
+    config: { access: 'auth', idempotent: true, heavy: true },
+    schema: {
+      operationId: 'generaLettera',
+      tags,
+      summary: 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una',
+      description:
+        'Soggiorno e codice vengono dalla prenotazione, il resto da /api/v1/struttura. Gli avvisi (caratteri ' +
+        'sostituiti) stanno nell’intestazione X-PDF-Warnings, in JSON.',
+      body: LetterCreation,
+      response: { 201: LetterMade }
+    },
+    handler: async (request, reply) => {
+      const { body } = request
+      reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
+      const message = 'Lettera di benvenuto creata'
+      if (request.begun !== null) return { success: true, data: present(await begunBy(request)), message }
+      const made = await inTurn(body.prenotazione_id, () =>
+        generateLetter(app, { clock, establishments }, reply, body))
+      warn(reply, made.pdf)
+      return { success: true, data: present(made.letter), message }
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:prenotazioneId`,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'deleteLettera',
+      tags,
+      summary: 'Elimina la lettera di benvenuto di una prenotazione',
+      params: LetterParams,
+      response: { 200: LetterRemoved }
+    },
+    handler: async (request) => {
+      const { prenotazioneId: id } = request.params
+      await db.transaction(async (tx) => {
+        const [letter] = await lockLetters(tx, [id])
+        if (!letter) throw new LetteraNonTrovata()
+        await pdf.remove(tx, [letter.pdf])
+        // A repeated request must not be told of a letter that is gone.
+        await forgetAnswers(tx, { locations: [`${URL}/${id}`], field: 'prenotazione_id', ids: [] })
+        await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
+      })
+      storage.removeDiscarded()
+      return { success: true, message: 'Lettera di benvenuto eliminata' }
+    }
+  })
+
+  /** What a request with the same key has made. */
+  async function begunBy (request: FastifyRequest): Promise<StoredLetter> {
+    const letter = await findLetterById(db, Number(request.begun![0]))
+    if (!letter) throw new ChiaveEseguita()
+    return letter
+  }
+}

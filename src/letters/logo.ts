@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { LOGO_BYTES_MAX } from '#schemas/establishment.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import type { PdfJob } from '#src/pdf/index.ts'
+import type { Executor } from '#src/plugins/database/connect.ts'
+import { departureOf } from '#src/plugins/departures.ts'
+import { readImageText } from '#src/plugins/images/image-text.ts'
+import type { Storage, StoredObject, WrittenFile } from '#src/plugins/storage/storage.ts'
+import { LETTERS } from './file.ts'
+
+export const LOGO_PATH = '/api/v1/struttura/logo'
+
+/** How the name of the logo's file begins; `png` or `jpg` follows. The row of the file is its only record. */
+const LOGO = 'struttura/logo.'
+/** Pixels of the longer side: more are not seen at the size in which it is printed. */
+const SIDE_MAX = 800
+/** Bytes of a logo as it is encoded anew. */
+const STORED_MAX = 16 * 1024 * 1024
+
+export async function findLogo (
+  storage: Pick<Storage, 'findByPrefix'>, db: Executor
+): Promise<StoredObject | undefined> {
+  const [logo] = await storage.findByPrefix(db, LETTERS, LOGO)
+  return logo
+}
+
+/**
+ * Writes a logo, to be kept by the caller.
+ * @throws CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ */
+export async function writeLogo (
+  { images, storage }: Pick<FastifyInstance, 'images' | 'storage'>, reply: FastifyReply, text: string
+): Promise<WrittenFile> {
+  const campo = 'base64Image'
+  const { id: caller } = reply.request.principal!
+  const given = readImageText(campo, text, LOGO_BYTES_MAX)
+  const { format, bytes, contentType, extension } = await images.reencode(given, {
+    campo, caller, signal: departureOf(reply), sideMax: SIDE_MAX
+  })
+  if (format === 'webp') throw new CampiNonValidi({ campo, messaggio: 'deve essere PNG o JPEG: un PDF non ha WebP' })
+  const name = LOGO + extension
+  return await storage.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
+}
+
+/** The pictures of a letter. */
+export async function readLogo (
+  storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
+): Promise<PdfJob['assets']> {
+  const logo = await findLogo(storage, db)
+  if (!logo) return undefined
+  const pieces = await (await storage.read(logo)).toArray() as Buffer[]
+  return { logo: { data: Buffer.concat(pieces), format: logo.name.endsWith('png') ? 'png' : 'jpg' } }
+}

@@ -1,0 +1,58 @@
+import { desc, eq, lt } from 'drizzle-orm'
+import { lettere_benvenuto as letters } from '#drizzle/tables/letters.ts'
+import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import { isOneOf } from '#src/plugins/database/columns.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { LetteraEsistente } from './errors.ts'
+
+/** A letter as it is stored; `pdf` is the id of its PDF on record. */
+export type StoredLetter = typeof letters.$inferSelect
+
+export interface LetterPage { data: StoredLetter[], next: Position | undefined }
+
+const SORT = 'id'
+
+export async function findLetter (db: Executor, booking: number): Promise<StoredLetter | undefined> {
+  const [row] = await db.select().from(letters).where(eq(letters.prenotazione_id, booking))
+  return row
+}
+
+export async function findLetterById (db: Executor, id: number): Promise<StoredLetter | undefined> {
+  const [row] = await db.select().from(letters).where(eq(letters.id, id))
+  return row
+}
+
+/** The letters of bookings, locked: whoever else would remove one waits. */
+export async function lockLetters (tx: Transaction, bookings: readonly number[]): Promise<StoredLetter[]> {
+  return await tx.select().from(letters).where(isOneOf(letters.prenotazione_id, bookings)).orderBy(letters.id)
+    .for('update')
+}
+
+/** @throws LetteraEsistente (409), also for one that another process has made meanwhile */
+export async function insertLetter (
+  tx: Transaction, values: Pick<StoredLetter, 'prenotazione_id' | 'nome_ospite' | 'lingua' | 'pdf'>
+): Promise<StoredLetter> {
+  const [row] = await tx.insert(letters).values(values).onConflictDoNothing({ target: letters.prenotazione_id })
+    .returning()
+  if (!row) throw new LetteraEsistente()
+  return row
+}
+
+/**
+ * A page of letters, the newest first.
+ * @throws CampiNonValidi for a cursor that is not ours
+ */
+export async function letterPage (db: Executor, limit: number, cursor: string | undefined): Promise<LetterPage> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
+  // One more than asked for tells whether any follows.
+  const rows = await db.select().from(letters).where(after && lt(letters.id, after.id))
+    .orderBy(desc(letters.id)).limit(limit + 1)
+  const data = rows.slice(0, limit)
+  const last = data.at(-1)
+  const next = rows.length > limit && last ? { sort: SORT, value: String(last.id), id: last.id } : undefined
+  return { data, next }
+}
+
+export async function countLetters (db: Executor): Promise<number> {
+  return await db.$count(letters)
+}

@@ -1,0 +1,197 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import t from 'tap'
+import { fieldsAtFault } from '#test/bookings/samples.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
+import { readPages } from '#test/pdf/read-pdf.ts'
+import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
+import { HOUSE, lettering } from './lettering.ts'
+
+const URL = '/api/v1/struttura'
+const LOGO = `${URL}/logo`
+
+const server = await build(t, { PUBLIC_URL: 'https://locanda.example', TODAY: '2026-11-23' })
+const { app, call, token, logs } = server
+const { newBooking, generate, remove, download } = lettering(server)
+const admin = { authorization: `Bearer ${await token({ name: 'ada', role: 'admin' })}` }
+const operator = { authorization: `Bearer ${await token({ name: 'bruno' })}` }
+
+const put = (body: object, headers: Record<string, string> = {}, url = URL) =>
+  app.inject({ method: 'PUT', url, headers: { ...admin, ...headers }, payload: body })
+const get = async () => (await call('GET', URL)).json<{ data: Record<string, string | null> }>().data
+const putLogo = (image: Buffer, headers = {}) => put({ base64Image: image.toString('base64') }, headers, LOGO)
+const textOf = async (id: number) => (await readPages((await download(id)).rawPayload))[0]!
+
+t.test('a letter of a house that has said nothing is good: no label without its value', async (t) => {
+  t.ok(Object.values(await get()).every((value) => value === null))
+  const id = await newBooking()
+  t.equal((await generate(id)).headers['x-pdf-warnings'], undefined)
+  const text = await textOf(id)
+  t.match(text, /^lunedì 23 novembre 2026 ?Benvenuti, Anna Bianchi!/)
+  t.match(text, /Buon soggiorno!$/)
+  t.notMatch(text, /CIN|Wi-Fi|Password|Colazione|Telefono|Prenotazione|cordiali|null|undefined|, ,|· ·/)
+})
+
+t.test('what the house says of itself reads back, and stands in the letters', async (t) => {
+  const saved = await put(HOUSE)
+  t.equal(saved.statusCode, 200)
+  t.match(saved.json(), { data: HOUSE, status: 200 })
+  t.match(await get(), HOUSE)
+  const id = await newBooking()
+  await generate(id)
+  const text = await textOf(id)
+  for (const [name, value] of Object.entries(HOUSE)) {
+    if (name !== 'colore') t.ok(text.includes(value), `${name}: ${text}`)
+  }
+  t.match(text, /sabato 21 novembre 2026, dalle 15:00/)
+  t.match(text, /martedì 24 novembre 2026, entro le 10:30/)
+  t.match(text, /Como, lunedì 23 novembre 2026/)
+})
+
+t.test('only the fields that are present change, null or blanks empty one', async (t) => {
+  await put({ motto: null, firma: '  ', luogo: 'Lecco' })
+  const stored = await get()
+  t.match(stored, { motto: null, firma: null, luogo: 'Lecco', nome: HOUSE.nome })
+  t.match((await put({ ...stored, motto: 'Di nuovo' })).json(), { data: { motto: 'Di nuovo', luogo: 'Lecco' } })
+})
+
+t.test('a change names the version that it is made on: another one is a 412, and nothing changes', async (t) => {
+  const read = await call('GET', URL)
+  const etag = String(read.headers.etag)
+  t.equal((await call('GET', URL, undefined, { 'if-none-match': etag })).statusCode, 304)
+  const saved = await put({ nome: 'Prima' }, { 'if-match': etag })
+  t.equal(saved.statusCode, 200)
+  t.not(saved.headers.etag, etag)
+  t.match((await put({ nome: 'Seconda' }, { 'if-match': etag })).json(), { status: 412, codice: 'STRUTTURA_CAMBIATA' })
+  t.equal((await get()).nome, 'Prima')
+  t.equal((await put({})).headers.etag, saved.headers.etag, 'no field, no change')
+  await putLogo(await png())
+  t.not((await call('GET', URL)).headers.etag, saved.headers.etag, 'the logo is a part of it')
+})
+
+t.test('of many first changes at a time none is lost', async (t) => {
+  const other = await build(t)
+  const headers = { authorization: `Bearer ${await other.token({ role: 'admin', name: 'carla' })}` }
+  const change = { nome: 'a', motto: 'b', luogo: 'c', cin: 'd', firma: 'e' }
+  const answers = await Promise.all(Object.entries(change).map(([name, value]) =>
+    other.app.inject({ method: 'PUT', url: URL, headers, payload: { [name]: value } })))
+  t.ok(answers.every(({ statusCode }) => statusCode === 200))
+  t.match((await other.call('GET', URL)).json(), { data: change })
+})
+
+t.test('everybody reads, administrators change', async (t) => {
+  for (const [method, url] of [['PUT', URL], ['PUT', LOGO], ['DELETE', LOGO]] as const) {
+    const payload = url === LOGO ? { base64Image: 'x' } : { nome: 'x' }
+    t.equal((await app.inject({ method, url, headers: operator, payload })).statusCode, 403, `${method} ${url}`)
+    t.equal((await app.inject({ method, url, payload })).statusCode, 401)
+    t.equal((await call(method, url, payload)).statusCode, 403, 'the key of the server is no administrator')
+  }
+  for (const url of [URL, LOGO]) {
+    t.equal((await app.inject({ url, headers: operator })).statusCode, 200)
+    t.equal((await app.inject({ url })).statusCode, 401)
+  }
+})
+
+t.test('every wrong field is named, and nothing changes', async (t) => {
+  const before = await get()
+  const wrong = {
+    nome: 'x'.repeat(101),
+    motto: 'a\nb',
+    email: 'x',
+    colore: 'red',
+    ora_check_in: '24:00',
+    ora_check_out: '9',
+    cin: 1,
+    wifi_rete: 'x'.repeat(33),
+    wifi_password: 'x'.repeat(64),
+    regole: 'x'.repeat(601),
+    altro: 1,
+    luogo: 'Como'
+  }
+  t.same(fieldsAtFault(await put(wrong)).toSorted(), Object.keys(wrong).filter((name) => name !== 'luogo').toSorted())
+  t.same(await get(), before)
+})
+
+t.test('a logo stands in the letter, encoded anew; another one takes its place, and it can be deleted', async (t) => {
+  const large = await sharp({ create: { width: 1600, height: 400, channels: 3, background: '#804020' } })
+    .withExif({ IFD0: { Copyright: 'SEGRETO-EXIF' } }).jpeg().toBuffer()
+  t.same((await putLogo(large)).json(), {
+    success: true, message: 'Logo salvato', url: 'https://locanda.example/api/v1/struttura/logo'
+  })
+  const read = await call('GET', LOGO)
+  t.equal(read.headers['content-type'], 'image/jpeg')
+  t.match(await sharp(read.rawPayload).metadata(), { width: 800, height: 200, exif: undefined })
+  const id = await newBooking()
+  await generate(id)
+  const [withLogo, withoutLogo] = [(await download(id)).rawPayload, await newBooking()]
+  t.equal((await call('GET', LOGO, undefined, { 'if-none-match': String(read.headers.etag) })).statusCode, 304)
+  t.equal((await putLogo(await png())).statusCode, 200)
+  t.equal((await app.storage.findByPrefix(app.db, 'letters', 'struttura/')).length, 1)
+  t.match(await get(), { logo: 'https://locanda.example/api/v1/struttura/logo' })
+  const gone = await app.inject({ method: 'DELETE', url: LOGO, headers: admin })
+  t.same(gone.json(), { success: true, message: 'Logo eliminato' })
+  t.equal((await get()).logo, null)
+  t.match((await call('GET', LOGO)).json(), { status: 404, codice: 'LOGO_NON_TROVATO' })
+  t.equal((await app.inject({ method: 'DELETE', url: LOGO, headers: admin })).statusCode, 404)
+  await generate(withoutLogo)
+  t.match(withLogo.toString('latin1'), /\/Subtype \/Image/)
+  t.notMatch((await download(withoutLogo)).rawPayload.toString('latin1'), /\/Subtype \/Image/)
+  t.ok((await download(id)).rawPayload.equals(withLogo), 'letters that are made keep theirs')
+})
+
+t.test('what is no PNG and no JPEG is no logo, and the one before stays', async (t) => {
+  await putLogo(await jpeg())
+  const before = (await call('GET', LOGO)).headers.etag
+  for (const image of [await webp(), Buffer.from('<svg/>'), Buffer.alloc(0), (await png()).subarray(0, 40)]) {
+    t.same(fieldsAtFault(await putLogo(image)), ['base64Image'])
+  }
+  t.same(fieldsAtFault(await put({ base64Image: '***', x: 1 }, {}, LOGO)), ['x'])
+  t.same(fieldsAtFault(await put({ base64Image: '***' }, {}, LOGO)), ['base64Image'])
+  t.equal((await putLogo(Buffer.alloc(5 * 1024 * 1024 + 1, 1))).statusCode, 413)
+  t.equal((await call('GET', LOGO)).headers.etag, before)
+})
+
+t.test('the password of the Wi-Fi stands neither in the log nor in clear in the database', async (t) => {
+  const wifi_password = 'parola-molto-segreta'
+  await put({ wifi_password })
+  t.equal((await get()).wifi_password, wifi_password)
+  await put({ wifi_password, ora_check_in: 'x' })
+  const [row] = await app.sql`select s::text as row from struttura s`
+  const noted = await app.sql`select details::text from audit_log where action = 'struttura_cambiata'`
+  t.notMatch(JSON.stringify([row, noted, logs]), wifi_password)
+  t.ok(noted.length > 5)
+})
+
+const has = (program: string) => spawnSync(program, ['-v']).error === undefined
+const NAMES = {
+  Latin: 'Łukasz Żółć-Ngọc Şahin',
+  Greek: 'Ελένη Παπαδοπούλου',
+  Cyrillic: 'Дмитрий Щукин',
+  Chinese: '王小明',
+  Japanese: '山田さくら',
+  Korean: '김민준',
+  Arabic: 'محمد',
+  Hebrew: 'דוד',
+  Thai: 'สมชาย',
+  Devanagari: 'राम'
+}
+
+t.test('names in ten scripts read back by another program', {
+  skip: !has('pdftotext') && 'pdftotext is not installed'
+}, async (t) => {
+  const folder = temporaryFolder(t)
+  // Some readers give letters from right to left, and joined ones, in the order in which they stand on the page.
+  const signs = (text: string) => [...text.normalize('NFKD').replace(/\s/g, '')].toSorted()
+  const id = await newBooking()
+  for (const [script, nome_ospite] of Object.entries(NAMES)) {
+    t.equal((await generate(id, { nome_ospite })).statusCode, 201)
+    const file = join(folder, `${script}.pdf`)
+    writeFileSync(file, (await download(id)).rawPayload)
+    const text = spawnSync('pdftotext', [file, '-'], { encoding: 'utf8' }).stdout
+    const found = signs(text)
+    t.ok(signs(nome_ospite).every((sign) => found.includes(sign)), `${script}: ${text.slice(0, 300)}`)
+    await remove(id)
+  }
+})

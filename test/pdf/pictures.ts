@@ -1,0 +1,63 @@
+import sharp from 'sharp'
+import makePdf, { type PdfJob } from '#src/pdf/task.ts'
+
+/** An invented house. */
+const struttura = {
+  nome: 'Locanda del Lago',
+  motto: 'Camere con vista dal 1987',
+  indirizzo: 'Via dei Prati 8, 22100 Como',
+  luogo: 'Como',
+  telefono: '+39 031 555 0100',
+  email: 'ciao@locanda.example',
+  cin: 'IT013075A1B2C3D4E5',
+  firma: 'Ada e Bruno',
+  colore: '#1f4e46',
+  wifi_rete: 'Locanda',
+  wifi_password: 'lago;sereno-2026',
+  ora_check_in: '15:00',
+  ora_check_out: '10:30',
+  colazione: '7:30 – 10:00, nella veranda',
+  regole: 'Silenzio dalle 22:30. Si fuma solo in giardino.'
+}
+
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="280">
+  <path d="M40 200Q120 60 240 60T440 200Z" fill="#1f4e46"/><circle cx="350" cy="56" r="30" fill="#c08a3e"/>
+  <path d="M30 220q52-26 105 0t105 0t105 0t105 0" stroke="#c08a3e" stroke-width="12" fill="none"/></svg>`
+
+const data = '2026-11-23'
+const date = Date.parse(`${data}T00:00:00Z`)
+const stay = { data, soggiorno: { check_in: data, check_out: '2026-11-26' }, codice: 'BK-4711' }
+const rows = Array.from({ length: 9 }, (_, at) => ({
+  listingId: `L${at % 3}`,
+  listingTitle: ['Bilocale', 'Trilocale', 'Monolocale'][at % 3]!,
+  firstName: 'Anna',
+  lastName: `Bianchi ${at}`,
+  Q1Payouts: `${900 + at * 137}.10`,
+  Q1Checkins: 2,
+  Q2Payouts: `${1200 + at * 61}.20`,
+  Q2Checkins: 1
+}))
+
+/** What each of the product's templates is drawn with. */
+export async function samples (): Promise<Record<string, PdfJob>> {
+  const logo = { data: new Uint8Array(await sharp(Buffer.from(LOGO)).png().toBuffer()), format: 'png' as const }
+  const letter = (lingua: string, nome_ospite: string): PdfJob =>
+    ({ kind: 'letter', request: { ...stay, struttura, lingua, nome_ospite }, assets: { logo }, date })
+  return {
+    'letter-it': letter('IT', 'Anna Bianchi'),
+    'letter-en': letter('EN', 'Grace Taylor'),
+    'letter-de': letter('DE', 'Jürgen Müller'),
+    'letter-fr': letter('FR', 'Élodie Lefèvre'),
+    'letter-bare': {
+      kind: 'letter', request: { data, struttura: {}, lingua: 'IT', nome_ospite: 'Anna Bianchi' }, date
+    },
+    report: { kind: 'report', request: { rows, data }, date }
+  }
+}
+
+/** The bytes of a PDF that must be made. */
+export async function make (job: PdfJob): Promise<Uint8Array> {
+  const made = await makePdf(job)
+  if (made.fault !== null) throw new Error(made.fault.message)
+  return made.bytes
+}
