@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { DOCUMENT_BYTES_MAX, type DocumentUpload } from '#schemas/document.ts'
+import type { DocumentUpload } from '#schemas/document.ts'
 import { IMAGE_FORMATS } from '#schemas/image.ts'
 import { placesFor } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'

@@ -131,7 +131,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
         if (!letter) throw new LetteraNonTrovata()
         await pdf.remove(tx, [letter.pdf])
         // A repeated request must not be told of a letter that is gone.
-        await forgetAnswers(tx, { locations: [`${URL}/${id}`], field: 'prenotazione_id', ids: [] })
+        await forgetAnswers(tx, { locations: [`${URL}/${id}`] })
         await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
       })
       storage.removeDiscarded()

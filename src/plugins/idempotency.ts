@@ -29,9 +29,9 @@ export interface AnswersAbout {
   /** Where what was created is: paths, as `location` has them. */
   locations?: readonly string[]
   /** Or what an answer says in its JSON: a regular expression of PostgreSQL, whose group finds the name of a thing. */
-  said: string
+  said?: string
   /** The names of the things that are gone. */
-  names: readonly (string | number)[]
+  names?: readonly (string | number)[]
 }
 
 /** Forgets what stored answers say of things that are gone. What was done is not done twice: see ChiaveEseguita. */
@@ -101,11 +101,13 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     await tx.update(keys).set({ reference: references }).where(unanswered(this))
   })
 
-  app.decorate('forgetAnswers', async (tx, { locations = [], said, names }) => {
+  app.decorate('forgetAnswers', async (tx, { locations = [], said, names = [] }) => {
     const values = sql`regexp_matches(${keys.body}, ${said}, 'g') as found(groups)`
     await tx.update(keys).set({ body: null }).where(and(isNotNull(keys.body), or(
       sql`${keys.headers} ->> 'location' = any(${arrayOf(locations)}::text[])`,
-      sql`exists (select from ${values} where found.groups[1] = any(${arrayOf(names)}::text[]))`
+      said === undefined
+        ? undefined
+        : sql`exists (select from ${values} where found.groups[1] = any(${arrayOf(names)}::text[]))`
     )))
   })
 
