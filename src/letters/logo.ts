@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { LOGO_BYTES_MAX } from '#schemas/establishment.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { CampiNonValidi, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import type { PdfJob } from '#src/pdf/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { departureOf } from '#src/plugins/departures.ts'
@@ -48,6 +48,12 @@ export async function readLogo (
 ): Promise<PdfJob['assets']> {
   const logo = await findLogo(storage, db)
   if (!logo) return undefined
-  const pieces = await (await storage.read(logo)).toArray() as Buffer[]
-  return { logo: { data: Buffer.concat(pieces), format: logo.name.endsWith('png') ? 'png' : 'jpg' } }
+  try {
+    const pieces = await (await storage.read(logo)).toArray() as Buffer[]
+    return { logo: { data: Buffer.concat(pieces), format: logo.name.endsWith('png') ? 'png' : 'jpg' } }
+  } catch (err) {
+    // Deleted since it was found, or replaced by one of the other format.
+    if (err instanceof RisorsaNonTrovata) return await readLogo(storage, db)
+    throw err
+  }
 }

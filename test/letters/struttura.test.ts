@@ -153,6 +153,51 @@ t.test('what is no PNG and no JPEG is no logo, and the one before stays', async 
   t.equal((await call('GET', LOGO)).headers.etag, before)
 })
 
+t.test('the longest texts make a letter of more pages, and what stands in them is text', async (t) => {
+  const hostile = '{{ 7 | times: 7 }}<b>&amp;</b>{% raw %}'
+  const long = (length: number) => 'parola '.repeat(length).slice(0, length - 4) + 'FINE'
+  await put({
+    nome: hostile,
+    motto: hostile,
+    indirizzo: long(150),
+    firma: hostile,
+    colazione: long(150),
+    regole: long(600),
+    wifi_rete: '\\;,:"{{ x }}',
+    wifi_password: '"}}<b>;',
+    colore: '#ffff80'
+  })
+  const id = await newBooking()
+  const texts = { text1: long(2000), text2: `a\r\n\tb ${long(1900)}`, text3: long(2000), greeting: long(300) }
+  t.equal((await generate(id, { template_data: { ...texts, enjoy_text: long(100) } })).statusCode, 201)
+  const pages = await readPages((await download(id)).rawPayload)
+  t.ok(pages.length > 1)
+  for (const page of pages) t.ok(page.includes(hostile), 'the foot stands on every page')
+  const text = pages.join(' ')
+  t.equal(text.match(/FINE/g)?.length, 7 + pages.length, 'nothing is cut off')
+  t.ok(text.includes('\\;,:"{{ x }}') && text.includes('"}}<b>;'))
+})
+
+t.test('a logo that is deleted while a letter is made is left out of it', async (t) => {
+  await putLogo(await png())
+  const { read } = app.storage
+  let isDeleted = false
+  app.storage.read = async (object, range) => {
+    if (!isDeleted) {
+      isDeleted = true
+      t.equal((await app.inject({ method: 'DELETE', url: LOGO, headers: admin })).statusCode, 200)
+      while ((await app.sql`select 1 from discarded_files`).length > 0) {
+        await new Promise((resolve) => { setTimeout(resolve, 20) })
+      }
+    }
+    return await read(object, range)
+  }
+  t.teardown(() => { app.storage.read = read })
+  const id = await newBooking()
+  t.equal((await generate(id)).statusCode, 201)
+  t.ok(isDeleted)
+})
+
 t.test('the password of the Wi-Fi stands neither in the log nor in clear in the database', async (t) => {
   const wifi_password = 'parola-molto-segreta'
   await put({ wifi_password })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { letterData } from '#src/pdf/templates/letter.ts'
 import { workerPool } from '#src/plugins/workers/pool.ts'
 import type { Value } from '#src/pdf/data.ts'
 import type makePdf from '#src/pdf/task.ts'
@@ -55,6 +56,13 @@ t.test('what the host writes stands in the letter instead of ours, as text', asy
   const [text] = await textsOf({ kind: 'letter', request, date })
   t.match(text, 'Ciao <b>Anna</b> $& {{ x }}')
   t.match(text, /Primo Siamo a disposizione.*Prenotazione 7.*Evviva/)
+})
+
+t.test('what is written on the colour of the house is black on a light one', (t) => {
+  const inkOn = (colore: string | null) =>
+    letterData({ nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { colore } }).data.inchiostro
+  t.same([null, '#1f4e46', '#804020', '#f2d33b', '#ffffff'].map(inkOn), ['white', 'white', 'white', 'black', 'black'])
+  t.end()
 })
 
 t.test('a financial report adds its quarters exactly, on a sheet that is wide enough', async (t) => {

@@ -65,6 +65,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
       parole,
       struttura: Object.fromEntries(ESTABLISHMENT_FIELDS.map((field) => [field, wished(struttura[field]) ?? null])),
       logo: request.hasLogo ?? false,
+      inchiostro: inkOn(struttura.colore),
       data: request.data,
       ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),
       codice: wishes.codice ?? wished(request.codice) ?? null,
@@ -85,6 +86,12 @@ const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
 
 function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {
   return { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null }
+}
+
+/** What is read on a colour `#rrggbb`: black on a light one, by the brightness that the eye sees (ITU-R BT.601). */
+function inkOn (color: string | null | undefined): 'black' | 'white' {
+  const [red, green, blue] = (/^#(..)(..)(..)$/.exec(color ?? '') ?? []).slice(1).map((part) => parseInt(part, 16))
+  return 0.299 * (red ?? 0) + 0.587 * (green ?? 0) + 0.114 * (blue ?? 0) > 150 ? 'black' : 'white'
 }
 
 function hour (words: string, hour: string | null | undefined): string | null {
