@@ -7,7 +7,7 @@ import type { Config } from '#src/config/config.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import type { Establishments, StoredEstablishment } from './establishment.ts'
+import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
 import { findLogo, LOGO_PATH } from './logo.ts'
 
 const tags = ['Lettere']
@@ -64,8 +64,11 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
       return await db.transaction(async (tx) => {
         const stored = await establishments.update(tx, body, expectedVersions(headers['if-match']))
         const data = await present(tx, stored)
-        const details = { campi: Object.keys(body), versione: stored.versione }
-        await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+        const campi = changedFields(body)
+        if (campi.length > 0) {
+          const details = { campi, versione: stored.versione }
+          await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+        }
         reply.header('etag', etag(stored.versione))
         return { data, status: 200 }
       })

@@ -17,6 +17,11 @@ const CONTEXT = 'struttura.wifi_password'
 const NAMES = Object.keys(establishmentFields) as (keyof EstablishmentFields)[]
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
+/** The fields that a change names. A client may send back all that it was given: the rest is not for it to change. */
+export function changedFields (change: EstablishmentUpdate): (keyof EstablishmentFields)[] {
+  return NAMES.filter((name) => change[name] !== undefined)
+}
+
 export type Establishments = ReturnType<typeof establishments>
 
 /** What the house says of itself, in the database. */
@@ -26,13 +31,13 @@ export function establishments (keys: Keys) {
     const sealed = row.wifi_password
     const password = sealed && keys.unseal(sealed, CONTEXT).toString()
     const { id: _id, versione, updated_at, ...fields } = { ...row, wifi_password: password }
-    return { fields, versione, updated_at }
+    return { fields, versione, updated_at: versione === 0 ? null : updated_at }
   }
 
   /** What is stored of a change: a text of blanks alone says nothing. */
-  function stored ({ logo: _logo, updated_at: _updated, ...change }: EstablishmentUpdate) {
-    const texts = Object.fromEntries(Object.entries(change).map(([name, text]) =>
-      [name, text === null || text.trim() === '' ? null : text])) as Partial<EstablishmentFields>
+  function stored (change: EstablishmentUpdate) {
+    const texts = Object.fromEntries(changedFields(change).map((name) =>
+      [name, (change[name] ?? '').trim() === '' ? null : change[name]])) as Partial<EstablishmentFields>
     const { wifi_password: password, ...open } = texts
     return password === undefined
       ? open

@@ -134,7 +134,7 @@ const FREE: readonly (keyof Environment)[] = [
 const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[] = [
   ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg' }],
   ['PDF_ENGINE', { PDF_ENGINE_URL: 'https://pdf.example' }],
-  ['PDF_ENGINE_URL', { PDF_ENGINE_KEY: 'chiave' }],
+  ['PDF_ENGINE_KEY', { PDF_ENGINE_KEY: 'chiave' }],
   ['PDF_ENGINE_KEY', { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: 'https://rest-de.apitemplate.io' }],
   ['PDF_ENGINE_URL', { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: 'http://pdf.example' }],
   ['OCR_PROVIDER_KEY', { OCR_PROVIDER: 'ocr-space', OCR_PROVIDER_URL: 'https://ocr.example/' }],

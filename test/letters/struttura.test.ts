@@ -50,6 +50,19 @@ t.test('what the house says of itself reads back, and stands in the letters', as
   t.match(text, /Como, lunedì 23 novembre 2026/)
 })
 
+t.test('a change of nothing, or of what GET adds, changes neither version nor log', async (t) => {
+  const entries = () => app.sql`select from audit_log where action = 'struttura_cambiata'`
+  const before = await entries()
+  const { headers, ...first } = await call('GET', URL)
+  for (const body of [{}, { logo: null, updated_at: null }]) {
+    const answer = await put(body)
+    t.equal(answer.statusCode, 200)
+    t.equal(answer.headers.etag, headers.etag)
+    t.strictSame(answer.json().data, JSON.parse(first.body).data)
+  }
+  t.equal((await entries()).length, before.length)
+})
+
 t.test('only the fields that are present change, null or blanks empty one', async (t) => {
   await put({ motto: null, firma: '  ', luogo: 'Lecco' })
   const stored = await get()

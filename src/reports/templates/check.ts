@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ModelloNonValido } from '#src/pdf/index.ts'
+import { departureOf } from '#src/plugins/departures.ts'
 import type { StoredTemplate } from './repository.ts'
 
 type App = Pick<FastifyInstance, 'pdf'>
@@ -7,8 +8,8 @@ type App = Pick<FastifyInstance, 'pdf'>
 interface Checked { template: string, esempio?: Record<string, unknown> | undefined }
 
 /** What is wrong with a template, and what it wants of the data. */
-export async function checkTemplate (app: App, request: FastifyRequest, checked: Checked) {
-  const { fault, variables: variabili, warnings } = await check(app, request, checked)
+export async function checkTemplate (app: App, reply: FastifyReply, checked: Checked) {
+  const { fault, variables: variabili, warnings } = await check(app, reply, checked)
   const errors = fault === null ? [] : [{ ...place(fault), codice: fault.code, messaggio: fault.message }]
   return { valid: fault === null, variabili, errors, warnings }
 }
@@ -17,8 +18,8 @@ export async function checkTemplate (app: App, request: FastifyRequest, checked:
  * What a template that is to be saved wants of the data.
  * @throws ModelloNonValido (400)
  */
-export async function requireSound (app: App, request: FastifyRequest, checked: Checked): Promise<string[]> {
-  const { fault, variables } = await check(app, request, checked)
+export async function requireSound (app: App, reply: FastifyReply, checked: Checked): Promise<string[]> {
+  const { fault, variables } = await check(app, reply, checked)
   if (fault !== null) throw new ModelloNonValido(fault)
   return variables
 }
@@ -26,16 +27,17 @@ export async function requireSound (app: App, request: FastifyRequest, checked: 
 /** What a stored template wants of the data; of those of the product it is found out once. */
 export function variables (app: App) {
   const known = new Map<string, string[]>()
-  return async (request: FastifyRequest, { id, template, variabili }: StoredTemplate): Promise<string[]> => {
+  return async (reply: FastifyReply, { id, template, variabili }: StoredTemplate): Promise<string[]> => {
     if (variabili !== null) return variabili
-    const found = known.get(id) ?? (await check(app, request, { template })).variables
+    const found = known.get(id) ?? (await check(app, reply, { template })).variables
     known.set(id, found)
     return found
   }
 }
 
-function check ({ pdf }: App, { principal, signal }: FastifyRequest, { template, esempio = undefined }: Checked) {
-  return pdf.check({ source: template, example: esempio ?? null }, { caller: principal!.id, signal })
+function check ({ pdf }: App, reply: FastifyReply, { template, esempio = undefined }: Checked) {
+  const options = { caller: reply.request.principal!.id, signal: departureOf(reply) }
+  return pdf.check({ source: template, example: esempio ?? null }, options)
 }
 
 function place ({ riga, colonna }: { riga: number | null, colonna: number | null }) {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { Ref } from '#schemas/common.ts'
 import { PdfBytes } from '#schemas/pdf.ts'
@@ -27,9 +27,9 @@ const URL = '/api/v1/templates'
 /** Templates of PDFs: everybody may read and try them, administrators change them. */
 export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   const { audit, db } = app
-  const present = async (request: FastifyRequest, template: StoredTemplate): Promise<Template> => ({
+  const present = async (reply: FastifyReply, template: StoredTemplate): Promise<Template> => ({
     ...template,
-    variabili: await variablesOf(request, template),
+    variabili: await variablesOf(reply, template),
     updated_at: template.updated_at?.toISOString() ?? null
   })
   const variablesOf = variables(app)
@@ -65,7 +65,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
       const tag = etag(template.versione)
       reply.header('etag', tag)
       if (!template.predefinito && isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return { data: await present(request, template) }
+      return { data: await present(reply, template) }
     }
   })
 
@@ -88,7 +88,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
         throw new CampiNonValidi({ campo: 'id', messaggio: 'deve avere 16 cifre esadecimali minuscole' })
       }
       await checkChangeable(id)
-      const variabili = await requireSound(app, request, body)
+      const variabili = await requireSound(app, reply, body)
       const saved = await db.transaction(async (tx) => {
         const saved = await saveTemplate(tx, id, { ...body, variabili }, expectedVersions(headers['if-match']))
         const details = { versione: saved.versione }
@@ -97,7 +97,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
       })
       const status = saved.versione === 1 ? 201 : 200
       reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
-      return { data: await present(request, saved), status }
+      return { data: await present(reply, saved), status }
     }
   })
 
@@ -155,6 +155,6 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
       body: TemplateCheck,
       response: { 200: TemplateChecked }
     },
-    handler: (request) => checkTemplate(app, request, request.body)
+    handler: (request, reply) => checkTemplate(app, reply, request.body)
   })
 }
