@@ -1,3 +1,4 @@
+import { wholeForm } from '#src/lib/whole-form.ts'
 import { asPdf, exchange } from './exchange.ts'
 import { inches, marginsOf, wholePage, type Engine } from './page.ts'
 
@@ -21,9 +22,10 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     }
     for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
     form.append('printBackground', 'true')
-    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    const { body, headers: type } = await wholeForm(form)
+    const headers = { ...type, ...key === undefined ? {} : { authorization: `Bearer ${key}` } }
     return asPdf(await exchange(address, {
-      method: 'POST', headers, body: form, signal: signal ?? null, makes: true, patienceMs
+      method: 'POST', headers, body, signal: signal ?? null, makes: true, patienceMs
     }))
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { OcrProviderName } from '#schemas/config.ts'
+import { wholeForm } from '#src/lib/whole-form.ts'
 import { OcrCredenzialiRifiutate, OcrNonDisponibile, OcrQuotaEsaurita, OcrRispostaNonValida } from './errors.ts'
 import { googleVision } from './providers/google-vision.ts'
 import { ocrSpace } from './providers/ocr-space.ts'
@@ -36,9 +37,12 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
 
   async function ask (request: ReturnType<Provider['request']>, signal: AbortSignal): Promise<ProviderReading> {
     try {
+      const { headers, body } = request
+      const whole = body instanceof FormData ? await wholeForm(body) : { body, headers: {} }
       const response = await fetch(url, {
         method: 'POST',
-        ...request,
+        body: whole.body,
+        headers: { ...headers, ...whole.headers },
         // A redirect would send the picture and the key to another server.
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
