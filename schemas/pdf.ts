@@ -54,7 +54,7 @@ export const PdfList = Closed({ data: Type.Array(Ref(PdfListItem)) })
 export const PdfHistory = Closed({ data: Type.Array(Ref(PdfHistoryItem)) })
 
 /** Of a PDF that is kept; what has another form is the id of none. */
-export const PdfParams = Closed({ id: Type.String({ maxLength: 100 }) })
+export const PdfParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }) })
 
 export const PdfMade = Closed(
   {

@@ -45,7 +45,7 @@ export const TemplateSaving = Closed(
 export type TemplateSaving = Static<typeof TemplateSaving>
 
 /** An id that has another form is the id of none. */
-export const TemplateParams = Closed({ id: Type.String({ maxLength: 100 }) })
+export const TemplateParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }) })
 
 export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
 export const TemplateAnswer = Closed({ data: Ref(Template) })

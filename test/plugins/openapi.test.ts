@@ -77,6 +77,8 @@ async function dom (t: Test, url: string, proxy: string) {
       '--proxy-bypass-list=<-loopback>',
       '--enable-logging=stderr',
       `--log-net-log=${netLog}`,
+      // The page shows only the operations that are in view.
+      '--window-size=1280,60000',
       '--virtual-time-budget=20000',
       '--dump-dom',
       url
