@@ -5,7 +5,7 @@ import type { Connection } from '#src/plugins/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import type { ClientAnswer } from './answers.ts'
-import { identityOf, personOf } from './people.ts'
+import { identityOf, personOf, traitsOf } from './people.ts'
 
 /** What went wrong, one text for each fault; the lists are empty when the ledger kept its promises. */
 export interface Faults {
@@ -100,12 +100,19 @@ function findDouble (acquired: readonly string[], { byIdentity }: Records): stri
 /** The same person, written in several ways. A confirmation is a person's word for one more. */
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
-    const spellings = new Set(lines.map(identityOf))
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
-    return spellings.size > 1 + confirmed
-      ? [`person ${n}: acquired as ${[...spellings].map((one) => one.replaceAll(/ +/g, ' ')).join(' | ')}`]
-      : []
+    return tellable(lines).filter((those) => new Set(those.map(identityOf)).size > 1 + confirmed).map((those) =>
+      `person ${n}: acquired as ${those.map((line) => line.slice(14).replaceAll(/ +/g, ' ')).join(' | ')}`)
   })
+}
+
+/** Lines of one person, those together that share a trait, directly or through others. */
+function tellable (lines: readonly string[]): string[][] {
+  return lines.reduce<string[][]>((groups, line) => {
+    const traits = new Set(traitsOf(line))
+    const isNear = (group: string[]) => group.some((other) => traitsOf(other).some((trait) => traits.has(trait)))
+    return [...groups.filter((group) => !isNear(group)), [line, ...groups.filter(isNear).flat()]]
+  }, [])
 }
 
 function isConfirmed ({ confermata }: Entry): boolean {

@@ -88,3 +88,12 @@ export function personOf (line: string): number {
 export function identityOf (line: string): string {
   return line.slice(14, 105)
 }
+
+/**
+ * By what a line of a person can be told for that person's, however the names are written: birth date, and document
+ * where there is one. Who changes both is another person to everybody.
+ */
+export function traitsOf (line: string): string[] {
+  const document = line.slice(139, 159).trim()
+  return [line.slice(95, 105), ...document === '' ? [] : [document]]
+}
