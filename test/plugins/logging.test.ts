@@ -277,7 +277,7 @@ t.test('what clients send stays out of the log when connections to the database 
   while (broken().length < 20 || kinds().size < 2) {
     const under = Array.from({ length: 40 }, (_, at) => requests[at % requests.length]!())
     await killer`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()`
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
     await Promise.all(under)
   }
   t.same(logs.filter((line) => JSON.stringify(line).includes('CANARY')), [])
