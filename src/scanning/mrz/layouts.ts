@@ -160,8 +160,9 @@ export const LAYOUTS: readonly Layout[] = TABLE.map((row) => ({
 export function layoutOf (lines: readonly string[]): Layout | undefined {
   return LAYOUTS.find((layout) =>
     layout.lines === lines.length &&
-    lines.every((line) => line.length === layout.length) &&
-    lines[0]!.startsWith(layout.begins))
+    layout.length === lines[0]!.length &&
+    lines[0]!.startsWith(layout.begins) &&
+    lines.every((line) => line.length === layout.length))
 }
 
 /** Where the check digit of a field is. */

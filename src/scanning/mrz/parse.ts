@@ -54,7 +54,7 @@ export function parseZone (layout: Layout, lines: readonly string[], today: Day)
     number,
     optional,
     birth,
-    sex: sexOf(text(lines, fields.sex)),
+    sex: sexOf(lines[fields.sex[0]]![fields.sex[1]]!),
     expiry,
     further: text(lines, fields.further),
     checks,
