@@ -30,29 +30,34 @@ const parameter = Closed({
   example: Type.Optional(Type.Unknown())
 })
 
+const answer = Closed({
+  description: text,
+  content: Type.Optional(content),
+  headers: Type.Optional(mapOf(Closed({ $ref: text })))
+})
+
 const operation = Closed({
   operationId: Type.String({ pattern: '^[a-z][A-Za-z0-9]+$' }),
   summary: text,
   tags: Type.Array(text, { minItems: 1 }),
-  description: Type.Optional(text),
+  description: text,
   parameters: Type.Optional(Type.Array(parameter)),
   requestBody: Type.Optional(
     Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })
   ),
-  security: Type.Optional(Type.Array(mapOf(Type.Array(Type.String())))),
-  responses: mapOf(
-    Closed({ description: text, content: Type.Optional(content), headers: Type.Optional(mapOf(Open({}))) }),
-    '^([1-5]\\d{2}|[1-5]XX|default)$'
-  )
+  security: Type.Array(mapOf(Type.Array(Type.String()))),
+  responses: mapOf(Type.Union([answer, Closed({ $ref: text })]), '^([1-5]\\d{2}|[1-5]XX|default)$')
 })
 
 export const OpenApiShape = Closed({
   openapi: Type.Literal('3.1.0'),
   info: Closed({ title: text, version: text, description: text, license: Closed({ name: text }) }),
-  servers: Type.Array(Closed({ url: text })),
+  servers: Type.Array(Closed({ url: text, description: text })),
   tags: Type.Array(Closed({ name: text, description: text })),
   components: Closed({
     schemas: mapOf(schema, '^[a-zA-Z0-9._-]+$'),
+    responses: mapOf(answer, '^[A-Za-z]+[45](\\d{2}|XX)$'),
+    headers: mapOf(Closed({ description: text, schema, example: Type.Unknown() }), '^[A-Z][A-Za-z-]+$'),
     securitySchemes: mapOf(
       Type.Union([
         Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),

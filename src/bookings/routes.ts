@@ -106,7 +106,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/v1/prenotazioni',
-    config: { access: 'auth', idempotent: true, findFaults: ({ body }) => newStayFaults(body) },
+    config: { access: 'auth', idempotent: true, versioned: true, findFaults: ({ body }) => newStayFaults(body) },
     schema: {
       operationId: 'createPrenotazione',
       tags,
@@ -124,7 +124,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'PUT',
     url: '/api/v1/prenotazioni/:id',
-    config: { access: 'auth', findFaults: ({ body }) => givenStayFaults(body) },
+    config: { access: 'auth', versioned: true, findFaults: ({ body }) => givenStayFaults(body) },
     schema: {
       operationId: 'updatePrenotazione',
       tags,

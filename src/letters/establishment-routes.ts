@@ -50,7 +50,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   app.route({
     method: 'PUT',
     url: URL,
-    config: { access: 'admin' },
+    config: { access: 'admin', versioned: true },
     schema: {
       operationId: 'putStruttura',
       tags,

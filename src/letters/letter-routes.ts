@@ -103,13 +103,15 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     },
     handler: async (request, reply) => {
       const { body } = request
-      reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
-      const message = 'Lettera di benvenuto creata'
-      if (request.begun !== null) return { success: true, data: present(await begunBy(request)), message }
+      const answer = (letter: Parameters<typeof present>[0]) => {
+        reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
+        return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
+      }
+      if (request.begun !== null) return answer(await begunBy(request))
       const made = await inTurn(body.prenotazione_id, () =>
         generateLetter(app, { clock, establishments }, reply, body))
       warn(reply, made.pdf)
-      return { success: true, data: present(made.letter), message }
+      return answer(made.letter)
     }
   })
 

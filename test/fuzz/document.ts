@@ -35,7 +35,7 @@ export interface Operation {
   security?: object[]
   parameters?: { name: string, in: string, required?: boolean, schema: SchemaOf, example?: Json }[]
   requestBody?: { content: Record<string, Media> }
-  responses: Record<string, { content?: Record<string, Media> }>
+  responses: Record<string, { content?: Record<string, Media>, headers?: object }>
 }
 
 export interface Described {
@@ -46,6 +46,21 @@ export interface Described {
 
 export interface Document {
   paths: Record<string, Record<string, Operation>>
+  components: { headers: object }
+}
+
+/** Answers that many operations share are written once: each operation gets its own again. */
+export function withAnswers<
+  Each extends { paths: Record<string, Record<string, { responses: Record<string, object> }>> }
+> (document: Each): Each {
+  const resolve = resolver(document)
+  const whole = structuredClone(document)
+  for (const { responses } of Object.values(whole.paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, answer] of Object.entries(responses)) {
+      if ('$ref' in answer) responses[status] = resolve(String(answer.$ref))
+    }
+  }
+  return whole
 }
 
 export function operationsOf (document: Document): Described[] {
@@ -53,7 +68,7 @@ export function operationsOf (document: Document): Described[] {
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
 }
 
-export function resolver (document: Document): Resolve {
+export function resolver (document: object): Resolve {
   return (reference) => reference.replace(/^#\//, '').split('/').reduce<unknown>(
     (inner, key) => (inner as Record<string, unknown>)[key.replaceAll('~1', '/')], document
   ) as SchemaOf

@@ -21,7 +21,7 @@ const MAINTENANCE = /"(?:error|msg)":"Servizio in manutenzione/
 
 /**
  * An answer is no 5xx, but one that the description names for the operation by its number; its status, its type and its
- * body are those that the description promises.
+ * body are those that the description promises, and it has no header of ours that is not declared.
  */
 export function judge (document: Document): Judge {
   const compiled = validators(document)
@@ -33,6 +33,10 @@ export function judge (document: Document): Judge {
     if (declared === undefined) return `status ${status} is not declared`
     if (status >= 500 && declared.endsWith('XX') && !MAINTENANCE.test(body)) return `status ${status}: ${body}`
     if (status >= 400 && INSIDE.test(body)) return `an answer tells of the inside: ${body}`
+    const own = Object.keys(document.components.headers)
+    const told = Object.keys(operation.responses[declared]!.headers ?? {})
+    const untold = own.filter((name) => name.toLowerCase() in answer.headers && !told.includes(name))
+    if (untold.length > 0) return `status ${status} has the headers ${untold.join(', ')}, which are not declared`
     const fault = faultOfBody(answer, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
       compiled('paths', path, method.toLowerCase(), 'responses', declared, 'content', type, 'schema'))
     return fault && `status ${status} ${fault}`

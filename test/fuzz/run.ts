@@ -2,7 +2,7 @@ import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { callers, type Callers } from './callers.ts'
-import { operationsOf, resolver, type Document } from './document.ts'
+import { operationsOf, resolver, type Document, withAnswers } from './document.ts'
 import { judge, type Answer, type Judge } from './judge.ts'
 import { KINDS, requests, type FuzzedRequest, type Kind } from './requests.ts'
 
@@ -39,7 +39,7 @@ const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
 /** Sends requests made from the server's own description, and judges each answer by it. */
 export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true })
-  const document = await (await fetch(`${address}/openapi.json`)).json() as Document
+  const document = withAnswers(await (await fetch(`${address}/openapi.json`)).json() as Document)
   const who = callers(address, keys)
   const judged = judge(document)
   const result: FuzzResult = {

@@ -72,7 +72,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.route({
     method: 'PUT',
     url: `${URL}/:id`,
-    config: { access: 'admin' },
+    config: { access: 'admin', versioned: true },
     schema: {
       operationId: 'putModello',
       tags,
@@ -104,7 +104,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.route({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: { access: 'admin' },
+    config: { access: 'admin', versioned: true },
     schema: {
       operationId: 'deleteModello',
       tags,

@@ -10,7 +10,16 @@ import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitTurns } from '#src/lib/turns.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
-import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
+import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
+import { complete, type Description } from './complete.ts'
+import type { Trait } from './headers.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What it makes or changes has a version: `ETag` comes with the answer, and a change honours `If-Match`. */
+    versioned?: boolean
+  }
+}
 
 const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
@@ -33,6 +42,7 @@ const TURNS = { total: 32, perCaller: 16 }
 
 /** OpenAPI 3.1 of every route, at `/openapi.json`, and its reference page at `/docs`. */
 export default fp<{ config: Config }>(async function openapi (app, { config }) {
+  const traits = new Map<string, Trait>()
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -42,7 +52,11 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
         license: { name: 'MIT' }
       },
-      servers: [{ url: config.PUBLIC_URL }],
+      // The page is tried out on the server that it came from, whatever name that was called by.
+      servers: [
+        { url: '/', description: 'Questo server' },
+        { url: config.PUBLIC_URL, description: 'Il suo indirizzo pubblico' }
+      ],
       tags: TAGS,
       components: {
         securitySchemes: {
@@ -52,7 +66,16 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         }
       }
     },
-    transform: nameRest,
+    transform: ({ schema, url, route }) => {
+      if (schema?.operationId !== undefined) {
+        traits.set(schema.operationId, { method: String(route.method), schema, config: route.config ?? {} })
+      }
+      return nameRest({ schema, url })
+    },
+    transformObject: (made) => {
+      if (!('openapiObject' in made)) throw new TypeError('The description is not of OpenAPI 3')
+      return complete(made.openapiObject as unknown as Description, traits) as unknown as typeof made.openapiObject
+    },
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) }
   })
 

@@ -1,0 +1,135 @@
+import type { Access } from '../auth.ts'
+import { exampleOf, type Shape } from './examples.ts'
+import {
+  honouredHeaders, honoursIfMatch, REQUEST_HEADERS, RESPONSE_HEADERS, sentHeaders, type Trait
+} from './headers.ts'
+import { describeStatus } from './statuses.ts'
+
+interface Media { schema: Shape, example?: unknown, examples?: object }
+interface Answer { description: string, content?: Record<string, Media>, headers?: Record<string, object> }
+interface Operation {
+  operationId: string
+  description?: string
+  parameters?: object[]
+  requestBody?: { required?: boolean, content: Record<string, Media> }
+  security?: object[]
+  responses: Record<string, Answer | { $ref: string }>
+}
+
+/** The part of the description that is completed here. */
+export interface Description {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Shape>, headers?: object, responses?: Record<string, Answer> }
+}
+
+/**
+ * Completes the description that the library makes of the schemas by what the routes' settings say: headers of requests
+ * and answers, what each status means, who may call, whether a body may be left out, and formats that tools know.
+ */
+export function complete (document: Description, traits: ReadonlyMap<string, Trait>): Description {
+  const find = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    const trait = traits.get(operation.operationId)
+    if (trait !== undefined) completeOperation(operation, trait, find)
+    shareErrors(operation.responses, document.components.responses ??= {})
+  }
+  document.components.headers = RESPONSE_HEADERS
+  nameFormats(document)
+  return document
+}
+
+function completeOperation (operation: Operation, trait: Trait, find: (ref: string) => Shape | undefined): void {
+  const { schema, config } = trait
+  operation.description = [schema.description, ...describeUse(trait)].filter(Boolean).join('\n\n')
+  if (config.access === 'public') operation.security = []
+  const headers = honouredHeaders(trait).map((name) => ({ name, in: 'header', ...REQUEST_HEADERS[name] }))
+  if (headers.length > 0) operation.parameters = [...operation.parameters ?? [], ...headers]
+  if (operation.requestBody) {
+    if (config.bodyOptional && isOptional(operation.requestBody.content)) delete operation.requestBody.required
+    addExamples(operation.requestBody.content, find)
+  }
+  addErrors(operation.responses, trait)
+  for (const [status, answer] of Object.entries(operation.responses)) {
+    if ('$ref' in answer) continue
+    answer.description = describeStatus(status, answer.description)
+    const sent = sentHeaders(trait, status)
+    answer.headers = Object.fromEntries(sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+    if (answer.content && /^2/.test(status)) addExamples(answer.content, find)
+  }
+}
+
+const CALLERS: Readonly<Record<Access, string>> = {
+  public: 'Accesso: chiunque, senza credenziali.',
+  auth: 'Accesso: operatori e amministratori, anche con una chiave API.',
+  user: 'Accesso: una persona, con il suo token.',
+  admin: 'Accesso: amministratori.',
+  cookie: 'Accesso: il cookie degli amministratori.'
+}
+
+/** Who may call it and what it costs, in sentences. */
+function describeUse (trait: Trait): string[] {
+  const { schema, config } = trait
+  const isPaged = 'cursor' in ((schema.querystring as Shape | undefined)?.properties ?? {})
+  return [
+    config.access && CALLERS[config.access],
+    config.scope && `Una chiave personale deve avere l’ambito «${config.scope}».`,
+    config.idempotent && 'Con `Idempotency-Key` si può ripetere senza che succeda due volte.',
+    honoursIfMatch(trait) && 'Con `If-Match` cambia solo quello che si è letto.',
+    isPaged && 'A pagine: `limit` e `cursor`; la pagina seguente è in `Link`.',
+    config.heavy && 'È un lavoro pesante, contato a parte con un limite più basso.'
+  ].filter((sentence): sentence is string => Boolean(sentence))
+}
+
+/** Errors are the same everywhere but for the schema of their body: each is described once. */
+function shareErrors (responses: Operation['responses'], shared: Record<string, Answer>): void {
+  for (const [status, answer] of Object.entries(responses)) {
+    const ref = 'content' in answer && answer.content?.['application/json']?.schema.$ref
+    if (!/^[45]/.test(status) || !ref) continue
+    const name = `${ref.split('/').at(-1)}${status}`
+    shared[name] ??= answer
+    responses[status] = { $ref: `#/components/responses/${name}` }
+  }
+}
+
+/** Errors that a route answers by what it is: each as its class of statuses is described. */
+function addErrors (responses: Operation['responses'], trait: Trait): void {
+  const { schema, config } = trait
+  const statuses = [
+    (schema.body || schema.querystring || schema.params) && 400,
+    config.access !== 'public' && 401,
+    config.access !== 'public' && 403,
+    schema.params && 404,
+    honoursIfMatch(trait) && 412,
+    config.rateLimit !== false && 429
+  ].filter((status) => typeof status === 'number')
+  for (const status of statuses) {
+    responses[status] ??= structuredClone(responses[`${String(status)[0]}XX`]!)
+  }
+}
+
+function isOptional (content: Record<string, Media>): boolean {
+  return Object.values(content).every(({ schema }) =>
+    schema.type === 'object' && !schema.required?.length && !schema.anyOf)
+}
+
+function addExamples (content: Record<string, Media>, find: (ref: string) => Shape | undefined): void {
+  const media = content['application/json']
+  if (media === undefined || 'example' in media || 'examples' in media) return
+  const example = exampleOf(media.schema, find)
+  if (example !== undefined) media.example = example
+}
+
+/** Formats of our own in terms that every tool knows. */
+const FORMATS: Readonly<Record<string, object>> = {
+  day: { format: 'date' },
+  'day-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` }
+}
+
+function nameFormats (node: unknown): void {
+  if (typeof node !== 'object' || node === null) return
+  if ('format' in node && typeof node.format === 'string') {
+    Object.assign(node, FORMATS[node.format])
+    if (node.format === undefined) delete node.format
+  }
+  for (const inner of Object.values(node)) nameFormats(inner)
+}
