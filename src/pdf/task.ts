@@ -1,6 +1,7 @@
 import { TemplateError, type Problem } from './errors.ts'
 import type { Asset, Warning } from './layout/context.ts'
 import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
+import { isOfProduct } from './refusal.ts'
 import { readCsv, type CsvFile } from './tables/csv.ts'
 import { readBuiltIn } from './templates/built-in.ts'
 import { letterData, type LetterRequest } from './templates/letter.ts'
@@ -37,7 +38,7 @@ export type PdfResult =
 
 /** Runs in a thread of `app.workers`: a fault is a part of the result, since an error would lose its class. */
 export default async function makePdf (job: PdfJob): Promise<PdfResult> {
-  return await orFault(async () => {
+  return await orFault(job, async () => {
     const { source, data, language } = await inputOf(job)
     return await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
   })
@@ -48,19 +49,24 @@ export type HtmlResult = { fault: PdfFault } | { fault: null } & RenderedHtml
 
 /** The same document as HTML, for another engine; runs in a thread, too. */
 export async function makeHtml (job: PdfJob): Promise<HtmlResult> {
-  return await orFault(async () => {
+  return await orFault(job, async () => {
     const { source, data, language } = await inputOf(job)
     return renderHtml(source, data, { date: new Date(job.date), language, assets: job.assets })
   })
 }
 
-async function orFault<T extends object> (make: () => Promise<T>): Promise<{ fault: PdfFault } | { fault: null } & T> {
+async function orFault<T extends object> (
+  job: PdfJob, make: () => Promise<T>
+): Promise<{ fault: PdfFault } | { fault: null } & T> {
   try {
     return { fault: null, ...await make() }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
-    const { code, message, place } = err
-    return { fault: { code, message, riga: place?.riga ?? null, colonna: place?.colonna ?? null } }
+    const { code, message, place, words } = err
+    // A line of a template that nobody has written says nothing to the caller.
+    const says = !isOfProduct(job) || code === 'CSV_NON_VALIDO'
+    const { riga = null, colonna = null } = (says ? place : undefined) ?? {}
+    return { fault: { code, message: says ? message : words, riga, colonna } }
   }
 }
 
