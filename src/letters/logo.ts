@@ -50,7 +50,7 @@ export async function writeLogo (
 
 export interface LetterPictures { assets: PdfJob['assets'], warnings: Pdf['warnings'] }
 
-/** The pictures of a letter. A logo whose file is lost or damaged keeps no letter from being made: a warning says so. */
+/** The pictures of a letter. A logo that is lost or damaged keeps no letter from being made: there is a warning. */
 export async function readLogo (
   storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
 ): Promise<LetterPictures> {
