@@ -2,7 +2,7 @@
 export { default as pdf } from './plugin.ts'
 export type { Pdf } from './make.ts'
 export type { GeneratedPdf, NewPdf, PdfFilters, PdfPage } from './records.ts'
-export type { PdfJob, PdfSource, ReportRows } from './task.ts'
+export type { PdfJob, PdfSource, ReportRows } from './jobs.ts'
 export type { Establishment, LetterRequest, LetterWishes } from './templates/letter.ts'
 export type { ReportRequest } from './templates/report.ts'
 export { builtInTemplates, type BuiltIn } from './templates/built-in.ts'

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
 import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
 import type { Engine } from './engines/page.ts'
+import type { PdfJob } from './jobs.ts'
 import { refusalOf } from './refusal.ts'
-import type { default as task, makeHtml, PdfJob } from './task.ts'
+import type { default as task, makeHtml } from './task.ts'
 
 /** The engine is loaded in the thread alone: the server starts and idles without it. */
 const TASK = new URL('task.ts', import.meta.url)

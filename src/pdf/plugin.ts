@@ -5,11 +5,11 @@ import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
 import type { CheckJob, CheckResult } from './check-task.ts'
 import { externalEngine } from './engines/engine.ts'
+import type { PdfJob } from './jobs.ts'
 import { checkTemplate, makeElsewhere, makePdf, type Pdf } from './make.ts'
 import {
   countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
 } from './records.ts'
-import type { PdfJob } from './task.ts'
 
 /** PDFs: how they are made, and which of them are kept. */
 export interface Pdfs {

@@ -1,6 +1,6 @@
 import { ShapedError } from '#src/lib/errors.ts'
 import type { Problem } from './errors.ts'
-import type { PdfFault, PdfJob, PdfSource } from './task.ts'
+import { isOfProduct, type PdfFault, type PdfJob } from './jobs.ts'
 
 /** What the data alone may be at fault for, whoever wrote the template. */
 const OF_DATA: ReadonlySet<Problem> = new Set<Problem>(['DATI_NON_VALIDI', 'CSV_NON_VALIDO', 'LIMITE_SUPERATO'])
@@ -15,11 +15,6 @@ export class ModelloNonValido extends ShapedError {
   constructor ({ code, message, riga, colonna }: PdfFault, [campo, words]: Culprit = TEMPLATE) {
     super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
   }
-}
-
-/** Whether the template is one of the product's own. */
-export function isOfProduct (job: PdfSource): boolean {
-  return job.kind === 'letter' || (job.kind === 'report' && job.source === undefined)
 }
 
 /**

@@ -3,7 +3,8 @@ import t from 'tap'
 import { LetterWishes } from '#schemas/letter.ts'
 import { establishmentFields } from '#schemas/establishment.ts'
 import { ModelloNonValido, refusalOf } from '#src/pdf/refusal.ts'
-import makePdf, { makeHtml, type PdfJob } from '#src/pdf/task.ts'
+import type { PdfJob } from '#src/pdf/jobs.ts'
+import makePdf, { makeHtml } from '#src/pdf/task.ts'
 
 const DATE = Date.parse('2026-11-23T00:00:00Z')
 const DAY = '2026-11-23'
