@@ -27,9 +27,11 @@ const rowExample = {
   Q1Checkins: 7
 }
 
+/** Without what PostgreSQL does not hold. */
 export const TemplateText = Type.String({
   minLength: 1,
   maxLength: TEMPLATE_MAX,
+  pattern: '^[^\\u0000\\ud800-\\udfff]*$',
   examples: ['<document><page><p>Buongiorno {{ nome }}</p></page></document>']
 })
 

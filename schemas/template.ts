@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, errorWith, FieldError, Instant, Nullable, Open, Ref, Text } from './common.ts'
+import { Closed, errorWith, FieldError, Id, Instant, Nullable, Open, Ref, Text } from './common.ts'
 import { TemplateText } from './report.ts'
 
 /* Templates of PDFs, saved under the ids by which they are asked for. */
@@ -50,6 +50,11 @@ export const TemplateParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]
 export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
 export const TemplateAnswer = Closed({ data: Ref(Template) })
 export const TemplateSaved = Closed({ data: Ref(Template), status: Type.Integer({ examples: [200] }) })
+/** A version of a template, which is a number that it had. */
+export const TemplateVersionParams = Closed({ ...TemplateParams.properties, versione: Id })
+export const TemplateVersions = Closed({
+  data: Type.Array(Closed({ versione, nome, updated_at: Instant }))
+}, { examples: [{ data: [{ versione: 1, nome: 'Conferma', updated_at: '2026-11-23T09:30:00.000Z' }] }] })
 export const TemplateRemoved = Closed(
   { message: Type.String(), status: Type.Integer() },
   { examples: [{ message: 'Modello eliminato', status: 200 }] }

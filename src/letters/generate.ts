@@ -25,24 +25,25 @@ export interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 export async function generateLetter (
   app: App, parts: Parts, reply: FastifyReply, wanted: LetterCreation
 ): Promise<MadeLetter> {
-  const job = await jobOf(app, parts, wanted)
+  const { job, warnings } = await jobOf(app, parts, wanted)
   const { request } = reply
   const pdf = await app.pdf.make(job, { caller: request.principal!.id, signal: departureOf(reply) })
-  return { letter: await keepLetter(app, request, wanted, pdf.bytes), pdf }
+  const letter = await keepLetter(app, request, wanted, pdf.bytes)
+  return { letter, pdf: { ...pdf, warnings: [...warnings, ...pdf.warnings] } }
 }
 
 async function jobOf (
   { db, storage }: App, { clock, establishments }: Parts, wanted: LetterCreation
-): Promise<PdfJob> {
+): Promise<{ job: PdfJob, warnings: Pdf['warnings'] }> {
   const { prenotazione_id: booking, nome_ospite, lingua, template_data } = wanted
   const { check_in, check_out, idf_gen: codice } = await welcomedStay(db, booking)
   if (await findLetter(db, booking)) throw new LetteraEsistente()
   const { fields: struttura } = await establishments.find(db)
-  const assets = await readLogo(storage, db)
+  const { assets, warnings } = await readLogo(storage, db)
   const data = clock.today()
   const soggiorno = { check_in, check_out }
   const request = { nome_ospite, lingua, struttura, data, soggiorno, codice, template_data }
-  return { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }
+  return { job: { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }, warnings }
 }
 
 /** One transaction for the file, its record, the letter, and what a repeated request is answered from. */

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { LOGO_BYTES_MAX } from '#schemas/establishment.ts'
 import { CampiNonValidi, RisorsaNonTrovata } from '#src/lib/errors.ts'
-import type { PdfJob } from '#src/pdf/index.ts'
+import type { Pdf, PdfJob } from '#src/pdf/index.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { departureOf } from '#src/plugins/departures.ts'
 import { readImageText } from '#src/plugins/images/image-text.ts'
+import { FileIlleggibile } from '#src/plugins/storage/errors.ts'
 import type { Storage, StoredObject, WrittenFile } from '#src/plugins/storage/storage.ts'
 import { LETTERS } from './file.ts'
 
@@ -16,6 +17,11 @@ const LOGO = 'struttura/logo.'
 const SIDE_MAX = 800
 /** Bytes of a logo as it is encoded anew. */
 const STORED_MAX = 16 * 1024 * 1024
+
+const UNREADABLE = {
+  codice: 'IMMAGINE_MANCANTE',
+  messaggio: 'il file del logo è danneggiato o manca: la lettera è senza logo, che va caricato di nuovo'
+}
 
 export async function findLogo (
   storage: Pick<Storage, 'findByPrefix'>, db: Executor
@@ -42,16 +48,21 @@ export async function writeLogo (
   return await storage.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
 }
 
-/** The pictures of a letter. */
+export interface LetterPictures { assets: PdfJob['assets'], warnings: Pdf['warnings'] }
+
+/** The pictures of a letter. A logo that is lost or damaged keeps no letter from being made: there is a warning. */
 export async function readLogo (
   storage: Pick<Storage, 'findByPrefix' | 'read'>, db: Executor
-): Promise<PdfJob['assets']> {
+): Promise<LetterPictures> {
   const logo = await findLogo(storage, db)
-  if (!logo) return undefined
+  if (!logo) return { assets: undefined, warnings: [] }
   try {
     const pieces = await (await storage.read(logo)).toArray() as Buffer[]
-    return { logo: { data: Buffer.concat(pieces), format: logo.name.endsWith('png') ? 'png' : 'jpg' } }
+    const format = logo.name.endsWith('png') ? 'png' : 'jpg'
+    return { assets: { logo: { data: Buffer.concat(pieces), format } }, warnings: [] }
   } catch (err) {
+    // The archive has written the line of the log.
+    if (err instanceof FileIlleggibile) return { assets: undefined, warnings: [UNREADABLE] }
     // Deleted since it was found, or replaced by one of the other format.
     if (err instanceof RisorsaNonTrovata) return await readLogo(storage, db)
     throw err

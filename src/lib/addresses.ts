@@ -20,6 +20,12 @@ export function safeAddress (address: string | URL): URL {
   return new URL(address)
 }
 
+/** Where a connection to the server of an address goes; http and https have ports of their own. */
+export function serverOf (address: string | URL): { host: string, port: number } {
+  const { protocol, hostname, port } = new URL(address)
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }
+}
+
 export function isSafeAddress (address: string): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, hostname, username, password } = new URL(address)

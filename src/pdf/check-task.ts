@@ -1,9 +1,9 @@
 import { cleanText } from './data.ts'
 import { TemplateError, type Problem } from './errors.ts'
+import type { PdfFault } from './jobs.ts'
 import { variablesOf } from './language/liquid.ts'
 import type { Warning } from './layout/context.ts'
 import { renderPdf } from './render.ts'
-import type { PdfFault } from './task.ts'
 
 /** A template, and data on which it is tried out. */
 export interface CheckJob { source: string, example: Record<string, unknown> | null }

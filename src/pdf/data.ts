@@ -56,12 +56,19 @@ function copyObject (object: object, depth: number, count: Count): Data {
   return result
 }
 
-/** The value at `a.b.0.c`, by own properties alone; undefined where there is none. */
+/**
+ * The value at `a.b.0.c`, by own properties alone; undefined where there is none. A name with dots in it, as columns of
+ * files have, goes before the way that it could mean.
+ */
 export function valueAt (data: Value, path: string): Value | undefined {
+  const whole = ownValue(data, path)
+  if (whole !== undefined || !path.includes('.')) return whole
   let value: Value | undefined = data
-  for (const step of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-    value = (value as Record<string, Value>)[step]
-  }
+  for (const step of path.split('.')) value = ownValue(value, step)
   return value
+}
+
+function ownValue (value: Value | undefined, name: string): Value | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Record<string, Value>)[name]
 }

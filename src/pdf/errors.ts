@@ -23,9 +23,12 @@ export type Problem = typeof PROBLEMS[number]
 export class TemplateError extends Error {
   readonly code: Problem
   readonly place: Place | undefined
+  /** The message without the place. */
+  readonly words: string
   constructor (code: Problem, message: string, place?: Place) {
     super(place === undefined ? message : `riga ${place.riga}, colonna ${place.colonna}: ${message}`)
     this.code = code
     this.place = place
+    this.words = message
   }
 }

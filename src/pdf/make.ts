@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { ShapedError } from '#src/lib/errors.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
 import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
 import type { Engine } from './engines/page.ts'
-import type { default as task, makeHtml, PdfJob, PdfFault } from './task.ts'
+import type { PdfJob } from './jobs.ts'
+import { refusalOf } from './refusal.ts'
+import type { default as task, makeHtml } from './task.ts'
 
 /** The engine is loaded in the thread alone: the server starts and idles without it. */
 const TASK = new URL('task.ts', import.meta.url)
@@ -11,20 +12,6 @@ const HTML = new URL('html-task.ts', import.meta.url)
 const CHECK = new URL('check-task.ts', import.meta.url)
 /** With the time that it waits for others. */
 const DEADLINE_MS = 60_000
-
-/** Where a fault is that is not in the template: the field of the request, and what it is called. */
-const ELSEWHERE: Partial<Record<PdfFault['code'], readonly [campo: string, words: string]>> = {
-  DATI_NON_VALIDI: ['data', 'Dati non validi'],
-  CSV_NON_VALIDO: ['file', 'File CSV non valido']
-}
-
-/** The template is at fault, or its data: `riga` and `colonna` say where in the template, or in the CSV file. */
-export class ModelloNonValido extends ShapedError {
-  constructor ({ code, message, riga, colonna }: PdfFault) {
-    const [campo, words] = ELSEWHERE[code] ?? ['template', 'Modello non valido']
-    super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
-  }
-}
 
 export interface Pdf {
   bytes: Buffer
@@ -44,7 +31,7 @@ export async function makePdf (
   options: Pick<RunOptions, 'caller' | 'signal'>
 ): Promise<Pdf> {
   const made = await app.workers.run<typeof task>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
-  if (made.fault !== null) throw new ModelloNonValido(made.fault)
+  if (made.fault !== null) throw refusalOf(job, made.fault)
   const { bytes, warnings } = made
   return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), warnings }
 }
@@ -60,7 +47,7 @@ export async function makeElsewhere (
   options: Pick<RunOptions, 'caller' | 'signal'>
 ): Promise<Pdf> {
   const made = await app.workers.run<typeof makeHtml>(HTML, job, { ...options, deadlineMs: DEADLINE_MS })
-  if (made.fault !== null) throw new ModelloNonValido(made.fault)
+  if (made.fault !== null) throw refusalOf(job, made.fault)
   return { bytes: await engine(made, { signal: options.signal }), warnings: made.warnings }
 }
 

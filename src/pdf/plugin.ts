@@ -1,14 +1,15 @@
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
+import { serverOf } from '#src/lib/addresses.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import type { RunOptions } from '#src/plugins/workers/pool.ts'
 import type { CheckJob, CheckResult } from './check-task.ts'
 import { externalEngine } from './engines/engine.ts'
+import type { PdfJob } from './jobs.ts'
 import { checkTemplate, makeElsewhere, makePdf, type Pdf } from './make.ts'
 import {
   countPdfs, findPdf, pdfPage, recordPdf, removePdfs, type GeneratedPdf, type NewPdf, type PdfFilters, type PdfPage
 } from './records.ts'
-import type { PdfJob } from './task.ts'
 
 /** PDFs: how they are made, and which of them are kept. */
 export interface Pdfs {
@@ -49,6 +50,7 @@ interface PdfOptions {
 /** Makes PDFs for all areas, and keeps their records. */
 export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   const engine = externalEngine(config, app.log, patienceMs)
+  if (engine) app.expectReachable({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
   app.decorate('pdf', {
     make: (job, options) => engine ? makeElsewhere(app, engine, job, options) : makePdf(app, job, options),
     check: (job, options) => checkTemplate(app, job, options),
@@ -58,4 +60,4 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     page: pdfPage,
     count: countPdfs
   })
-}, { name: 'pdf', dependencies: ['workers', 'storage'] })
+}, { name: 'pdf', dependencies: ['workers', 'storage', 'reachability'] })

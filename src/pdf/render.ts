@@ -1,5 +1,5 @@
-import { renderToBuffer } from '@react-pdf/renderer'
 import { cleanText, plainData, type Data } from './data.ts'
+import { draw } from './draw.ts'
 import { TemplateError } from './errors.ts'
 import { languageOf, type Language } from './language/formats.ts'
 import { expand } from './language/liquid.ts'
@@ -25,6 +25,7 @@ export interface RenderOptions {
 
 export interface Rendered { bytes: Buffer, pages: number, warnings: Warning[] }
 
+const CUT = 'qualcosa che sta tutto su una pagina è più alto della pagina: il resto non si vede'
 const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
 
 /**
@@ -33,8 +34,8 @@ const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
  * @throws TemplateError for what is wrong with the template or the data, with line and column in the template
  */
 export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
-  const { element, warnings } = prepare(source, data, options, false)
-  const bytes = await renderToBuffer(element)
+  const { element, warnings, warn } = prepare(source, data, options, false)
+  const bytes = await draw(element, () => warn('TESTO_TRONCATO', CUT))
   checkLimit('bytes', bytes.length)
   const pages = countPages(bytes)
   checkLimit('pages', pages)
@@ -67,7 +68,7 @@ function prepare (source: string, data: unknown, options: RenderOptions, flows: 
   const build = newBuild({ values, language, accent, fontSize, options, warnings, flows })
   build.headingFace = document.values['heading-font'] ?? document.values.font ?? 'sans'
   const element = buildDocument(document, build, options.date)
-  return { element, document, warnings: () => [...warnings, ...replacements(build)] }
+  return { element, document, warn: build.warn, warnings: () => [...warnings, ...replacements(build)] }
 }
 
 interface Parts {

@@ -1,43 +1,20 @@
-import { TemplateError, type Problem } from './errors.ts'
-import type { Asset, Warning } from './layout/context.ts'
+import { TemplateError } from './errors.ts'
+import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './jobs.ts'
+import type { Warning } from './layout/context.ts'
 import { renderHtml, renderPdf, type RenderedHtml } from './render.ts'
-import { readCsv, type CsvFile } from './tables/csv.ts'
+import { readCsv } from './tables/csv.ts'
 import { readBuiltIn } from './templates/built-in.ts'
-import { letterData, type LetterRequest } from './templates/letter.ts'
+import { letterData } from './templates/letter.ts'
 import { LETTER_TEMPLATE, REPORT_TEMPLATE } from './templates/names.ts'
 import { reportData, type ReportRequest } from './templates/report.ts'
 
-/**
- * The data of a template: as they are, or as the field `data` of a body in JSON, which only the thread reads. A long
- * text is handed over at once, where a thousand objects are not.
- */
-export type TemplateData = { data: Record<string, unknown> } | { body: string }
-
-/** The rows of a report: as they are, as the field `rows` of a body in JSON, or as a CSV file. */
-export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }
-
-/** What is to be made: from a template that somebody wrote, or one of the product's own. */
-export type PdfSource =
-  | { kind: 'template', source: string, language?: string | undefined } & TemplateData
-  | { kind: 'letter', request: LetterRequest }
-  /** With `source`, by a template that somebody wrote for reports. */
-  | { kind: 'report', request: Omit<ReportRequest, 'rows'> & ReportRows, source?: string | undefined }
-
-export type PdfJob = PdfSource & {
-  /** Milliseconds since 1970: when the PDF says that it was made. */
-  date: number
-  assets?: Record<string, Asset> | undefined
-}
-
-/** A fault of the template or of the data; `riga` and `colonna` are in the template, or in the CSV file. */
-export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 export type PdfResult =
   | { fault: PdfFault }
   | { fault: null, bytes: Uint8Array, pages: number, warnings: Warning[] }
 
 /** Runs in a thread of `app.workers`: a fault is a part of the result, since an error would lose its class. */
 export default async function makePdf (job: PdfJob): Promise<PdfResult> {
-  return await orFault(async () => {
+  return await orFault(job, async () => {
     const { source, data, language } = await inputOf(job)
     return await renderPdf(source, data, { date: new Date(job.date), language, assets: job.assets })
   })
@@ -48,19 +25,24 @@ export type HtmlResult = { fault: PdfFault } | { fault: null } & RenderedHtml
 
 /** The same document as HTML, for another engine; runs in a thread, too. */
 export async function makeHtml (job: PdfJob): Promise<HtmlResult> {
-  return await orFault(async () => {
+  return await orFault(job, async () => {
     const { source, data, language } = await inputOf(job)
     return renderHtml(source, data, { date: new Date(job.date), language, assets: job.assets })
   })
 }
 
-async function orFault<T extends object> (make: () => Promise<T>): Promise<{ fault: PdfFault } | { fault: null } & T> {
+async function orFault<T extends object> (
+  job: PdfJob, make: () => Promise<T>
+): Promise<{ fault: PdfFault } | { fault: null } & T> {
   try {
     return { fault: null, ...await make() }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
-    const { code, message, place } = err
-    return { fault: { code, message, riga: place?.riga ?? null, colonna: place?.colonna ?? null } }
+    const { code, message, place, words } = err
+    // A line of a template that nobody has written says nothing to the caller.
+    const says = !isOfProduct(job) || code === 'CSV_NON_VALIDO'
+    const { riga = null, colonna = null } = (says ? place : undefined) ?? {}
+    return { fault: { code, message: says ? message : words, riga, colonna } }
   }
 }
 

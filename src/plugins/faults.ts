@@ -6,7 +6,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /** The fields of a request. Where its schema has refused them they may be of any kind, or missing. */
-export interface RequestFields { body: Fields, query: Fields, headers: Fields }
+export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
 /** What is wrong with several fields together, which no schema can say. What a schema refuses is passed over. */
 export type FindFaults = (fields: RequestFields) => FieldError[]
@@ -27,8 +27,9 @@ export default fp(async function faults (app) {
 }, { name: 'faults', dependencies: ['idempotency'] })
 
 /** What the route's own check says of a request, whether or not its schema is content. */
-export function furtherFaults ({ body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
-  return routeOptions.config.findFaults?.({ body: fieldsOf(body), query: fieldsOf(query), headers }) ?? []
+export function furtherFaults ({ params, body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
+  const fields = { params: fieldsOf(params), body: fieldsOf(body), query: fieldsOf(query), headers }
+  return routeOptions.config.findFaults?.(fields) ?? []
 }
 
 async function refuseFaults (request: FastifyRequest): Promise<void> {

@@ -70,7 +70,13 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
-    if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(request))
+    // A repeated request is answered from the record, and not told of a PDF that was deleted since.
+    request.isUndecided = true
+    if (request.begun !== null) {
+      const record = await begunBy(request)
+      reply.header('idempotency-replayed', 'true')
+      return madeAnswer(config.PUBLIC_URL, record)
+    }
     const { body } = request
     const utente = await ownerOf(app, request, body.user_id)
     const pdf = await makeFor(app, reply, await jobOf(request))

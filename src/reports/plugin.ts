@@ -1,17 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PdfMade } from '#schemas/pdf.ts'
-import { TemplateFault } from '#schemas/template.ts'
+import { Template, TemplateFault, TemplateItem } from '#schemas/template.ts'
 import { csvRoutes } from './csv-routes.ts'
 import { generateRoutes, type GenerateOptions } from './generate-routes.ts'
 import { listRoutes } from './list-routes.ts'
 import { templateRoutes } from './templates/routes.ts'
+import { versionRoutes } from './templates/version-routes.ts'
 
 /** PDFs from templates, financial reports, and the list of those that were made. */
 const reports: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
-  for (const schema of [PdfMade, TemplateFault]) app.addSchema(schema)
+  for (const schema of [PdfMade, Template, TemplateFault, TemplateItem]) app.addSchema(schema)
   await app.register(generateRoutes, { config, clock })
   await app.register(csvRoutes, { config, clock })
   await app.register(listRoutes, { config })
   await app.register(templateRoutes, { clock })
+  await app.register(versionRoutes)
 }
 export default reports

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '#src/config/config.ts'
+import { serverOf } from '#src/lib/addresses.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { mrzRoutes } from './mrz/routes.ts'
 import { ocrRoutes } from './ocr/routes.ts'
@@ -24,6 +25,7 @@ const scanning: FastifyPluginAsyncTypebox<ScanningOptions> = async (app, { confi
   function textSource (): TextSource {
     const { OCR_PROVIDER: name, OCR_PROVIDER_URL: url, OCR_PROVIDER_KEY: key } = config
     if (name !== undefined && url !== undefined && key !== undefined) {
+      app.expectReachable({ setting: 'OCR_PROVIDER_URL', ...serverOf(url) })
       return externalProvider({ name, url, key, log: app.log, timeoutMs: ocrTimeoutMs })
     }
     const engine = textEngine()

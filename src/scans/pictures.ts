@@ -1,12 +1,18 @@
 import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { ForgetAnswers } from '#src/plugins/idempotency.ts'
 import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
 import type { ScanRepository } from './repository.ts'
 
 /* Pictures of scans are stored beside those of the guests' documents; their names say which scan they are of. */
 
 export const PICTURES: Bucket = 'documents'
+
+/** What the answer says of a scan that is kept. */
+export const SAVED = 'Scansione salvata'
+
+interface ScanParts { storage: Storage, repository: ScanRepository, forgetAnswers: ForgetAnswers }
 
 export function pictureName (id: number, extension: ImageExtension | ''): string {
   return `scansioni/${id}.${extension}`
@@ -20,10 +26,15 @@ export async function picturesOf (
   return new Map(found.map((picture) => [Number(/\d+/.exec(picture.name)![0]), picture]))
 }
 
-/** Deletes scans with their pictures. @returns how many scans there were */
+/**
+ * Deletes scans with their pictures, and what stored answers say of them.
+ * @returns how many scans there were
+ */
 export async function discardScans (
-  { storage, repository }: { storage: Storage, repository: ScanRepository }, tx: Transaction, ids: readonly number[]
+  { storage, repository, forgetAnswers }: ScanParts, tx: Transaction, ids: readonly number[]
 ): Promise<number> {
+  if (ids.length === 0) return 0
   await storage.discard(tx, [...(await picturesOf(storage, tx, ids)).values()])
+  await forgetAnswers(tx, { said: `"message":"${SAVED}","id":(\\d+)`, names: ids })
   return await repository.remove(tx, ids)
 }

@@ -13,7 +13,7 @@ interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
 /** Scans of documents that people keep. They go with their guest, and with their booking. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
-  const { storage } = app
+  const { storage, forgetAnswers } = app
   const repository = scanRepository(keys)
   const retention = scanRetention(app, repository, { config, keys, clock })
 
@@ -25,11 +25,15 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
     run: retention.purge
   })
   app.addBookingHook('beforeDelete', async (tx, ids) => discard(tx, await repository.idsOf(tx, ids)))
-  app.addBookingHook('guestsRemoved', async (tx, booking, removed) =>
-    discard(tx, await repository.idsOf(tx, [booking], removed)))
+  app.addBookingHook('guestsRemoved', async (tx, booking, removed) => {
+    await discard(tx, await repository.idsOf(tx, [booking], removed))
+    // The answer that made a guest of a scan holds all of the guest.
+    const said = `"prenotazione_id":(\\d+),"guest_idx":(?:${removed.join('|')}),`
+    if (removed.length > 0) await forgetAnswers(tx, { said, names: [booking] })
+  })
 
   async function discard (tx: Transaction, ids: readonly number[]): Promise<void> {
-    await discardScans({ storage, repository }, tx, ids)
+    await discardScans({ storage, repository, forgetAnswers }, tx, ids)
   }
 
   await app.register(scanRoutes, { repository, retention, clock })

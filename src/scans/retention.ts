@@ -31,10 +31,11 @@ export interface ScanRetention {
  * is no guest's goes so many days after it was saved, the next day at the earliest.
  */
 export function scanRetention (
-  { db, storage, audit, log }: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log'>,
+  app: Pick<FastifyInstance, 'db' | 'storage' | 'audit' | 'log' | 'forgetAnswers'>,
   repository: ScanRepository,
   { config, keys, clock }: { config: Config, keys: Keys, clock: Clock }
 ): ScanRetention {
+  const { db, storage, audit, log, forgetAnswers } = app
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
@@ -67,7 +68,7 @@ export function scanRetention (
 
   async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], object?: string) {
     if (ids.length === 0) return 0
-    const count = await discardScans({ storage, repository }, tx, ids)
+    const count = await discardScans({ storage, repository, forgetAnswers }, tx, ids)
     await audit.append(tx, {
       actor: 'sistema', action: 'scansioni_scadute', object, details: { scansioni: ids.map(String) }
     })

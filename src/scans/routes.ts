@@ -12,8 +12,9 @@ import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { departureOf } from '#src/plugins/departures.ts'
 import { ScansioneNonTrovata } from './errors.ts'
+import { scanFaults } from './faults.ts'
 import { makeGuest } from './make-guest.ts'
-import { discardScans, picturesOf } from './pictures.ts'
+import { discardScans, picturesOf, SAVED } from './pictures.ts'
 import { present } from './present.ts'
 import type { ScanRepository } from './repository.ts'
 import type { ScanRetention } from './retention.ts'
@@ -27,7 +28,7 @@ interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetenti
 /** Scans of documents that people keep, until they are a guest's. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
-  const { db, storage, audit } = app
+  const { db, storage, audit, forgetAnswers } = app
   const shown = { storage, repository, retention }
   for (const schema of [Scan, Segnalazione]) app.addSchema(schema)
 
@@ -35,7 +36,9 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     method: 'POST',
     url: '/api/save-scan',
     bodyLimit: IMAGE_BODY_MAX,
-    config: { access: 'auth', idempotent: true, holdsBody: true },
+    config: {
+      access: 'auth', idempotent: true, holdsBody: true, findFaults: (fields) => scanFaults(fields, clock.today())
+    },
     schema: {
       operationId: 'saveScan',
       tags,
@@ -49,7 +52,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     handler: async (request, reply) => {
       const signal = departureOf(reply)
       const { id, avvisi } = await saveScan(app, request, request.body, { repository, clock, signal })
-      return { success: true, message: 'Scansione salvata', id, avvisi }
+      return { success: true, message: SAVED, id, avvisi }
     }
   })
 
@@ -124,7 +127,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
       const { id } = request.params
       await db.transaction(async (tx) => {
         await repository.find(tx, id, { lock: true })
-        await discardScans({ storage, repository }, tx, [id])
+        await discardScans({ storage, repository, forgetAnswers }, tx, [id])
         await audit.append(tx, { ...authorOf(request), action: 'scansione_eliminata', object: `scansione:${id}` })
       })
       storage.removeDiscarded()

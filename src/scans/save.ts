@@ -32,7 +32,6 @@ export async function saveScan (
   const { db, audit, images, storage } = app
   const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
   const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
-  if (data.birthDate > clock.today()) throw new CampiNonValidi({ campo: 'birthDate', messaggio: 'è nel futuro' })
   const place = placeOf(booking, guest)
   // Before the work, and once more when it is done.
   await checkPlace(db, place)
@@ -63,12 +62,9 @@ export async function saveScan (
   return { id, avvisi: file === undefined ? await keeping() : await storage.settle(file, keeping) }
 }
 
-/** @throws CampiNonValidi where one of the two is missing */
+/** Both are given, or neither: see `scanFaults`. */
 function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): ScanPlace | null {
-  if (prenotazione_id !== undefined && guest_idx !== undefined) return { prenotazione_id, guest_idx }
-  if (prenotazione_id === undefined && guest_idx === undefined) return null
-  const [campo, other] = guest_idx === undefined ? ['guest_idx', 'prenotazione_id'] : ['prenotazione_id', 'guest_idx']
-  throw new CampiNonValidi({ campo, messaggio: `è obbligatorio con ${other}` })
+  return prenotazione_id === undefined || guest_idx === undefined ? null : { prenotazione_id, guest_idx }
 }
 
 /** @throws PrenotazioneNonTrovata; CampiNonValidi where the booking has no such place */

@@ -67,6 +67,10 @@ export const REFUSED: [what: string, template: unknown, code: Problem][] = [
   ['a code that no telephone reads', pageWith('<qr value="{{ parola }}"/>'), 'LIMITE_SUPERATO'],
   ['hundreds of codes', pageWith('{% for i in (1..60) %}<qr value="a"/>{% endfor %}'), 'LIMITE_SUPERATO'],
   ['the prototype as a list', pageWith('<table data="__proto__.x"/><table data="nome"/>'), 'DATI_NON_VALIDI'],
+  ['margins as high as the page', '<document><page style="padding: 800 50">a</page></document>', 'STILE_NON_AMMESSO'],
+  ['a code without size', pageWith('<qr value="a" size="0"/>'), 'STILE_NON_AMMESSO'],
+  ['a code squeezed to nothing',
+    pageWith('<qr value="x" style="flex: 0; margin: 10 50 2000 2000"/>', ' size="A5"'), 'STILE_NON_AMMESSO'],
   ['a currency that is none', pageWith('{{ 1 | currency: "<b>" }}'), 'VALORE_NON_VALIDO']
 ]
 

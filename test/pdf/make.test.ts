@@ -3,7 +3,7 @@ import { letterData } from '#src/pdf/templates/letter.ts'
 import { workerPool } from '#src/plugins/workers/pool.ts'
 import type { Value } from '#src/pdf/data.ts'
 import type makePdf from '#src/pdf/task.ts'
-import type { PdfJob } from '#src/pdf/task.ts'
+import type { PdfJob } from '#src/pdf/jobs.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 
 const TASK = new URL('../../src/pdf/task.ts', import.meta.url)

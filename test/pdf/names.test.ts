@@ -53,3 +53,15 @@ t.test('controls and marks that turn text round do not reach the document', asyn
   const [text] = await readPages(bytes)
   t.match(text, /^abcde.fg$/)
 })
+
+const HYPHENATED = [
+  '\u00AD', '\u00AD\u00ADAnna', 'Anna \u00AD\u00ADMaria', 'An\u00AD\u200b\u00ADna', 'Anna\u00AD', 'An\u00ADna'
+]
+for (const text of HYPHENATED) {
+  t.test(`places for hyphens, wherever they stand, keep no PDF from being made: ${JSON.stringify(text)}`, async (t) => {
+    const template = pageWith('<h1>{{ nome }}</h1><p>{{ nome }}</p><table data="righe"/>')
+    const { bytes } = await renderPdf(template, { nome: text, righe: [{ nome: text }] }, { date: DATE })
+    const [page] = await readPages(bytes)
+    t.equal(letters(page!.replace('Nome', '')), letters(text.replace(/[\u00AD\u200b]/g, '').repeat(3)))
+  })
+}

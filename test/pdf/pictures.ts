@@ -1,5 +1,6 @@
 import sharp from 'sharp'
-import makePdf, { type PdfJob } from '#src/pdf/task.ts'
+import type { PdfJob } from '#src/pdf/jobs.ts'
+import makePdf from '#src/pdf/task.ts'
 
 /** An invented house. */
 const struttura = {

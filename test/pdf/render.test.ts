@@ -131,3 +131,15 @@ t.test('lines of the data are kept where the author wants them', async (t) => {
   const joined = await render(pageWith('<p>  a \n <b> b</b>\n c<br/> d </p>'))
   t.equal(joined.texts[0], 'a b c d')
 })
+
+t.test('of what must stand on one page and is higher, the rest is missing, and a warning says so', async (t) => {
+  const printed = t.capture(process.stderr, 'write')
+  const lines = Array.from({ length: 100 }, (_, at) => `riga ${at};`).join('\n')
+  const content = '<div keep="together"><p lines="keep">{{ nota }}</p></div><p>dopo</p>'
+  const { texts, warnings } = await render(pageWith(content), { nota: lines })
+  t.match(texts.join(), /riga 0;.*dopo/)
+  t.notMatch(texts.join(), /riga 99;/)
+  t.match(warnings, [{ codice: 'TESTO_TRONCATO', messaggio: /più alto della pagina/ }])
+  t.same(printed(), [], 'nothing stands between the lines of the log')
+  t.match((await render(pageWith('<p lines="keep">{{ nota }}</p>'), { nota: lines })).texts.join(), /riga 99;/)
+})

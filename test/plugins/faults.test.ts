@@ -85,7 +85,7 @@ t.test('further faults', async (t) => {
     const checks = routes.flatMap(({ config }) => config?.findFaults ?? [])
     t.ok(checks.length > 10)
     fc.assert(fc.property(fields, fields, fields, (body, query, headers) => {
-      for (const check of checks) check({ body, query, headers })
+      for (const check of checks) check({ params: {}, body, query, headers })
     }))
   })
 })

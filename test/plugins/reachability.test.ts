@@ -39,6 +39,26 @@ t.test('a mail server or an OAuth issuer that is not there is a warning each, an
   t.notMatch(JSON.stringify(logs), 'CANARY')
 })
 
+t.test('an engine of PDFs and a provider of texts that are not there are a warning each', async (t) => {
+  const [engine, provider] = [await freePort(), await freePort()]
+  const { app, logs } = await build(t, {
+    PDF_ENGINE: 'gotenberg',
+    PDF_ENGINE_URL: `http://127.0.0.1:${engine}/CANARY-path`,
+    OCR_PROVIDER: 'ocr-space',
+    OCR_PROVIDER_URL: `http://127.0.0.1:${provider}/CANARY-path`,
+    OCR_PROVIDER_KEY: 'CANARY-key'
+  })
+  await app.listen()
+  const warnings = () => logs.filter(({ msg }) => msg === WARNING)
+  while (warnings().length < 2) await turn()
+  const place = { level: 40, host: '127.0.0.1', reason: 'ECONNREFUSED' }
+  t.match(warnings().sort((a, b) => String(a.setting) < String(b.setting) ? -1 : 1), [
+    { ...place, setting: 'OCR_PROVIDER_URL', port: provider },
+    { ...place, setting: 'PDF_ENGINE_URL', port: engine }
+  ])
+  t.notMatch(JSON.stringify(logs), 'CANARY')
+})
+
 t.test('one that is there is none', async (t) => {
   const [smtp, issuer] = [await silentServer(t), await silentServer(t)]
   const { app, logs } = await build(t, environ(smtp.port, issuer.port))

@@ -34,7 +34,11 @@ t.test('a fault of the file is a 400 that names it and its line', async (t) => {
     status: 400, codice: 'CSV_NON_VALIDO', riga: 3, dettagli: [{ campo: 'file' }], error: /^File CSV non valido: riga 3/
   })
   t.match((await send('a,a\n1,2')).json(), { status: 400, codice: 'CSV_NON_VALIDO', riga: 1 })
-  t.match((await send(`a\n${'1\n'.repeat(20_001)}`)).json(), { status: 400, codice: 'LIMITE_SUPERATO' })
+  for (const rows of [20_001, 4_000_000]) {
+    t.match((await send(`a\n${'1\n'.repeat(rows)}`)).json(), {
+      status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'file' }], riga: null
+    }, `${rows} rows`)
+  }
   t.equal((await send('x'.repeat(8 * 1024 * 1024 + 1))).statusCode, 413)
   t.match((await send('a\n1', { decimali: 'x', altro: 'y' })).json(), {
     status: 400, dettagli: [{ campo: /altro|decimali/ }, { campo: /altro|decimali/ }]

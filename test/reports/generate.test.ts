@@ -210,3 +210,13 @@ t.test('making PDFs is counted apart, by its own limit', async (t) => {
   t.equal((await few.call('GET', '/api/history')).statusCode, 200)
   t.equal((await few.call('POST', '/api/generate-template', { rows: [] })).statusCode, 429, 'all heavy work together')
 })
+
+t.test('the key that made a PDF that was deleted since tells of no PDF, and makes no other', async (t) => {
+  const request = () => call('POST', '/api/generate-pdf', { template: pageWith('uno') }, { 'idempotency-key': 'uno' })
+  const first = (await request()).json<{ transaction_ref: string }>()
+  const again = await request()
+  t.same(again.json(), first)
+  t.equal(again.headers['idempotency-replayed'], 'true')
+  t.equal((await call('DELETE', `/api/v1/pdf/${first.transaction_ref}`)).statusCode, 200)
+  t.match((await request()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+})

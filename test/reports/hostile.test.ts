@@ -51,6 +51,29 @@ t.test('rows with millions of values, or a value of megabytes, are refused', asy
     await call('POST', '/api/generate-template', { rows: [{ a: 'x y '.repeat(20_000) }] })
   ]
   for (const answer of answers) t.match(answer.json(), { status: 400 })
+  for (const answer of answers.slice(1)) t.match(answer.json(), { dettagli: [{ campo: 'rows' }], riga: null })
+})
+
+t.test('rows of which each has other columns are refused before anybody looks at all of them', async (t) => {
+  const rows = Array.from({ length: 15_000 }, (_, row) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${row}x${at}`, 1])))
+  const answer = await call('POST', '/api/generate-template', { rows })
+  t.match(answer.json(), { status: 400, codice: 'LIMITE_SUPERATO', dettagli: [{ campo: 'rows' }] })
+})
+
+t.test('a column whose name has dots is shown and added like any other', async (t) => {
+  const rows = [{ 'Importo es. IVA': '10.50', 'a.b': 'uno' }, { 'Importo es. IVA': '0.50', 'a.b': 'due' }]
+  const text = (await readPages((await call('POST', '/api/generate-template', { rows })).rawPayload)).join(' ')
+  t.match(text, /11,00/)
+  t.match(text, /10,50.*uno/)
+})
+
+t.test('layouts that the renderer cannot make, again and again, keep no other PDF from being made', async (t) => {
+  const template = pageWith('<row><div style="flex: 1"><qr size="0" value="a"/></div><p>\u00AD\u00ADa</p></row>')
+  for (let time = 0; time < 40; time++) {
+    t.match((await call('POST', '/api/generate-pdf', { template })).statusCode, 400)
+  }
+  t.equal((await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })).statusCode, 200)
 })
 
 t.test('a PDF that takes too much ends its thread alone: the next request is answered', async (t) => {

@@ -46,12 +46,47 @@ t.test('a template is saved, read with its variables, listed, used and deleted',
 t.test('If-Match holds a template to the version that was read', async (t) => {
   const body = { nome: 'Conferma', template: pageWith('uno') }
   t.equal((await put(ID, body, { 'if-match': '"1"' })).statusCode, 412, 'there is none yet')
-  t.equal((await put(ID, body)).statusCode, 201)
-  const second = await put(ID, { ...body, nome: 'Altro' }, { 'if-match': '"1"' })
-  t.match(second.json(), { status: 200, data: { versione: 2, nome: 'Altro' } })
-  t.match((await put(ID, body, { 'if-match': '"1"' })).json(), { status: 412, codice: 'MODELLO_CAMBIATO' })
-  t.equal((await remove(ID, { 'if-match': '"1"' })).statusCode, 412)
-  t.equal((await remove(ID, { 'if-match': '"2"' })).statusCode, 200)
+  const first = await put(ID, body, { 'if-none-match': '*' })
+  t.equal(first.statusCode, 201)
+  t.equal(first.headers.etag, '"2"', 'the template that had the id before is another one')
+  t.match((await put(ID, body, { 'if-none-match': '*' })).json(), { status: 412, codice: 'MODELLO_CAMBIATO' })
+  const second = await put(ID, { ...body, nome: 'Altro' }, { 'if-match': '"2"' })
+  t.match(second.json(), { status: 200, data: { versione: 3, nome: 'Altro' } })
+  t.match((await put(ID, body, { 'if-match': '"2"' })).json(), { status: 412, codice: 'MODELLO_CAMBIATO' })
+  t.equal((await remove(ID, { 'if-match': '"2"' })).statusCode, 412)
+  t.equal((await remove(ID, { 'if-match': '"3"' })).statusCode, 200)
+})
+
+t.test('of many who save a template at a time, each has a version of its own, and one has made it', async (t) => {
+  const id = 'cccccccccccccccc'
+  const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(id, { nome: `n${at}`, template })))
+  t.same(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 201])
+  const only = await Promise.all([1, 2, 3].map(() =>
+    put('dddddddddddddddd', { nome: 'x', template }, { 'if-none-match': '*' })))
+  t.same(only.map(({ statusCode }) => statusCode).sort(), [201, 412, 412])
+  const { data } = (await call('GET', `${URL}/${id}/versioni`)).json<{ data: { versione: number }[] }>()
+  t.same(data.map(({ versione }) => versione), [6, 5, 4, 3, 2, 1])
+})
+
+t.test('the versions of a template are kept, fifty of them, and go with it', async (t) => {
+  const id = 'eeeeeeeeeeeeeeee'
+  for (let version = 1; version <= 52; version++) {
+    await put(id, { nome: `Versione ${version}`, template: pageWith(`${version}`), esempio: { version } })
+  }
+  const { data } = (await call('GET', `${URL}/${id}/versioni`)).json<{ data: object[] }>()
+  t.equal(data.length, 50)
+  t.match(data[0], { versione: 52, nome: 'Versione 52' })
+  t.match((await call('GET', `${URL}/${id}/versioni/3`)).json(), {
+    data: { id, nome: 'Versione 3', versione: 3, template: pageWith('3'), esempio: { version: 3 }, predefinito: false }
+  })
+  t.match((await call('GET', `${URL}/${id}/versioni/2`)).json(), { status: 404, codice: 'VERSIONE_NON_TROVATA' })
+  t.equal((await remove(id)).statusCode, 200)
+  t.match((await call('GET', `${URL}/${id}/versioni`)).json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
+  t.equal((await call('GET', `${URL}/${id}/versioni/3`)).statusCode, 404)
+  const left = await app.sql`select template || coalesce(esempio::text, '') as left from pdf_templates where id = ${id}`
+  t.same([...left, ...await app.sql`select 1 from pdf_template_versions where id = ${id}`], [{ left: '' }])
+  t.same((await call('GET', `${URL}/${REPORT}/versioni`)).json(), { data: [] })
+  t.notMatch((await call('GET', URL)).body, id)
 })
 
 t.test('only administrators change templates; everybody who has credentials reads and tries them', async (t) => {
@@ -109,6 +144,12 @@ t.test('a template that is at fault is not saved: the answer says line and colum
     t.match((await call('POST', `${URL}/valida`, { template })).json(), { valid: false, errors: [{ codice, riga }] })
   }
   t.same(fieldsAtFault(await put('1', { nome: 'x', template: pageWith('x') })), ['id'])
+  t.same(fieldsAtFault(await put('1', { nome: '', template: 3 })).sort(), ['id', 'nome', 'template'])
+  for (const text of ['a\0b', 'a\ud800b']) {
+    const body = { nome: 'x', template: pageWith(text), esempio: { a: [{ [text]: 1 }] } }
+    t.same(fieldsAtFault(await put(ID, body)).sort(), ['esempio', 'template'], 'what PostgreSQL does not hold')
+    t.same(fieldsAtFault(await put(ID, { ...body, template, esempio: { a: [text] } })), ['esempio'])
+  }
   t.same(fieldsAtFault(await put(ID, { nome: '', template: 'x'.repeat(64_001) })).sort(), ['nome', 'template'])
 })
 

@@ -36,6 +36,8 @@ t.test('a wrong scan is a 400 that names every field at fault, and nothing is ke
   t.same(fieldsAtFault(await save({ birthDate: '2026-11-22' })), ['birthDate'])
   t.same(fieldsAtFault(await save({ prenotazione_id: 1 })), ['guest_idx'])
   t.same(fieldsAtFault(await save({ guest_idx: 0 })), ['prenotazione_id'])
+  t.same(fieldsAtFault(await save({ name: '', birthDate: '2026-11-22', guest_idx: 0, image: 'x' })).sort(),
+    ['birthDate', 'name', 'prenotazione_id'])
   t.same(fieldsAtFault(await save({ image: 'aGVsbG8=' })), ['image'])
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
 })
@@ -52,6 +54,25 @@ t.test('what a document says lies sealed in the database, and is in no log', asy
   const [row] = await app.sql`select string_agg(encode(dati, 'escape'), '') as text from scansioni`
   t.notMatch(row!.text, /PROVETTI|BIANCA|CA00000AA|1964/)
   t.notMatch(JSON.stringify(logs), /PROVETTI|CA00000AA/)
+})
+
+t.test('stored answers forget a scan that is deleted, and a guest who is removed', async (t) => {
+  const key = { 'idempotency-key': 'una-scansione' }
+  const first = await call('POST', '/api/save-scan', HOLDER, key)
+  const { id } = first.json<{ id: number }>()
+  t.equal((await call('POST', '/api/save-scan', HOLDER, key)).body, first.body)
+  const { id: booking } = await create(call, { numero_ospiti: 2 })
+  const place = (guest_idx: number) => call(
+    'POST', `${SCANS}/${id}/ospite`, { prenotazione_id: booking, guest_idx }, { 'idempotency-key': `p${guest_idx}` }
+  )
+  const made = [await place(0), await place(1)]
+  t.match(made.map(({ statusCode }) => statusCode), [200, 200])
+  t.equal((await place(1)).body, made[1]!.body)
+  await saveGuests(call, booking, [{ nome: 'ADA', cognome: 'NERI' }])
+  t.match((await place(1)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  t.equal((await place(0)).body, made[0]!.body, 'another guest is not forgotten')
+  const again = await call('POST', '/api/save-scan', HOLDER, key)
+  t.match(again.json(), { codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, 'the scan was of the guest who was removed')
 })
 
 t.test('what was sealed for one scan is not read as another one', async (t) => {

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import { Location } from '#schemas/auth/answers.ts'
 import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
+import { serverOf } from '#src/lib/addresses.ts'
 import { AuthError } from '../errors.ts'
 import { deleteOldFlows } from '../sign-in/flow-states.ts'
 import { OAuthError } from '../oauth/errors.ts'
@@ -32,7 +33,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
 
   await app.register(formPost, options)
   for (const provider of options.config.OAUTH_PROVIDERS) {
-    if ('issuer' in provider) app.expectReachable({ setting: 'OAUTH_PROVIDERS', ...placeOf(new URL(provider.issuer)) })
+    if ('issuer' in provider) app.expectReachable({ setting: 'OAUTH_PROVIDERS', ...serverOf(provider.issuer) })
   }
 
   app.addJob({
@@ -108,10 +109,6 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
   }
 }
 export default oauthRoutes
-
-function placeOf ({ protocol, hostname, port }: URL): { host: string, port: number } {
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }
-}
 
 /**
  * The only route whose body is a form, and must be one. The form comes from another site, without the cookie that binds

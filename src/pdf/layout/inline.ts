@@ -4,6 +4,7 @@ import { cleanText } from '../data.ts'
 import { checkLimit } from '../limits.ts'
 import { isText, type Checked, type CheckedNode } from '../markup/check.ts'
 import type { Style } from '../markup/style.ts'
+import { withoutIdleHyphens } from '../text/words.ts'
 import type { Build } from './context.ts'
 
 const LOOKS: Record<string, Style> = { b: { fontWeight: 700 }, i: { fontStyle: 'italic' } }
@@ -38,7 +39,8 @@ export function words (text: string, style: Style, build: Build): ReactNode {
 export function fitted (text: string, build: Build, place?: CheckedNode['place']): string {
   if (PLAIN.test(text)) return text
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
-  return build.fonts.fit(cleanText(text))
+  // What no font has may leave two of them side by side.
+  return withoutIdleHyphens(build.fonts.fit(cleanText(text)))
 }
 
 interface Flow {

@@ -2,6 +2,7 @@ import { isDay } from '#src/lib/time.ts'
 import type { Value } from '../data.ts'
 import { readDecimal } from '../decimal.ts'
 import type { Format } from '../language/formats.ts'
+import { checkLimit } from '../limits.ts'
 
 /** A column as a template, or the data, describe it. */
 export interface ColumnDescription {
@@ -71,10 +72,16 @@ export function titleOf (field: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1).toLowerCase()
 }
 
-/** Every field of the rows, in the order in which they first appear. */
+/**
+ * Every field of the rows, in the order in which they first appear.
+ * @throws TemplateError for more than a table has: the columns of such rows would be looked at for minutes
+ */
 function fieldsOf (rows: readonly Value[]): string[] {
   const fields = new Set<string>()
-  for (const row of rows) if (isRow(row)) for (const field of Object.keys(row)) fields.add(field)
+  for (const row of rows) {
+    if (isRow(row)) for (const field of Object.keys(row)) fields.add(field)
+    checkLimit('columns', fields.size)
+  }
   return [...fields]
 }
 

@@ -46,6 +46,9 @@ export interface LetterRequest {
   hasLogo?: boolean | undefined
 }
 
+/** Lines of the house rules that are kept on one page; more of them run on to the next one. */
+const LINES_TOGETHER = 20
+
 /** The data of the template of the welcome letter, and its language. A text of only blanks counts as none. */
 export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
   const { struttura, soggiorno, template_data: wishes = {} } = request
@@ -65,6 +68,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
       parole,
       struttura: Object.fromEntries(ESTABLISHMENT_FIELDS.map((field) => [field, wished(struttura[field]) ?? null])),
       logo: request.hasLogo ?? false,
+      regole_brevi: (struttura.regole ?? '').split('\n').length <= LINES_TOGETHER,
       inchiostro: inkOn(struttura.colore),
       data: request.data,
       ...Object.fromEntries(Object.entries(texts).map(([name, [wish, usual]]) => [name, wished(wish) ?? usual])),

@@ -16,6 +16,15 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const LONG = 24
 const PIECE = 8
 
+const SOFT_HYPHEN = '\u00AD'
+/** Where no letters are to be parted: at the ends of a word, and beside another one. */
+const IDLE_HYPHENS = /(?<![^\s\u00AD])\u00AD+|\u00AD+(?![^\s\u00AD])|(?<=\u00AD)\u00AD+/g
+
+/** The text without soft hyphens that part nothing: the renderer fails at a word that has a piece without letters. */
+export function withoutIdleHyphens (text: string): string {
+  return text.replace(IDLE_HYPHENS, '')
+}
+
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
 
 /**
@@ -24,7 +33,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
 export function wordBreaker (language: Language): (word: string) => string[] {
   const syllables = SYLLABLES[language]
   return (word) => {
-    if (word.includes('\u00AD')) return word.split('\u00AD')
+    if (word.includes(SOFT_HYPHEN)) return word.split(SOFT_HYPHEN)
     if (UNSPACED.test(word)) return parted(Array.from(segmenter.segment(word), ({ segment }) => segment))
     if (HYPHENATED.test(word) && word.length <= LONG * 2) return syllables(word)
     if (word.length <= LONG) return [word]

@@ -4,10 +4,11 @@ import { count } from 'drizzle-orm'
 import fp from 'fastify-plugin'
 import { discarded_files, file_store } from '#drizzle/tables/storage.ts'
 import type { Config } from '#src/config/config.ts'
+import { serverOf } from '#src/lib/addresses.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Backend } from './backends/backend.ts'
 import { filesBackend } from './backends/files.ts'
-import { addressOf, s3Backend, s3Settings } from './backends/s3.ts'
+import { s3Backend, s3Settings } from './backends/s3.ts'
 import { compareFiles } from './comparison.ts'
 import { generations } from './generations.ts'
 import { guarded } from './guarded.ts'
@@ -38,7 +39,7 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   app.decorate('storage', objectStorage({
     db, log, backend, store, generations: generations(keys), removeDiscarded: worker.remove
   }))
-  if (remote) app.expectReachable({ setting: 'S3_ENDPOINT', ...addressOf(remote.endpoint) })
+  if (remote) app.expectReachable({ setting: 'S3_ENDPOINT', ...serverOf(remote.endpoint) })
 
   app.addGauge({
     name: 'discarded_files',

@@ -29,6 +29,7 @@ export interface Workers {
    * @throws ServizioOccupato when too much work waits already, or the turn of this did not come in time
    * @throws LavoroTroppoLungo past the deadline, and the thread is ended
    * @throws LavoroNonRiuscito when the thread ends by itself, as by its limit of memory
+   * @throws what the task throws: no further task runs in its thread
    */
   run<T extends Task> (module: URL, payload: Parameters<T>[0], options: RunOptions): Promise<Awaited<ReturnType<T>>>
 }
@@ -53,6 +54,9 @@ export interface WorkerPool extends Workers {
 
 type Reason = 'deadline' | 'unwanted'
 
+/** Threads, and how many tasks have them. */
+interface Crew { pool: Piscina, tasks: number, isRetired: boolean }
+
 /** What the library says when a thread has ended without an error of the task. */
 const EXITED = /^worker exited with code|^Terminating worker thread$/
 
@@ -66,9 +70,10 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
   const line = slots(threads)
   const aloneLine = slots(1)
   const underWay = new Set<AbortController>()
-  let opened: Promise<Piscina> | undefined
+  const alive = new Set<Crew>()
+  let opened: Promise<Crew> | undefined
 
-  async function open (): Promise<Piscina> {
+  async function open (): Promise<Crew> {
     // Loaded when there is something to do: most processes start without.
     const { Piscina } = await import('piscina')
     const pool = new Piscina({
@@ -84,7 +89,34 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
       execArgv: []
     })
     // An idle thread that fails is replaced when it is needed.
-    return pool.on('error', () => {})
+    pool.on('error', () => {})
+    const crew: Crew = { pool, tasks: 0, isRetired: false }
+    alive.add(crew)
+    return crew
+  }
+
+  /** Threads for one more task. */
+  async function take (): Promise<Crew> {
+    const crew = await (opened ??= open())
+    if (crew.isRetired) return await take()
+    crew.tasks++
+    return crew
+  }
+
+  /**
+   * After a failure that nobody foresaw a library in machine language may be in disorder, and would fail in every task
+   * that comes after: what runs is brought to its end, and what follows has new threads.
+   */
+  function retire (crew: Crew): void {
+    if (crew.isRetired) return
+    crew.isRetired = true
+    opened = undefined
+  }
+
+  function dismiss (crew: Crew): void {
+    if (--crew.tasks > 0 || !crew.isRetired) return
+    alive.delete(crew)
+    void crew.pool.destroy()
   }
 
   /** Resolves when the threads have ended that a failure has taken out of the pool. */
@@ -123,13 +155,16 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
       underWay.add(stop)
       let ended: Promise<void> | undefined
       let leave: (() => void) | undefined
+      let crew: Crew | undefined
       try {
         leave = await takePlace(alone, stop.signal)
-        const pool = await (opened ??= open())
+        crew = await take()
+        const { pool } = crew
         const result = pool.run(payload, { filename: module.href, signal: stop.signal, transferList: [...transfer] })
         const before = pool.threads
         return await result.catch((err: unknown) => {
           ended = haveEnded(pool, before)
+          if (isUnforeseen(err as Error, stop.signal)) retire(crew!)
           throw err
         }) as Awaited<ReturnType<T>>
       } catch (err) {
@@ -139,6 +174,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
         signal?.removeEventListener('abort', abandon)
         underWay.delete(stop)
         giveBack()
+        if (crew !== undefined) dismiss(crew)
         // The caller is answered now. What is in machine language goes on for a while: its place is not free before.
         if (ended === undefined) leave?.()
         else void ended.then(leave)
@@ -152,12 +188,23 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
 
     async close () {
       for (const each of underWay) each.abort('unwanted' satisfies Reason)
-      await (await opened)?.destroy()
+      await opened
+      await Promise.all([...alive].map(({ pool }) => pool.destroy()))
     }
   }
 }
 
-function problem (err: Error & { code?: string }, stop: AbortSignal): Error {
+function problem (err: Error, stop: AbortSignal): Error {
   if (stop.aborted) return stop.reason === 'deadline' ? new LavoroTroppoLungo() : new LavoroNonIniziato()
-  return err.code === 'ERR_WORKER_OUT_OF_MEMORY' || EXITED.test(err.message) ? new LavoroNonRiuscito() : err
+  return hasEnded(err) ? new LavoroNonRiuscito() : err
+}
+
+/** The task itself has failed, and its thread lives. */
+function isUnforeseen (err: Error, stop: AbortSignal): boolean {
+  return !stop.aborted && !hasEnded(err)
+}
+
+/** The thread has ended. */
+function hasEnded (err: Error & { code?: string }): boolean {
+  return err.code === 'ERR_WORKER_OUT_OF_MEMORY' || EXITED.test(err.message)
 }

@@ -1,5 +1,5 @@
-import { asc, eq, sql } from 'drizzle-orm'
-import { pdf_templates as templates } from '#drizzle/tables/reports.ts'
+import { and, asc, eq, getTableColumns, isNull, lte, sql } from 'drizzle-orm'
+import { pdf_template_versions as versions, pdf_templates as templates } from '#drizzle/tables/reports.ts'
 import { TEMPLATE_ID, type TemplateSaving } from '#schemas/template.ts'
 import { builtInTemplates, type BuiltIn } from '#src/pdf/index.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
@@ -18,17 +18,34 @@ export interface StoredTemplate {
   updated_at: Date | null
 }
 
+/** What a list says of a template. */
+export type ListedTemplate = Pick<StoredTemplate, 'id' | 'nome' | 'predefinito' | 'versione' | 'updated_at'>
+
+/** Versions that are kept of a template, the present one among them. */
+export const VERSIONS_KEPT = 50
+
+/** Which versions a change is for; a template that is not there has none. */
+export interface Expected {
+  /** Versions that may be changed; undefined: any, or none. */
+  versions?: ReadonlySet<number> | undefined
+  /** There must be none. */
+  isNew?: boolean
+}
+
+const { id, nome, versione, updated_at } = getTableColumns(templates)
+
 /** All templates: those of the product, then the saved ones by their names. */
-export async function listTemplates (db: Executor): Promise<StoredTemplate[]> {
-  const saved = await db.select().from(templates).orderBy(asc(templates.nome), asc(templates.id))
-  return [...(await builtInTemplates()).map(ofProduct), ...saved.map(ofPeople)]
+export async function listTemplates (db: Executor): Promise<ListedTemplate[]> {
+  const saved = await db.select({ id, nome, versione, updated_at }).from(templates)
+    .where(isNull(templates.deleted_at)).orderBy(asc(templates.nome), asc(templates.id))
+  return [...(await builtInTemplates()).map(ofProduct), ...saved.map((row) => ({ ...row, predefinito: false }))]
 }
 
 /** @throws ModelloNonTrovato */
 export async function findTemplate (db: Executor, id: string): Promise<StoredTemplate> {
   const builtIn = (await builtInTemplates()).find((each) => each.id === id)
   if (builtIn) return ofProduct(builtIn)
-  const [row] = TEMPLATE_ID.test(id) ? await db.select().from(templates).where(eq(templates.id, id)) : []
+  const [row] = TEMPLATE_ID.test(id) ? await db.select().from(templates).where(present(id)) : []
   if (!row) throw new ModelloNonTrovato()
   return ofPeople(row)
 }
@@ -39,45 +56,74 @@ export async function checkChangeable (id: string): Promise<void> {
 }
 
 /**
- * Saves a template under its id, new or in the place of the one before.
- * @param expected versions that may be replaced; undefined: any, or none
- * @throws ModelloCambiato (412) where there is another version, or none
+ * Saves a template under its id, new or in the place of the one before, and keeps the version.
+ * @throws ModelloCambiato (412) where there is another version than expected, or none
  */
 export async function saveTemplate (
   tx: Transaction,
   id: string,
   { nome, template, esempio, variabili }: TemplateSaving & { variabili: string[] },
-  expected: ReadonlySet<number> | undefined
-): Promise<StoredTemplate> {
-  await checkVersion(tx, id, expected)
-  const values = { nome, template, esempio: esempio ?? null, variabili }
-  const [row] = await tx.insert(templates).values({ id, ...values }).onConflictDoUpdate({
-    target: templates.id,
-    set: { ...values, versione: sql`${templates.versione} + 1`, updated_at: sql`now()` }
-  }).returning()
-  return ofPeople(row!)
+  expected: Expected
+): Promise<StoredTemplate & { isNew: boolean }> {
+  // Changes of one template follow each other, also those that would make it.
+  await tx.insert(templates).values({ id, nome, template, variabili, versione: 0, deleted_at: sql`now()` })
+    .onConflictDoNothing()
+  const before = await lock(tx, id)
+  check(before, expected)
+  const [row] = await tx.update(templates).set({
+    nome,
+    template,
+    esempio: esempio ?? null,
+    variabili,
+    versione: sql`${templates.versione} + 1`,
+    created_at: before === undefined ? sql`now()` : undefined,
+    updated_at: sql`now()`,
+    deleted_at: null
+  }).where(eq(templates.id, id)).returning()
+  await keepVersion(tx, row!)
+  return { ...ofPeople(row!), isNew: before === undefined }
 }
 
-/** @throws ModelloNonTrovato, ModelloCambiato (412) */
-export async function removeTemplate (
-  tx: Transaction, id: string, expected: ReadonlySet<number> | undefined
-): Promise<void> {
-  await checkVersion(tx, id, expected)
-  const gone = await tx.delete(templates).where(eq(templates.id, id)).returning({ id: templates.id })
-  if (gone.length === 0) throw new ModelloNonTrovato()
+/**
+ * Deletes a template with its versions.
+ * @throws ModelloNonTrovato, ModelloCambiato (412)
+ */
+export async function removeTemplate (tx: Transaction, id: string, expected: Expected): Promise<void> {
+  const before = await lock(tx, id)
+  check(before, expected)
+  if (!before) throw new ModelloNonTrovato()
+  await tx.delete(versions).where(eq(versions.id, id))
+  await tx.update(templates).set({ nome: '', template: '', esempio: null, variabili: [], deleted_at: sql`now()` })
+    .where(eq(templates.id, id))
 }
 
-async function checkVersion (tx: Transaction, id: string, expected: ReadonlySet<number> | undefined): Promise<void> {
-  if (expected === undefined) return
-  const [row] = await tx.select({ versione: templates.versione }).from(templates)
+function present (id: string) {
+  return and(eq(templates.id, id), isNull(templates.deleted_at))
+}
+
+/** The version that there is, locked; undefined where there is none. */
+async function lock (tx: Transaction, id: string): Promise<number | undefined> {
+  const [row] = await tx.select({ versione, deleted_at: templates.deleted_at }).from(templates)
     .where(eq(templates.id, id)).for('update')
-  if (!row || !expected.has(row.versione)) throw new ModelloCambiato()
+  return row?.deleted_at === null ? row.versione : undefined
+}
+
+function check (before: number | undefined, { versions, isNew = false }: Expected): void {
+  const isExpected = versions === undefined || (before !== undefined && versions.has(before))
+  if (!isExpected || (isNew && before !== undefined)) throw new ModelloCambiato()
+}
+
+async function keepVersion (
+  tx: Transaction, { id, versione, nome, template, esempio, variabili, updated_at }: typeof templates.$inferSelect
+): Promise<void> {
+  await tx.insert(versions).values({ id, versione, nome, template, esempio, variabili, updated_at })
+  await tx.delete(versions).where(and(eq(versions.id, id), lte(versions.versione, versione - VERSIONS_KEPT)))
 }
 
 function ofProduct (builtIn: BuiltIn): StoredTemplate {
   return { ...builtIn, esempio: null, variabili: null, predefinito: true, versione: 0, updated_at: null }
 }
 
-function ofPeople ({ created_at: _, ...row }: typeof templates.$inferSelect): StoredTemplate {
+function ofPeople ({ created_at: _, deleted_at: _gone, ...row }: typeof templates.$inferSelect): StoredTemplate {
   return { ...row, predefinito: false }
 }

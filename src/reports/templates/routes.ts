@@ -5,10 +5,9 @@ import { Ref } from '#schemas/common.ts'
 import { PdfBytes } from '#schemas/pdf.ts'
 import { REPORT_BODY_MAX } from '#schemas/report.ts'
 import {
-  PreviewRequest, Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault, TemplateItem,
-  TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving
+  PreviewRequest, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault, TemplateList, TemplateParams,
+  type Template, TemplateRemoved, TemplateSaved, TemplateSaving
 } from '#schemas/template.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -16,6 +15,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { sendPdf } from '../answers.ts'
 import { makeFor } from '../keep.ts'
 import { checkTemplate, requireSound, variables } from './check.ts'
+import { savingFaults } from './faults.ts'
 import {
   checkChangeable, findTemplate, listTemplates, removeTemplate, saveTemplate, type StoredTemplate
 } from './repository.ts'
@@ -33,7 +33,6 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     updated_at: template.updated_at?.toISOString() ?? null
   })
   const variablesOf = variables(app)
-  for (const schema of [TemplateItem, Template]) app.addSchema(schema)
 
   app.route({
     method: 'GET',
@@ -72,30 +71,31 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.route({
     method: 'PUT',
     url: `${URL}/:id`,
-    config: { access: 'admin', versioned: true },
+    config: { access: 'admin', versioned: true, findFaults: savingFaults },
     schema: {
       operationId: 'putModello',
       tags,
       summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
-      description: 'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione.',
+      description:
+        'L’id ha 16 cifre esadecimali. Con If-Match si sostituisce solo quella versione; con If-None-Match: * se ne ' +
+        'salva solo uno nuovo.',
       params: TemplateParams,
       body: TemplateSaving,
       response: { 200: TemplateSaved, 201: TemplateSaved, 400: Ref(TemplateFault) }
     },
     handler: async (request, reply) => {
       const { params: { id }, body, headers } = request
-      if (!TEMPLATE_ID.test(id)) {
-        throw new CampiNonValidi({ campo: 'id', messaggio: 'deve avere 16 cifre esadecimali minuscole' })
-      }
       await checkChangeable(id)
       const variabili = await requireSound(app, reply, body)
-      const saved = await db.transaction(async (tx) => {
-        const saved = await saveTemplate(tx, id, { ...body, variabili }, expectedVersions(headers['if-match']))
+      const { isNew, ...saved } = await db.transaction(async (tx) => {
+        const saved = await saveTemplate(tx, id, { ...body, variabili }, {
+          versions: expectedVersions(headers['if-match']), isNew: headers['if-none-match']?.trim() === '*'
+        })
         const details = { versione: saved.versione }
         await audit.append(tx, { ...authorOf(request), action: 'modello_salvato', object: `modello:${id}`, details })
         return saved
       })
-      const status = saved.versione === 1 ? 201 : 200
+      const status = isNew ? 201 : 200
       reply.code(status).headers({ etag: etag(saved.versione), location: `${URL}/${id}` })
       return { data: await present(reply, saved), status }
     }
@@ -108,7 +108,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     schema: {
       operationId: 'deleteModello',
       tags,
-      summary: 'Elimina un modello dei PDF; i PDF già creati restano',
+      summary: 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano',
       params: TemplateParams,
       response: { 200: TemplateRemoved }
     },
@@ -116,7 +116,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
       const { params: { id }, headers } = request
       await checkChangeable(id)
       await db.transaction(async (tx) => {
-        await removeTemplate(tx, id, expectedVersions(headers['if-match']))
+        await removeTemplate(tx, id, { versions: expectedVersions(headers['if-match']) })
         await audit.append(tx, { ...authorOf(request), action: 'modello_eliminato', object: `modello:${id}` })
       })
       return { message: 'Modello eliminato', status: 200 }

@@ -40,7 +40,7 @@ export const RIGHTS: readonly Right[] = [
   ),
   ...readOnly('audit_log'),
   ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store'),
-  ...readOnly('generated_pdfs', 'pdf_templates', 'scansioni', 'lettere_benvenuto', 'struttura')
+  ...readOnly('generated_pdfs', 'pdf_templates', 'pdf_template_versions', 'scansioni', 'lettere_benvenuto', 'struttura')
 ]
 
 /** Credentials, and what becomes one: not even read. A test compares both lists with the tables that there are. */

@@ -35,11 +35,21 @@ t.test('a buffer that is handed over is not copied', async (t) => {
   t.equal(bytes.length, 0)
 })
 
-t.test('what a task throws arrives, and the thread lives on', async (t) => {
-  const { run } = open(t)
+t.test('what a task throws arrives, and no further task runs in its thread', async (t) => {
+  const { pool, run } = open(t)
   const { thread } = await look(run)
+  t.equal((await look(run)).thread, thread, 'a task that succeeds leaves its thread to others')
   await t.rejects(run({ do: 'fail' }), { message: 'as asked for' })
-  t.equal((await look(run)).thread, thread)
+  t.not((await look(run)).thread, thread)
+  t.same(pool.count(), { running: 0, waiting: 0 })
+})
+
+t.test('beside a task that throws another one goes on to its end', async (t) => {
+  const { run } = open(t, { threads: 2 })
+  const other = run({ do: 'wait', ms: 300 })
+  await Promise.all([1, 2].map(() => t.rejects(run({ do: 'fail' }), { message: 'as asked for' })))
+  t.equal(await run({ do: 'echo', value: 'new' }), 'new')
+  t.equal(await other, undefined)
 })
 
 t.test('a task that cannot be sent to a thread is refused, and the next one runs', async (t) => {

@@ -23,15 +23,6 @@ export function s3Settings (config: Config): S3Settings | undefined {
   }
 }
 
-/** Where a connection to the server goes. */
-export function addressOf (endpoint: string): { host: string, port: number } {
-  const { hostname, port, protocol } = new URL(endpoint)
-  return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
-  }
-}
-
 /** Milliseconds to connect, until an answer begins, and without any byte in the middle of one. */
 const CONNECT_MS = 5000
 /** For one answer; a part of an upload, which takes its time on a slow line, may be sent a second time. */

@@ -30,18 +30,27 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
 
   const upright = locate(picture, USUAL)
   if (read(picture, upright.slice(0, 3))) return best
+  const onSide = turned(picture, 1)
+  const sideways = locate(onSide, USUAL)
+  const readTurned = (quarters: 1 | 2 | 3) => {
+    const other = quarters === 1 ? onSide : turned(picture, quarters)
+    return read(other, (quarters === 1 ? sideways : locate(other, USUAL)).slice(0, 3), quarters)
+  }
+  // As the likeliest zone lies, before smaller and larger print is looked for.
+  const [likely, rest] = turns(upright[0], sideways[0], onSide)
+  if (likely.some(readTurned)) return best
   for (const width of OTHERS) {
     if (read(picture, locate(picture, width).slice(0, 4))) return best
   }
-  for (const quarters of turns(picture, upright)) {
-    const other = turned(picture, quarters)
-    if (read(other, locate(other, USUAL).slice(0, 3), quarters)) return best
-  }
+  rest.some(readTurned)
   return best
 }
 
-/** Upside down first, or sideways where a picture on its side looks more like a zone. */
-function turns (picture: Gray, upright: readonly Block[]): readonly (1 | 2 | 3)[] {
-  const [sideways] = locate(turned(picture, 1), USUAL)
-  return (sideways?.score ?? 0) > (upright[0]?.score ?? 0) ? [1, 3, 2] : [2, 1, 3]
+type Turns = readonly (1 | 2 | 3)[]
+
+/** The likely turns, and the others: upside down, or sideways where a picture on its side looks more like a zone. */
+function turns (upright: Block | undefined, sideways: Block | undefined, onSide: Gray): [likely: Turns, rest: Turns] {
+  if ((sideways?.score ?? 0) <= (upright?.score ?? 0)) return [[2], [1, 3]]
+  // Zones stand at the foot of documents.
+  return [sideways!.lines[0]!.y > onSide.height / 2 ? [1, 3] : [3, 1], [2]]
 }
