@@ -149,7 +149,7 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
     if (accessRevoked) await waitForListeners()
     if (code !== undefined) return redirectWithCode(flow.redirect_to, code)
     const session = await sessionAnswer(signer, signedIn!.user, signedIn!.session)
-    return redirectWithSession(flow.redirect_to, session, { ...tokens, sb: '' })
+    return redirectWithSession(flow.redirect_to, session, { ...tokens })
   }
 
   async function signInOrLink (

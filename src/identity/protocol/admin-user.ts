@@ -15,10 +15,10 @@ const LONGEST_MS = 200 * 365 * 86_400_000
 /** The account that an administrator describes, with a random password that is not shown where none is given. */
 export async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
+  if (phone) throw new AuthError('phone_provider_disabled')
   if (!email || !isEmail(email)) {
     throw new AuthError('validation_failed', { message: 'Unable to validate email address: invalid format' })
   }
-  if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
   if (imported !== undefined && !isKnownHash(imported)) {
     throw new AuthError('validation_failed', { message: 'Password hash is of an unknown kind, or too expensive' })
   }

@@ -60,7 +60,10 @@ export async function countOrRefuse (
   const seconds = await app.countTry(limit, subject)
   if (seconds === 0) return
   reply.header('retry-after', seconds)
-  throw new AuthError(code)
+  const message = code === 'over_email_send_rate_limit'
+    ? `For security purposes, you can only request this after ${seconds} seconds.`
+    : undefined
+  throw new AuthError(code, { message })
 }
 
 /** Does the work, in at least the same time for all: the time does not tell whether an address has an account. */

@@ -39,7 +39,7 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     const { userId, sessionId } = request.principal!
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
-    if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
+    if (body.phone) throw new AuthError('phone_provider_disabled')
     const target = flows.linkTarget(redirectTo, body)
     const email = body.email && (await newAddress({ request, reply, user }, body.email))
     const password_hash =

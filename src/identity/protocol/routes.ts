@@ -11,6 +11,8 @@ import inviteRoutes from './invite-routes.ts'
 import type { IdentityOptions } from '../options.ts'
 import { mailFlows } from './mail-flows.ts'
 import metaRoutes from './meta-routes.ts'
+import notOfferedRoutes from './not-offered-routes.ts'
+import nullFields from './null-fields.ts'
 import recoverRoutes from './recover-routes.ts'
 import signupRoutes from './signup-routes.ts'
 import oauthRoutes from './oauth-routes.ts'
@@ -27,7 +29,9 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   const options = { config, keys, flows: mailFlows(app, { config, keys }) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
+  app.setNotFoundHandler(app.refuseUnknown)
   await app.register(noBody)
+  await app.register(nullFields)
   await app.register(cookie)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
@@ -42,6 +46,7 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(userRoutes, options)
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
+  await app.register(notOfferedRoutes)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

@@ -33,7 +33,8 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   const grants = new Map<string | undefined, Grant>([
     ['password', byPassword],
     ['refresh_token', byRefreshToken],
-    ['pkce', byCode]
+    ['pkce', byCode],
+    ['web3', async () => { throw new AuthError('web3_provider_disabled') }]
   ])
 
   app.route({
@@ -58,8 +59,14 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   async function byPassword (
     request: FastifyRequest,
     reply: FastifyReply,
-    { email, password = '' }: GrantBody
+    { email, phone, password = '' }: GrantBody
   ): Promise<AuthSession> {
+    if (email && phone) {
+      throw new AuthError('validation_failed', {
+        message: 'Only an email address or phone number should be provided on login.'
+      })
+    }
+    if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
     if (!email) throw new AuthError('validation_failed', { message: 'missing email or phone' })
     await countPasswordTry(request, reply, email)
     // One query, the same for every address: reading more rows for an account that exists would take longer.

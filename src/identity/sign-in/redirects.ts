@@ -86,8 +86,9 @@ export function redirectWithError (
   return withFragment(url.href, fields)
 }
 
+/** `sb` tells the official client that the fields are meant for it, and not for another part of the front end. */
 function withFragment (address: string, fields: Record<string, string>): string {
   const url = new URL(address)
-  url.hash = new URLSearchParams(fields).toString()
+  url.hash = new URLSearchParams({ ...fields, sb: '' }).toString()
   return url.href
 }
