@@ -28,6 +28,7 @@ const AUTH_ERRORS = {
   over_request_rate_limit: [429, 'Request rate limit reached'],
   passkey_disabled: [404, 'Passkeys are disabled'],
   phone_provider_disabled: [400, 'Unsupported phone provider'],
+  provider_email_needs_verification: [422, 'Unverified email with the provider'],
   provider_disabled: [400, 'Unsupported provider: provider is not enabled'],
   reauthentication_needed: [400, 'Password update requires reauthentication'],
   reauthentication_not_valid: [422, 'Nonce has expired or is invalid'],

@@ -8,6 +8,7 @@ import noBody from '#src/plugins/no-body.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
+import { oauthClients } from '../oauth/clients.ts'
 import type { IdentityOptions } from '../options.ts'
 import { mailFlows } from './mail-flows.ts'
 import metaRoutes from './meta-routes.ts'
@@ -26,7 +27,7 @@ import verifyRoutes from './verify-routes.ts'
  */
 const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   // Not the options of this plugin: they have the prefix, too.
-  const options = { config, keys, flows: mailFlows(app, { config, keys }) }
+  const options = { config, keys, flows: mailFlows(app, { config, keys }), clients: oauthClients(config) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   app.setNotFoundHandler(app.refuseUnknown)

@@ -18,6 +18,7 @@ import { unsealForClient, type KeptForClient } from '../oauth/provider-tokens.ts
 import { isBanned, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { updateUser } from '../people/users.ts'
+import { idTokenGrant } from './id-token-grant.ts'
 import { passwordLimits } from './password-limits.ts'
 import type { ProtocolOptions } from './options.ts'
 
@@ -26,7 +27,8 @@ const tags = ['Provider di identità']
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
 /** The grants of `/token`: signing in, and refreshing a session. */
-const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys }) => {
+const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
+  const { config, keys } = options
   const { db, identity: { passwords, signer, waitForListeners } } = app
   const countPasswordTry = passwordLimits(app, { config }, 'sign-in')
 
@@ -34,6 +36,7 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
     ['password', byPassword],
     ['refresh_token', byRefreshToken],
     ['pkce', byCode],
+    ['id_token', idTokenGrant(app, options)],
     ['web3', async () => { throw new AuthError('web3_provider_disabled') }]
   ])
 
