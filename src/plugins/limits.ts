@@ -14,8 +14,8 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /**
-     * Refuses an address that is none, and a method that a known one has not, with the right ones in `Allow`: for scopes
-     * that write their errors themselves.
+     * Refuses an address that is none, and a method that a known one has not, with the right ones in `Allow`: for
+     * scopes that write their errors themselves.
      */
     refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { AuthError } from '../errors.ts'
 import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'
@@ -43,6 +43,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
    * @throws AuthError validation_failed; ProviderUnreachable, and errors of discovery
    */
   return async function readIdToken (token: string, { nonce, accessToken }: IdTokenChecks): Promise<Profile> {
+    requireForm(token)
     const { issuer, jwks_uri } = await discover()
     const { payload, protectedHeader: { alg } } = await jwtVerify(token, keysAt(jwks_uri), {
       issuer,
@@ -59,6 +60,16 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
     return profileOf({
       issuer, subject, email, emailVerified, name, userName: preferred_username ?? nickname, picture
     })
+  }
+}
+
+/** The provider is not asked about what is no token. */
+function requireForm (token: string): void {
+  try {
+    decodeProtectedHeader(token)
+    decodeJwt(token)
+  } catch {
+    throw bad('Bad ID token')
   }
 }
 

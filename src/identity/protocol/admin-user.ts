@@ -44,7 +44,8 @@ export async function newUserOf (body: AdminUserBody, passwords: Passwords, with
 /** Everybody has the same role and audience: rights are in `app_metadata`. @throws AuthError validation_failed */
 function requireOnlyRole ({ role, aud }: AdminUserBody): void {
   if (role && role !== AUDIENCE) {
-    throw new AuthError('validation_failed', { message: `role can only be ${AUDIENCE}: rights are in app_metadata.role` })
+    const message = `role can only be ${AUDIENCE}: rights are in app_metadata.role`
+    throw new AuthError('validation_failed', { message })
   }
   if (aud && aud !== AUDIENCE) throw new AuthError('validation_failed', { message: `aud can only be ${AUDIENCE}` })
 }

@@ -23,7 +23,8 @@ export function pageLinks (
   asked: Readonly<Record<string, string | undefined>>
 ): string {
   const last = Math.max(1, Math.ceil(total / size))
-  const same = Object.entries(asked).map(([name, value]) => value ? `&${name}=${encodeURIComponent(value)}` : '').join('')
+  const same = Object.entries(asked)
+    .map(([name, value]) => value ? `&${name}=${encodeURIComponent(value)}` : '').join('')
   const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}${same}>; rel="${rel}"`
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
 }

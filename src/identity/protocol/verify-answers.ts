@@ -15,7 +15,11 @@ export function verifyAnswers (signer: TokenSigner) {
     },
 
     /** The address that a browser is led to; with `code` the client that started the flow exchanges that. */
-    async landingOf (redirectTo: string, result: SignedIn | { code: string } | 'waiting', type: string): Promise<string> {
+    async landingOf (
+      redirectTo: string,
+      result: SignedIn | { code: string } | 'waiting',
+      type: string
+    ): Promise<string> {
       if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE)
       if ('code' in result) return redirectWithCode(redirectTo, result.code)
       return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })

@@ -75,7 +75,7 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a code or link is good for the types of its kind alone, and a try for another does not use it up', async (t) => {
+  t.test('a code or link is good for the types of its kind alone; a try for another does not use it up', async (t) => {
     const made: [Type, Type[], string, { email_otp: string, hashed_token: string }][] = []
     // A proven account: the first proof of an address ends all other codes of the account.
     await person('lina@ospiti.example')

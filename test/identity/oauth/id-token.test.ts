@@ -137,12 +137,14 @@ t.test('a provider that is not configured, or has no such tokens, is refused as 
     const { status, body } = await grant({ ...named, id_token })
     t.match({ status, ...body }, { status: 400, error_code: 'provider_disabled', msg: /not enabled/ })
   }
+  t.match(await grant({ provider: 'lontano', id_token: 'x' }), { status: 400 }, 'it is not asked about what is no token')
   t.match(await grant({ provider: 'lontano', id_token }), { status: 503, body: { error_code: 'unexpected_failure' } })
 })
 
 t.test('an identity is added to the account of the person who is signed in, and of nobody else', async (t) => {
   const { user, access_token: access } = await signIn(app, 'bea', 'operator')
-  const own = { provider: 'kit', id_token: await idToken({ sub: 'bea-1', email: 'bea@altrove.example' }), link_identity: true }
+  const id_token = await idToken({ sub: 'bea-1', email: 'bea@altrove.example' })
+  const own = { provider: 'kit', id_token, link_identity: true }
   t.match(await grant(own), { status: 400, body: { msg: /^Linking requires/ } })
   t.match(await grant(own, `${access}x`), { status: 403, body: { error_code: 'bad_jwt' } })
   t.match(await grant(own, await place.token({ service: true })), { status: 403, body: { error_code: 'bad_jwt' } })
