@@ -39,12 +39,13 @@ const NOT_OFFERED: readonly Row[] = [
 
 /** The addresses of what is not offered. They are no part of the description. */
 const notOfferedRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  for (const [method, urls, access, code, message] of NOT_OFFERED) {
+  for (const [methods, urls, access, code, message] of NOT_OFFERED) {
     const refuse = async () => { throw new AuthError(code, { message }) }
-    for (const url of urls) {
+    for (const [method, url] of methods.flatMap((method) => urls.map((url) => [method, url] as const))) {
       app.route({
-        method: [...method],
+        method,
         url,
+        exposeHeadRoute: false,
         config: { access },
         schema: { hide: true },
         // Before the body is read: it may be of any type.
