@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTVerifyGetKey
+} from 'jose'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { AuthError } from '../errors.ts'
 import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'

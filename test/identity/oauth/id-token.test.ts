@@ -137,7 +137,7 @@ t.test('a provider that is not configured, or has no such tokens, is refused as 
     const { status, body } = await grant({ ...named, id_token })
     t.match({ status, ...body }, { status: 400, error_code: 'provider_disabled', msg: /not enabled/ })
   }
-  t.match(await grant({ provider: 'lontano', id_token: 'x' }), { status: 400 }, 'it is not asked about what is no token')
+  t.match(await grant({ provider: 'lontano', id_token: 'x' }), { status: 400 }, 'not asked about what is no token')
   t.match(await grant({ provider: 'lontano', id_token }), { status: 503, body: { error_code: 'unexpected_failure' } })
 })
 
