@@ -112,6 +112,10 @@ export const Environment = Type.Object({
   ),
   TRUST_PROXY: optional('^[0-9a-fA-F.:/, ]+$', 'CIDR dei proxy fidati, separati da virgola'),
   CORS_ORIGINS: optional(undefined, 'Origini CORS ammesse, separate da virgola'),
+  REDIRECT_URLS: optional(
+    undefined,
+    'Altri indirizzi a cui si può tornare dopo un accesso, separati da virgola, anche di applicazioni (schema proprio)'
+  ),
   RATE_LIMIT_MAX: Type.Integer({
     minimum: 1,
     default: 300,

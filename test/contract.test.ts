@@ -48,6 +48,7 @@ const PUBLIC = [
   'GET /openapi.json',
   'GET /sitemap.xml',
   'GET /auth/v1/.well-known/jwks.json',
+  'GET /auth/v1/.well-known/openid-configuration',
   'GET /auth/v1/authorize',
   'GET /auth/v1/callback',
   'GET /auth/v1/health',

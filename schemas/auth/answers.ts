@@ -53,7 +53,9 @@ export const Settings = Closed(
     mailer_autoconfirm: Type.Boolean(),
     phone_autoconfirm: Type.Boolean(),
     sms_provider: Type.String(),
-    saml_enabled: Type.Boolean()
+    saml_enabled: Type.Boolean(),
+    saml_private_key_next_configured: Type.Boolean(),
+    passkeys_enabled: Type.Boolean()
   },
   {
     examples: [
@@ -63,12 +65,52 @@ export const Settings = Closed(
         mailer_autoconfirm: false,
         phone_autoconfirm: false,
         sms_provider: '',
-        saml_enabled: false
+        saml_enabled: false,
+        saml_private_key_next_configured: false,
+        passkeys_enabled: false
       }
     ]
   }
 )
 export type Settings = Static<typeof Settings>
+
+const Words = Type.Array(Type.String())
+
+/** OpenID Connect Discovery, and RFC 8414: other services find the issuer and its keys here. */
+export const Discovery = Closed({
+  issuer: Type.String(),
+  authorization_endpoint: Type.String(),
+  token_endpoint: Type.String(),
+  userinfo_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  response_types_supported: Words,
+  response_modes_supported: Words,
+  grant_types_supported: Words,
+  subject_types_supported: Words,
+  id_token_signing_alg_values_supported: Words,
+  token_endpoint_auth_methods_supported: Words,
+  code_challenge_methods_supported: Words,
+  scopes_supported: Words,
+  claims_supported: Words
+}, {
+  examples: [{
+    issuer: 'https://locanda.example/auth/v1',
+    authorization_endpoint: 'https://locanda.example/auth/v1/oauth/authorize',
+    token_endpoint: 'https://locanda.example/auth/v1/oauth/token',
+    userinfo_endpoint: 'https://locanda.example/auth/v1/oauth/userinfo',
+    jwks_uri: 'https://locanda.example/auth/v1/.well-known/jwks.json',
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+    scopes_supported: ['openid', 'profile', 'email', 'phone'],
+    claims_supported: ['sub', 'aud', 'iss', 'exp', 'iat']
+  }]
+})
+export type Discovery = Static<typeof Discovery>
 
 export const ProviderHealth = Closed({ version: Type.String(), name: Type.String(), description: Type.String() }, {
   examples: [{ version: '0.1.0', name: 'Locanda', description: 'Locanda, con il protocollo di Supabase Auth' }]

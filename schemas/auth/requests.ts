@@ -23,7 +23,14 @@ export const GrantBody = Open(
     password: Type.Optional(Password),
     refresh_token: text(200),
     auth_code: text(200),
-    code_verifier: text(200)
+    code_verifier: text(200),
+    /** Of the grant `id_token`. */
+    id_token: text(10_000),
+    access_token: text(10_000),
+    nonce: text(500),
+    provider: text(60),
+    issuer: text(500),
+    link_identity: Type.Optional(Type.Boolean())
   },
   { examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }] }
 )

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Environment } from '#schemas/config.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
+import { isRedirectPattern } from '#src/lib/redirect-patterns.ts'
 import { isDay } from '#src/lib/time.ts'
 
 /** A variable and what is wrong with it, in Italian and without its value. */
@@ -79,7 +80,10 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     !splitList(TRUST_PROXY).every(isCidr) && ['TRUST_PROXY', 'deve essere un elenco di indirizzi o CIDR'],
   ({ CORS_ORIGINS }) =>
     !splitList(CORS_ORIGINS).every(isOrigin) &&
-    ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])']
+    ['CORS_ORIGINS', 'deve essere un elenco di origini (schema://host[:porta])'],
+  ({ REDIRECT_URLS }) =>
+    !splitList(REDIRECT_URLS).every(isRedirectPattern) &&
+    ['REDIRECT_URLS', 'deve essere un elenco di indirizzi, senza utente, ? e #; * e ** stanno per una parte']
 ]
 
 /** All of the variables, or none. */

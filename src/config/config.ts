@@ -11,7 +11,8 @@ import { masterKey, type MasterKey } from './master-key.ts'
 import { parseProviders } from './oauth-providers.ts'
 
 type Read =
-  | 'PUBLIC_URL' | 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'OAUTH_PROVIDERS' | 'ALLOGGIATI_MODE' | 'ALARM_EMAIL'
+  | 'PUBLIC_URL' | 'MASTER_KEY' | 'TRUST_PROXY' | 'CORS_ORIGINS' | 'REDIRECT_URLS' | 'OAUTH_PROVIDERS'
+  | 'ALLOGGIATI_MODE' | 'ALARM_EMAIL'
 
 /** Everything the server is told, parsed once. */
 export type Config = Readonly<Omit<Environment, Read> & {
@@ -23,6 +24,8 @@ export type Config = Readonly<Omit<Environment, Read> & {
   /** CIDRs of the proxies whose `X-Forwarded-*` count; empty: no proxy is trusted. */
   TRUST_PROXY: readonly string[]
   CORS_ORIGINS: readonly string[]
+  /** Addresses and patterns of addresses (`lib/redirect-patterns.ts`). */
+  REDIRECT_URLS: readonly string[]
   OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: NonNullable<Environment['ALLOGGIATI_MODE']>
   /** Who is told of alarms; empty: no one, there are only lines in the log. */
@@ -53,6 +56,7 @@ export function readConfig (environ: Readonly<Record<string, string | undefined>
     ALARM_EMAIL: splitList(env.ALARM_EMAIL),
     TRUST_PROXY: splitList(env.TRUST_PROXY),
     CORS_ORIGINS: splitList(env.CORS_ORIGINS),
+    REDIRECT_URLS: splitList(env.REDIRECT_URLS),
     OAUTH_PROVIDERS: named('OAUTH_PROVIDERS', () => parseProviders(env.OAUTH_PROVIDERS)),
     MASTER_KEY: key,
     MASTER_KEY_ORIGIN: origin

@@ -4,7 +4,7 @@ import createError from '@fastify/error'
 const AUTH_ERRORS = {
   bad_code_verifier: [400, 'code challenge does not match previously saved code verifier'],
   bad_json: [400, 'Could not parse request body as JSON'],
-  bad_jwt: [403, 'Invalid JWT'],
+  bad_jwt: [403, 'invalid JWT: unable to parse or verify signature'],
   bad_oauth_callback: [400, 'OAuth callback is not valid'],
   bad_oauth_state: [400, 'OAuth state not found or expired'],
   current_password_invalid: [400, 'Current password required when setting new password.'],
@@ -13,6 +13,7 @@ const AUTH_ERRORS = {
   email_exists: [422, 'A user with this email address has already been registered'],
   email_not_confirmed: [400, 'Email not confirmed'],
   email_provider_disabled: [422, 'Emails cannot be sent'],
+  feature_disabled: [404, 'OAuth server is disabled'],
   flow_state_expired: [422, 'Flow state has expired'],
   flow_state_not_found: [404, 'Invalid flow state, no valid flow state found'],
   identity_already_exists: [422, 'Identity is already linked to another user'],
@@ -23,13 +24,17 @@ const AUTH_ERRORS = {
   not_admin: [403, 'User not allowed'],
   otp_disabled: [422, 'Signups not allowed for otp'],
   otp_expired: [403, 'Token has expired or is invalid'],
-  over_email_send_rate_limit: [429, 'For security purposes, you can only request this after a minute.'],
+  over_email_send_rate_limit: [429, 'Email rate limit exceeded'],
   over_request_rate_limit: [429, 'Request rate limit reached'],
+  passkey_disabled: [404, 'Passkeys are disabled'],
+  phone_provider_disabled: [400, 'Unsupported phone provider'],
+  provider_email_needs_verification: [422, 'Unverified email with the provider'],
   provider_disabled: [400, 'Unsupported provider: provider is not enabled'],
   reauthentication_needed: [400, 'Password update requires reauthentication'],
   reauthentication_not_valid: [422, 'Nonce has expired or is invalid'],
   refresh_token_already_used: [400, 'Invalid Refresh Token: Already Used'],
   refresh_token_not_found: [400, 'Invalid Refresh Token: Refresh Token Not Found'],
+  saml_provider_disabled: [404, 'SAML 2.0 is disabled'],
   same_password: [422, 'New password should be different from the old password.'],
   session_expired: [400, 'Invalid Refresh Token: Session Expired'],
   session_not_found: [403, 'Session from session_id claim in JWT does not exist'],
@@ -41,7 +46,8 @@ const AUTH_ERRORS = {
   user_banned: [403, 'User is banned'],
   user_not_found: [404, 'User not found'],
   validation_failed: [400, 'Invalid request'],
-  weak_password: [422, 'Password is too weak']
+  weak_password: [422, 'Password is too weak'],
+  web3_provider_disabled: [422, 'Web3 provider is disabled']
 } as const
 
 export type AuthErrorCode = keyof typeof AUTH_ERRORS

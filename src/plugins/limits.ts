@@ -12,6 +12,13 @@ declare module 'fastify' {
     /** Reading texts of images and making PDFs are heavy work, which is counted apart, with a lower limit. */
     heavy?: boolean
   }
+  interface FastifyInstance {
+    /**
+     * Refuses an address that is none, and a method that a known one has not, with the right ones in `Allow`: for
+     * scopes that write their errors themselves.
+     */
+    refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
+  }
 }
 
 /** Beside the caller, in the key under which heavy work is counted. */
@@ -66,13 +73,14 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     if (request.is404) await limit.call(this, request, reply)
   })
 
-  app.setNotFoundHandler(function notFound (request, reply) {
+  app.decorate('refuseUnknown', function refuseUnknown (request, reply) {
     const path = request.url.split('?', 1)[0]!
     const allowed = METHODS.filter((method) => known.find(method, path) !== null)
     if (allowed.length === 0) throw new RisorsaNonTrovata()
     reply.header('allow', allowed.join(', '))
     throw new MetodoNonAmmesso()
   })
+  app.setNotFoundHandler(app.refuseUnknown)
 }, { name: 'limits', dependencies: ['auth'] })
 
 function callerKey (request: FastifyRequest): string {

@@ -100,6 +100,19 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
     'https://a.example,*',
     'https://a.example https://b.example'
   ],
+  REDIRECT_URLS: [
+    'app.example',
+    '/arrivo',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://a:b@app.example/',
+    'https://app.example/?a=*',
+    'https://app.example/#a',
+    'https://*/',
+    'https://*.example/**',
+    'https://**.app.example/',
+    'https://app.example/, javascript://x'
+  ],
   RATE_LIMIT_MAX: ['0', '-1', 'molte', '1.5'],
   RATE_LIMIT_LOGIN_MAX: ['0', 'x'],
   RATE_LIMIT_HEAVY_MAX: ['0', 'x'],
@@ -228,6 +241,7 @@ t.test('with nothing set there are defaults, in sandbox mode, listening on loopb
     RATE_LIMIT_WINDOW: 60,
     TRUST_PROXY: [],
     CORS_ORIGINS: [],
+    REDIRECT_URLS: [],
     DATABASE_URL: undefined,
     API_KEY: undefined
   })

@@ -1,3 +1,4 @@
+import type { IdTokenChecks } from './id-token.ts'
 import type { Profile } from './profile.ts'
 import type { ProviderTokens } from './provider-tokens.ts'
 
@@ -22,6 +23,12 @@ export interface OAuthClient {
   authorizationUrl (checks: FlowChecks, extras: AuthorizationExtras): Promise<URL>
   /** Exchanges the code for tokens, and reads the person's profile. */
   exchangeCode (checks: FlowChecks, callback: CallbackParameters): Promise<{ profile: Profile, tokens: ProviderTokens }>
+  /** Where the provider has ID tokens: whose they are, and who they say that somebody is. */
+  idTokens?: {
+    issuer: string
+    /** @throws AuthError validation_failed */
+    read (token: string, checks: IdTokenChecks): Promise<Profile>
+  }
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/

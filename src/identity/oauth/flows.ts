@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomNonce, randomPKCECodeVerifier } from 'openid-client'
-import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import type { UserRow } from '../people/find-users.ts'
-import { ADDRESS_PROVEN } from '../people/revoke-access.ts'
 import {
   createFlow,
   isFlowExpired,
@@ -20,13 +18,13 @@ import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSessi
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
 import { findOrCreateAccount, linkIdentity, requireLinkable } from './accounts.ts'
-import type { AuthorizationExtras, CallbackParameters, OAuthClient } from './client.ts'
+import type { AuthorizationExtras, CallbackParameters } from './client.ts'
+import { callbackAddress, type OAuthClients } from './clients.ts'
 import { OAuthError, toOAuthError } from './errors.ts'
 import { flowCookies } from './flow-cookies.ts'
 import { sealFlowSecrets, unsealFlowSecrets, type FlowSecrets } from './flow-secrets.ts'
-import { githubClient } from './github.ts'
-import { openidClient } from './openid.ts'
 import type { Profile } from './profile.ts'
+import { recordSignIn } from './record.ts'
 import { sealForClient, type KeptForClient, type ProviderTokens } from './provider-tokens.ts'
 
 /** What a client asks for when it sends a person to a provider. */
@@ -65,11 +63,12 @@ interface CallbackContext {
 /** The result of a flow: a session, or a code that the client exchanges for one. */
 interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolean }
 
-export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOptions): OAuthFlows {
+export function oauthFlows (
+  app: FastifyInstance,
+  { config, keys, clients }: IdentityOptions & { clients: OAuthClients }
+): OAuthFlows {
   const { db, log, identity: { signer, waitForListeners } } = app
-  const redirectUri = callbackAddress(config)
-  const clients = oauthClients(config, redirectUri)
-  const cookies = flowCookies(redirectUri)
+  const cookies = flowCookies(callbackAddress(config))
 
   return {
     async start (reply, asked, linking) {
@@ -149,7 +148,7 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
     if (accessRevoked) await waitForListeners()
     if (code !== undefined) return redirectWithCode(flow.redirect_to, code)
     const session = await sessionAnswer(signer, signedIn!.user, signedIn!.session)
-    return redirectWithSession(flow.redirect_to, session, { ...tokens, sb: '' })
+    return redirectWithSession(flow.redirect_to, session, { ...tokens })
   }
 
   async function signInOrLink (
@@ -168,40 +167,15 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
       ? await findOrCreateAccount(tx, identity, config.SIGNUP_ENABLED)
       : {
           user: await linkIdentity(tx, identity, linkingUser, secrets.session_id),
-          how: 'linked',
+          how: 'linked' as const,
           accessRevoked: false
         }
     const signedIn =
       flow.code_challenge === null ? await beginSession(tx, user, 'oauth', clientOf(request), provider) : undefined
     const code = signedIn === undefined ? await issueCode(tx, flow, user, { tokens }) : undefined
 
-    const entry = { actor: `user:${user.id}`, ip: request.ip, object: `user:${user.id}` }
-    if (how === 'created') {
-      await app.audit.append(tx, { ...entry, action: 'utente_creato', details: { role: 'pending', provider } })
-    }
-    if (how === 'linked') {
-      await app.audit.append(tx, {
-        ...entry,
-        action: 'identita_collegata',
-        details: { provider, automatic: linkingUser === null }
-      })
-    }
-    if (accessRevoked) {
-      await app.audit.append(tx, {
-        ...entry,
-        action: 'sessioni_revocate',
-        details: { ...ADDRESS_PROVEN, provider }
-      })
-    }
-    // With a code the session begins, and is written to the audit log, when the client exchanges it.
-    if (signedIn) {
-      await app.audit.append(tx, {
-        ...entry,
-        action: 'accesso',
-        object: `session:${signedIn.session.id}`,
-        details: { method: 'oauth', provider }
-      })
-    }
+    const automatic = linkingUser === null
+    await recordSignIn(app, tx, { request, user, provider, how, automatic, accessRevoked, session: signedIn?.session })
     return { signedIn, code, accessRevoked }
   }
 
@@ -232,21 +206,6 @@ export function oauthFlows (app: FastifyInstance, { config, keys }: IdentityOpti
 /** Whether the identity is linked when the client exchanges the code, and not before. */
 function isLinkedByCode ({ linking_user_id, code_challenge }: FlowState): boolean {
   return linking_user_id !== null && code_challenge !== null
-}
-
-/** As it is registered at the provider, which compares it letter by letter (RFC 6749, section 3.1.2.3). */
-export function callbackAddress ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
-  return new URL(`${PUBLIC_URL}/auth/v1/callback`).href
-}
-
-/** The clients of the providers in the settings, by name. They ask a provider only when a person signs in there. */
-function oauthClients ({ OAUTH_PROVIDERS }: Config, redirectUri: string): ReadonlyMap<string, OAuthClient> {
-  return new Map(
-    OAUTH_PROVIDERS.map((provider) => [
-      provider.name,
-      'issuer' in provider ? openidClient(provider, redirectUri) : githubClient(provider, redirectUri)
-    ])
-  )
 }
 
 function callbackError (code: 'bad_oauth_callback' | 'bad_oauth_state', message: string): OAuthError {

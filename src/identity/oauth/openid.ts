@@ -5,7 +5,9 @@ import { profileOf, type Profile } from './profile.ts'
 import { callbackUrl, joinScopes, tokensOf, type OAuthClient } from './client.ts'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { isPlainHttp, isSafeAddress } from '#src/lib/addresses.ts'
+import { AuthError } from '../errors.ts'
 import { cached } from './cached.ts'
+import { idTokenReader } from './id-token.ts'
 
 const SCOPES = 'openid email profile'
 /** Providers change their metadata seldom; keys are fetched when an unknown one signs. */
@@ -19,8 +21,16 @@ export function openidClient (
   timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {
   const configuration = cached(() => discover(settings, timeoutSeconds), METADATA_MS)
+  const readIdToken = idTokenReader(settings, async () => (await configuration()).serverMetadata())
 
   return {
+    idTokens: {
+      issuer: settings.issuer,
+      read: (token, checks) => readIdToken(token, checks).catch((err: unknown) => {
+        throw err instanceof AuthError ? err : providerError(err)
+      })
+    },
+
     async authorizationUrl ({ state, nonce, verifier }, { scopes, parameters }) {
       try {
         return openid.buildAuthorizationUrl(await configuration(), {

@@ -8,14 +8,17 @@ export const USERS_AT_A_TIME = 1000
 
 /** The order of the index `users_created_at`, read backwards. */
 const NEWEST_FIRST = [desc(users.created_at), desc(users.id)]
+const OLDEST_FIRST = [asc(users.created_at), asc(users.id)]
 
-/** A page of the users that meet a condition, newest first, and how many meet it in all. */
+/** A page of the users that meet a condition, newest or oldest first, and how many meet it in all. */
 export async function pageOfUsers (
   db: Executor,
-  { limit, offset, where }: { limit: number, offset: number, where: SQL | undefined }
+  { limit, offset, where, oldestFirst = false }:
+  { limit: number, offset: number, where: SQL | undefined, oldestFirst?: boolean }
 ): Promise<{ users: User[], total: number }> {
   const condition = and(notDeleted, where)
-  const rows = await db.select().from(users).where(condition).orderBy(...NEWEST_FIRST).limit(limit).offset(offset)
+  const rows = await db.select().from(users).where(condition)
+    .orderBy(...(oldestFirst ? OLDEST_FIRST : NEWEST_FIRST)).limit(limit).offset(offset)
   const isLast = rows.length > 0 && rows.length < limit
   const total = isLast ? offset + rows.length : await db.$count(users, condition)
   return { users: await withTheirIdentities(db, rows), total }

@@ -12,6 +12,8 @@ import { lockRights, lockUser } from './locks.ts'
 import { isAdmin } from './roles.ts'
 
 export interface NewUser {
+  /** Chosen by an administrator; without, a random one. */
+  id?: string
   email: string
   password_hash?: string | null
   /** Of the browser that chose the password, when the address is not proven yet. */
@@ -54,12 +56,13 @@ export async function lockUserAndRights (tx: Transaction, id: string): Promise<U
   return await withIdentities(tx, row)
 }
 
-/** Creates an account with an e-mail identity. @throws AuthError email_exists */
+/** Creates an account with an e-mail identity. @throws AuthError email_exists, user_already_exists */
 export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
-  const { email, password_hash = null, password_browser, confirmed, invited = false } = account
+  const { id, email, password_hash = null, password_browser, confirmed, invited = false } = account
   const { app_metadata = {}, user_metadata = {} } = account
   const now = new Date()
   const row = await insertUser(tx, {
+    ...(id === undefined ? {} : { id }),
     email: normalizeEmail(email),
     password_hash,
     password_browser,
@@ -72,10 +75,10 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
   return await withIdentities(tx, row)
 }
 
-/** @throws AuthError email_exists */
+/** @throws AuthError email_exists, user_already_exists */
 export async function insertUser (tx: Transaction, values: typeof users.$inferInsert): Promise<UserRow> {
   // The inner transaction is a savepoint: after a taken address the outer transaction can go on.
-  return await refuseTakenEmail(async () => {
+  return await refuseTaken(async () => {
     const [row] = await tx.transaction(async (inner) => await inner.insert(users).values(values).returning())
     return row!
   })
@@ -98,7 +101,7 @@ export async function updateUser (
     await refuseLastAdmin(tx, present, (row) => mayAdminister({ ...row, ...change }))
   }
   const values = { ...change, ...normalized(change.email), ...provenPassword(change), updated_at: new Date() }
-  const [row] = await refuseTakenEmail(async () => await tx.transaction(async (inner) => (
+  const [row] = await refuseTaken(async () => await tx.transaction(async (inner) => (
     await inner.update(users).set(values)
       .where(and(eq(users.id, id), notDeleted)).returning()
   )))
@@ -189,11 +192,13 @@ export async function countAdmins (db: Executor): Promise<number> {
   return found!.n
 }
 
-async function refuseTakenEmail<T> (work: () => Promise<T>): Promise<T> {
+async function refuseTaken<T> (work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (err) {
-    if (postgresError(err)?.constraint_name === 'users_email') throw new AuthError('email_exists')
+    const taken = postgresError(err)?.constraint_name
+    if (taken === 'users_email') throw new AuthError('email_exists')
+    if (taken === 'users_pkey') throw new AuthError('user_already_exists')
     throw err
   }
 }

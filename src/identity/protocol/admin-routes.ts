@@ -22,7 +22,7 @@ import { pageOfUsers } from '../people/user-lists.ts'
 import { createUser, deleteUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { newUserOf, userChangeOf } from './admin-user.ts'
 import { parseUuid } from '../uuid.ts'
-import { pageLinks, pageOf } from './pages.ts'
+import { isOldestFirst, pageLinks, pageOf } from './pages.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
@@ -43,17 +43,22 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       response: { 200: AuthUserList }
     },
     handler: async (request, reply) => {
-      const { filter } = request.query
+      const { filter, sort } = request.query
       const page = pageOf(request.query)
       const pattern = containing(filter ?? '')
       const where = filter
         ? or(sql`${users.email} ilike ${pattern}`, sql`${users.user_metadata}::text ilike ${pattern}`)
         : undefined
       const offset = (page.number - 1) * page.size
-      const { users: found, total } = await pageOfUsers(db, { limit: page.size, offset, where })
+      const { users: found, total } = await pageOfUsers(db, {
+        limit: page.size,
+        offset,
+        where,
+        oldestFirst: isOldestFirst(sort)
+      })
       reply.headers({
         'x-total-count': total,
-        link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, filter)
+        link: pageLinks(`${config.PUBLIC_URL}/auth/v1/admin/users`, page, total, { filter, sort })
       })
       return { users: found.map(presentUser), aud: AUDIENCE }
     }

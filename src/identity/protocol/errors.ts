@@ -8,6 +8,9 @@ import { AuthError, type AuthErrorCode } from '../errors.ts'
 /** The first version of the protocol whose clients read the short form of an error. */
 const SHORT_SINCE = '2024-01-01'
 const VERSION = /^\d{4}-\d{2}-\d{2}$/
+const BEARER = /^Bearer \S+$/i
+
+const NO_PERSON = new AuthError('bad_jwt', { message: 'invalid claim: missing sub claim' })
 
 /** Why a credential is refused, as an error of Supabase Auth. */
 const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
@@ -25,12 +28,17 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
 /** The errors of this API that a client of the provider can act on, with the code that it reads. */
 const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   NON_AUTORIZZATO: 'not_admin',
-  SERVE_UNA_PERSONA: 'bad_jwt',
   AMBITO_INSUFFICIENTE: 'not_admin',
   ACCOUNT_IN_ATTESA: 'not_admin',
   TROPPE_RICHIESTE: 'over_request_rate_limit',
   POSTA_NON_CONFIGURATA: 'email_provider_disabled',
   FST_ERR_CTP_INVALID_JSON_BODY: 'bad_json'
+}
+
+/** Addresses and methods that are none: the clients of the provider have no code for them. */
+const UNKNOWN: Readonly<Record<string, string>> = {
+  RISORSA_NON_TROVATA: 'Path not found',
+  METODO_NON_AMMESSO: 'Method not allowed'
 }
 
 /**
@@ -62,6 +70,12 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     .send(body)
 }
 
+/** The public key is a good token of nobody: it opens no guarded route, and says no person. */
+function refusalOf ({ refusal, headers, routeOptions }: FastifyRequest): AuthError {
+  if (refusal !== 'no_authorization' || !BEARER.test(headers.authorization ?? '')) return REFUSALS[refusal]
+  return routeOptions.config.access === 'admin' ? new AuthError('not_admin') : NO_PERSON
+}
+
 function invalid ({ validation, validationContext = 'body' }: FastifyError): AuthError {
   const [first] = validation ?? []
   return new AuthError('validation_failed', {
@@ -71,9 +85,12 @@ function invalid ({ validation, validationContext = 'body' }: FastifyError): Aut
 
 function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err instanceof AuthError) return err
-  if (err.code === 'NON_AUTENTICATO') return REFUSALS[request.refusal]
+  if (err.code === 'NON_AUTENTICATO') return refusalOf(request)
+  if (err.code === 'SERVE_UNA_PERSONA') return NO_PERSON
   const code = API_ERRORS[err.code]
   if (code !== undefined) return new AuthError(code)
+  const message = UNKNOWN[err.code]
+  if (message !== undefined) return new AuthError('validation_failed', { status: err.statusCode, message })
   if (err.validation) return invalid(err)
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })

@@ -19,24 +19,19 @@ import { mailLimits, withMinimumTime, type MailLimits } from './mail-limits.ts'
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
 
 /**
- * The mail of each kind, the method by which a person who proves it has signed in, and the field with the time at which
- * it was sent.
+ * The mail of each kind, the method by which a person has signed in whose client exchanges the code of its link (PKCE),
+ * and the field with the time at which it was sent.
  */
 const KINDS: Readonly<
   Record<SentKind, { mail: MailKind; method: string; sentAt: keyof UserChange & `${string}_sent_at` }>
 > = {
-  signup: { mail: 'signup', method: 'otp', sentAt: 'confirmation_sent_at' },
+  signup: { mail: 'signup', method: 'email/signup', sentAt: 'confirmation_sent_at' },
   invite: { mail: 'invite', method: 'invite', sentAt: 'confirmation_sent_at' },
   recovery: { mail: 'recovery', method: 'recovery', sentAt: 'recovery_sent_at' },
   magiclink: { mail: 'magiclink', method: 'magiclink', sentAt: 'recovery_sent_at' },
-  email_change_current: { mail: 'email_change', method: 'otp', sentAt: 'email_change_sent_at' },
-  email_change_new: { mail: 'email_change', method: 'otp', sentAt: 'email_change_sent_at' },
+  email_change_current: { mail: 'email_change', method: 'email_change', sentAt: 'email_change_sent_at' },
+  email_change_new: { mail: 'email_change', method: 'email_change', sentAt: 'email_change_sent_at' },
   reauthentication: { mail: 'reauthentication', method: 'otp', sentAt: 'reauthentication_sent_at' }
-}
-
-/** The method by which a person who proves this kind has signed in. */
-export function methodOf (kind: TokenKind): string {
-  return kind === 'email_change_half' ? 'otp' : KINDS[kind].method
 }
 
 /** The address that a mail's link leads to in the end, and the challenge of the client that is to get the session. */
@@ -78,9 +73,15 @@ export interface MailFlows extends MailLimits {
   runUniformly<T> (work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
-/** The normalized form of an address that mail can be sent to. @throws AuthError validation_failed */
+/**
+ * The normalized form of an address that mail can be sent to.
+ * @throws AuthError validation_failed, phone_provider_disabled
+ */
 export function requireAddress ({ email, phone }: { email?: string, phone?: string }): string {
-  if (phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
+  if (email && phone) {
+    throw new AuthError('validation_failed', { message: 'Only an email address or phone number should be provided' })
+  }
+  if (phone) throw new AuthError('phone_provider_disabled')
   if (!email) throw new AuthError('validation_failed', { message: 'An email address is required' })
   const address = normalizeEmail(email)
   if (!isEmail(address) || plainAddress(address) === undefined) {

@@ -19,10 +19,12 @@ const ANSWER_MS = 250
  */
 export interface MailLimits {
   /**
-   * One mail of a kind per minute, and a limit per caller.
+   * One mail of a kind per minute and address, and a limit per caller. Of several addresses all are counted, or none.
    * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
    */
-  countMail (request: FastifyRequest, reply: FastifyReply, kind: MailKind, address: string): Promise<void>
+  countMail (request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>
+  /** A limit of the addresses that somebody tries to change to. @throws AuthError over_request_rate_limit */
+  countNewAddress (reply: FastifyReply, userId: string): Promise<void>
   /**
    * A limit of codes per hour, also when new mails are sent meanwhile: with five guesses for each mail and a mail every
    * minute, a stranger would find the six digits. Links are not counted. @throws AuthError over_request_rate_limit
@@ -37,30 +39,38 @@ export function mailLimits (app: FastifyInstance, { config }: Pick<IdentityOptio
   const requests = { name: 'mail/address', ...perCaller }
   const proofs = { name: 'proof/address', ...perCaller }
   const mails = { name: 'mail/account', max: 1, windowMs: MAIL_EVERY_MS }
+  const newAddresses = { name: 'new-address/account', max: config.RATE_LIMIT_LOGIN_MAX, windowMs: CODES_WINDOW_MS }
   const codes = { name: 'code/account', max: config.RATE_LIMIT_LOGIN_MAX, windowMs: CODES_WINDOW_MS }
 
   return {
-    async countMail (request, reply, kind, address) {
+    async countMail (request, reply, kind, ...addresses) {
       await countOrRefuse(app, reply, requests, [network(request.ip)])
-      await countOrRefuse(app, reply, mails, [kind, address], 'over_email_send_rate_limit')
+      const count = async (address: string, by: 0 | 1) =>
+        await countOrRefuse(app, reply, mails, [kind, address], { code: 'over_email_send_rate_limit', by })
+      if (addresses.length > 1) for (const address of addresses) await count(address, 0)
+      for (const address of addresses) await count(address, 1)
     },
+    countNewAddress: (reply, userId) => countOrRefuse(app, reply, newAddresses, [userId]),
     countCode: (reply, address) => countOrRefuse(app, reply, codes, [address]),
     countProof: (request, reply) => countOrRefuse(app, reply, proofs, [network(request.ip)])
   }
 }
 
-/** @throws AuthError with `Retry-After` in the answer, when the limit is reached */
+/** @throws AuthError with `Retry-After` in the answer, when the limit is reached; with `by` 0 nothing is counted */
 export async function countOrRefuse (
   app: FastifyInstance,
   reply: FastifyReply,
   limit: Limit,
   subject: readonly string[],
-  code: AuthErrorCode = 'over_request_rate_limit'
+  { code = 'over_request_rate_limit', by = 1 }: { code?: AuthErrorCode, by?: 0 | 1 } = {}
 ): Promise<void> {
-  const seconds = await app.countTry(limit, subject)
+  const seconds = await app.countTry(limit, subject, by)
   if (seconds === 0) return
   reply.header('retry-after', seconds)
-  throw new AuthError(code)
+  const message = code === 'over_email_send_rate_limit'
+    ? `For security purposes, you can only request this after ${seconds} seconds.`
+    : undefined
+  throw new AuthError(code, { message })
 }
 
 /** Does the work, in at least the same time for all: the time does not tell whether an address has an account. */

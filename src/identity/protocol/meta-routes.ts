@@ -1,23 +1,57 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
+import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
 
+const CACHED = 'public, max-age=600'
+
+/** The providers that Supabase Auth knows by name: its clients ask for each whether it is on. */
+const PROVIDERS = [
+  'anonymous_users', 'apple', 'azure', 'bitbucket', 'discord', 'email', 'facebook', 'figma', 'fly', 'github', 'gitlab',
+  'google', 'kakao', 'keycloak', 'linkedin', 'linkedin_oidc', 'notion', 'phone', 'slack', 'slack_oidc', 'snapchat',
+  'spotify', 'twitch', 'twitter', 'workos', 'zoom'
+]
+
+const CLAIMS = [
+  'sub', 'aud', 'iss', 'exp', 'iat', 'auth_time', 'nonce', 'email', 'email_verified', 'phone_number',
+  'phone_number_verified', 'name', 'picture', 'preferred_username', 'updated_at'
+]
+
 /** What a client asks before a person signs in. */
 const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config }) => {
   const settings: Settings = {
     external: {
+      ...Object.fromEntries(PROVIDERS.map((name) => [name, false])),
       email: true,
-      phone: false,
       ...Object.fromEntries(config.OAUTH_PROVIDERS.map(({ name }) => [name, true]))
     },
     disable_signup: !config.SIGNUP_ENABLED,
     mailer_autoconfirm: false,
     phone_autoconfirm: false,
     sms_provider: '',
-    saml_enabled: false
+    saml_enabled: false,
+    saml_private_key_next_configured: false,
+    passkeys_enabled: false
+  }
+  const { issuer } = app.identity.signer
+  // The addresses of an OAuth server, which it is not, are there because the document must have them.
+  const discovery: Discovery = {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+    scopes_supported: ['openid', 'profile', 'email', 'phone'],
+    claims_supported: CLAIMS
   }
 
   const health = {
@@ -44,6 +78,22 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
 
   app.route({
     method: 'GET',
+    url: '/.well-known/openid-configuration',
+    config: { access: 'public' },
+    schema: {
+      operationId: 'authDiscovery',
+      tags,
+      summary: 'Chi firma i token, e dove sono le chiavi (OpenID Connect Discovery)',
+      response: { 200: Discovery }
+    },
+    handler: async (_request, reply) => {
+      reply.header('cache-control', CACHED)
+      return discovery
+    }
+  })
+
+  app.route({
+    method: 'GET',
     url: '/.well-known/jwks.json',
     config: { access: 'public' },
     schema: {
@@ -53,7 +103,7 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
       response: { 200: Jwks }
     },
     handler: async (_request, reply) => {
-      reply.header('cache-control', 'public, max-age=600')
+      reply.header('cache-control', CACHED)
       return { keys: await app.identity.signer.signingKeys.jwks() }
     }
   })

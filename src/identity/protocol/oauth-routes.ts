@@ -6,7 +6,8 @@ import { serverOf } from '#src/lib/addresses.ts'
 import { AuthError } from '../errors.ts'
 import { deleteOldFlows } from '../sign-in/flow-states.ts'
 import { OAuthError } from '../oauth/errors.ts'
-import { callbackAddress, oauthFlows, type AuthorizeRequest } from '../oauth/flows.ts'
+import { callbackAddress } from '../oauth/clients.ts'
+import { oauthFlows, type AuthorizeRequest } from '../oauth/flows.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']

@@ -39,11 +39,13 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     const { userId, sessionId } = request.principal!
     const user = await getUser(db, userId!)
     if (body.app_metadata !== undefined) throw new AuthError('not_admin')
-    if (body.phone) throw new AuthError('validation_failed', { message: 'Phone numbers are not supported' })
+    if (body.phone) throw new AuthError('phone_provider_disabled')
     const target = flows.linkTarget(redirectTo, body)
-    const email = body.email && (await newAddress({ request, reply, user }, body.email))
+    const email = body.email && (await newAddress({ reply, user }, body.email))
     const password_hash =
       body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
+    // After all that may refuse the change: who is refused may ask again at once.
+    if (email) await flows.countMail(request, reply, 'email_change', user.email, email)
 
     const changed = await db.transaction(async (tx) => {
       const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
@@ -71,7 +73,7 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
 
   /** The new address; undefined when it is the present one. */
   async function newAddress (
-    { request, reply, user }: Change,
+    { reply, user }: Omit<Change, 'request'>,
     email: string
   ): Promise<string | undefined> {
     flows.requireMail()
@@ -79,9 +81,8 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     if (address === user.email) return undefined
     // A stranger may wait with the address of a future colleague, who takes the mail for an invitation and confirms.
     if (isPending(user.app_metadata)) throw new AuthError('not_admin')
-    // Counted for both addresses: a caller could try one address after the other to see which have an account.
-    await flows.countMail(request, reply, 'email_change', user.email)
-    await flows.countMail(request, reply, 'email_change', address)
+    // A caller could try one address after the other to see which have an account.
+    await flows.countNewAddress(reply, user.id)
     if (await findUser(db, { email: address })) throw new AuthError('email_exists')
     return address
   }

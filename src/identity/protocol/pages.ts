@@ -14,12 +14,37 @@ export function pageOf ({ page = '', per_page: size = '' }: { page?: string, per
 /**
  * `Link` (RFC 8288) to the next and the last page of the same list. The official client reads what stands after the
  * first `=`.
+ * @param asked further parameters of the query
  */
-export function pageLinks (path: string, { number, size }: Page, total: number, filter?: string): string {
+export function pageLinks (
+  path: string,
+  { number, size }: Page,
+  total: number,
+  asked: Readonly<Record<string, string | undefined>>
+): string {
   const last = Math.max(1, Math.ceil(total / size))
-  const same = filter ? `&filter=${encodeURIComponent(filter)}` : ''
+  const same = Object.entries(asked)
+    .map(([name, value]) => value ? `&${name}=${encodeURIComponent(value)}` : '').join('')
   const link = (page: number, rel: string) => `<${path}?page=${page}&per_page=${size}${same}>; rel="${rel}"`
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
+}
+
+/**
+ * Whether the oldest users come first, by the one order that the protocol has (`created_at`, `asc` or `desc`).
+ * @throws AuthError validation_failed
+ */
+export function isOldestFirst (sort = ''): boolean {
+  const [, field = '', direction = 'desc'] = /^([^ ]*)(?: (.*))?$/s.exec(sort) ?? []
+  if (sort !== '' && field !== 'created_at') throw badSort(`bad field for sort '${field}'`)
+  const order = direction.toLowerCase()
+  if (order !== 'asc' && order !== 'desc') {
+    throw badSort(`bad direction for sort '${direction}', only 'asc' and 'desc' allowed`)
+  }
+  return order === 'asc'
+}
+
+function badSort (problem: string): AuthError {
+  return new AuthError('validation_failed', { message: `Bad Sort Parameters: ${problem}` })
 }
 
 function count (text: string, name: string, usual: number, largest: number): number {

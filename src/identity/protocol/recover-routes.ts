@@ -61,6 +61,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
         body,
         query: { redirect_to }
       } = request
+      if (body.phone && !body.email) throw new AuthError('phone_provider_disabled')
       flows.requireMail()
       const email = requireAddress(body)
       const user_metadata = storableMetadata(body.data ?? {})
@@ -93,11 +94,14 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
         body,
         query: { redirect_to }
       } = request
-      flows.requireMail()
       const { type } = body
+      if (type === 'sms' || type === 'phone_change') throw phoneRefusal(body)
       if (type !== 'signup' && type !== 'email_change') {
-        throw new AuthError('validation_failed', { message: 'Missing one of these types: signup, email_change' })
+        throw new AuthError('validation_failed', {
+          message: 'Missing one of these types: signup, email_change, sms, phone_change'
+        })
       }
+      flows.requireMail()
       const email = requireAddress(body)
       const target = flows.linkTarget(redirect_to, body)
       // Counted together with the first mail of this kind.
@@ -153,4 +157,11 @@ export default recoverRoutes
 async function findUnbannedUser (tx: Transaction, email: string): Promise<User | undefined> {
   const user = await findUser(tx, { email })
   return user && !isBanned(user.banned_until) ? user : undefined
+}
+
+/** Why a telephone gets no confirmation. */
+function phoneRefusal ({ phone }: { phone?: string }): AuthError {
+  return phone
+    ? new AuthError('phone_provider_disabled', { message: 'Phone logins are disabled' })
+    : new AuthError('validation_failed', { message: 'Type provided requires a phone number' })
 }

@@ -8,9 +8,12 @@ import noBody from '#src/plugins/no-body.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
+import { oauthClients } from '../oauth/clients.ts'
 import type { IdentityOptions } from '../options.ts'
 import { mailFlows } from './mail-flows.ts'
 import metaRoutes from './meta-routes.ts'
+import notOfferedRoutes from './not-offered-routes.ts'
+import nullFields from './null-fields.ts'
 import recoverRoutes from './recover-routes.ts'
 import signupRoutes from './signup-routes.ts'
 import oauthRoutes from './oauth-routes.ts'
@@ -24,10 +27,12 @@ import verifyRoutes from './verify-routes.ts'
  */
 const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   // Not the options of this plugin: they have the prefix, too.
-  const options = { config, keys, flows: mailFlows(app, { config, keys }) }
+  const options = { config, keys, flows: mailFlows(app, { config, keys }), clients: oauthClients(config) }
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
+  app.setNotFoundHandler(app.refuseUnknown)
   await app.register(noBody)
+  await app.register(nullFields)
   await app.register(cookie)
   app.addHook('onRoute', ({ schema }) => {
     if (schema) {
@@ -42,6 +47,7 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(userRoutes, options)
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
+  await app.register(notOfferedRoutes)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

@@ -49,6 +49,7 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       } = request
       if (!body.email && !body.phone) throw new AuthError('anonymous_provider_disabled')
       if (!config.SIGNUP_ENABLED) throw new AuthError('signup_disabled')
+      if (!body.email) throw new AuthError('phone_provider_disabled', { message: 'Phone signups are disabled' })
       flows.requireMail()
       const email = requireAddress(body)
       if (!body.password) throw new AuthError('validation_failed', { message: 'Signup requires a valid password' })

@@ -18,6 +18,7 @@ import { unsealForClient, type KeptForClient } from '../oauth/provider-tokens.ts
 import { isBanned, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { updateUser } from '../people/users.ts'
+import { idTokenGrant } from './id-token-grant.ts'
 import { passwordLimits } from './password-limits.ts'
 import type { ProtocolOptions } from './options.ts'
 
@@ -26,14 +27,17 @@ const tags = ['Provider di identità']
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
 /** The grants of `/token`: signing in, and refreshing a session. */
-const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys }) => {
+const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
+  const { config, keys } = options
   const { db, identity: { passwords, signer, waitForListeners } } = app
   const countPasswordTry = passwordLimits(app, { config }, 'sign-in')
 
   const grants = new Map<string | undefined, Grant>([
     ['password', byPassword],
     ['refresh_token', byRefreshToken],
-    ['pkce', byCode]
+    ['pkce', byCode],
+    ['id_token', idTokenGrant(app, options)],
+    ['web3', async () => { throw new AuthError('web3_provider_disabled') }]
   ])
 
   app.route({
@@ -58,8 +62,14 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   async function byPassword (
     request: FastifyRequest,
     reply: FastifyReply,
-    { email, password = '' }: GrantBody
+    { email, phone, password = '' }: GrantBody
   ): Promise<AuthSession> {
+    if (email && phone) {
+      throw new AuthError('validation_failed', {
+        message: 'Only an email address or phone number should be provided on login.'
+      })
+    }
+    if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
     if (!email) throw new AuthError('validation_failed', { message: 'missing email or phone' })
     await countPasswordTry(request, reply, email)
     // One query, the same for every address: reading more rows for an account that exists would take longer.

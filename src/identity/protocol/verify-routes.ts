@@ -14,42 +14,29 @@ import { updateUser } from '../people/users.ts'
 import { browsers } from '../sign-in/browser.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
 import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
-import {
-  allowedRedirect,
-  redirectWithCode,
-  redirectWithError,
-  redirectWithMessage,
-  redirectWithSession
-} from '../sign-in/redirects.ts'
-import { sessionAnswer } from '../sign-in/session-answer.ts'
+import { allowedRedirect, redirectWithError } from '../sign-in/redirects.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
 import { confirmEmailChange } from './email-change.ts'
-import { methodOf, requireAddress } from './mail-flows.ts'
 import { withMinimumTime } from './mail-limits.ts'
 import type { ProtocolOptions } from './options.ts'
+import { verifyAnswers } from './verify-answers.ts'
+import { kindsOf, proofOf } from './verify-requests.ts'
 
 const tags = ['Provider di identità']
-
-/**
- * The kinds that each type of a request can prove. Current clients send `email` after a sign-up and for a magic link.
- */
-const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
-  ['signup', ['signup']],
-  ['invite', ['invite']],
-  ['magiclink', ['magiclink']],
-  ['recovery', ['recovery']],
-  ['email', ['signup', 'magiclink']],
-  ['email_change', ['email_change_current', 'email_change_new']]
-])
-
-const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
+/** By what a person who has got a mail has signed in, whatever the mail was for. */
+const METHOD = 'otp'
+const LINK_REFUSAL = 'Email link is invalid or has expired'
 
 type Take = (tx: Transaction) => Promise<TokenRow | undefined>
+
+/** How a token is taken, and what is said when there is none. */
+interface Attempt { take: Take, refusal?: string }
 
 /** The endpoints behind codes and links of mails: the person proves the address and is signed in. */
 const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, keys, flows }) => {
   const { db, identity: { signer, waitForListeners } } = app
   const { isSame } = browsers(config)
+  const { answerOf, landingOf } = verifyAnswers(signer)
 
   app.addJob({
     name: 'one-time-tokens',
@@ -70,15 +57,13 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       response: { 200: VerifyAnswer }
     },
     handler: async (request, reply) => {
-      const { type, token: code, token_hash: link, ...recipient } = request.body
       await flows.countProof(request, reply)
-      const kinds = kindsOf(type)
-      if (link) return await answerOf(await signIn(request, (tx) => takeByLink(tx, keys, link, kinds)))
-      if (!code) throw new AuthError('validation_failed', { message: 'Verify requires either a token or a token hash' })
-      const address = requireAddress(recipient)
+      const proof = proofOf(request.body)
+      if ('link' in proof) return await answerOf(await signIn(request, byLink(proof)))
+      const { address, code, kinds } = proof
       await flows.countCode(reply, address)
       const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
-      return await answerOf(await withMinimumTime(() => signIn(request, take)))
+      return await answerOf(await withMinimumTime(() => signIn(request, { take })))
     }
   })
 
@@ -103,16 +88,15 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       const redirect = (address: string) => reply.redirect(address, 303)
       try {
         await flows.countProof(request, reply)
-        const kinds = kindsOf(type)
         const result = await redeem<SignedIn | { code: string }>(
           request,
-          (tx) => takeByLink(tx, keys, link, kinds),
+          byLink({ link, kinds: kindsOf(type) }),
           async (tx, person, token) =>
             token.flow_state_id === null
               ? await beginSessionOf(tx, request, person, token)
               : { code: await issueCodeOf(tx, request, person, token, token.flow_state_id) }
         )
-        return await redirect(await redirectOf(redirectTo, result, type))
+        return await redirect(await landingOf(redirectTo, result, type))
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
         const { code, message } = err
@@ -121,9 +105,13 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
     }
   })
 
+  function byLink ({ link, kinds }: { link: string, kinds: readonly TokenKind[] }): Attempt {
+    return { take: (tx) => takeByLink(tx, keys, link, kinds), refusal: LINK_REFUSAL }
+  }
+
   /** Redeems a token and signs the person in, unless a change of address waits for the other address. */
-  async function signIn (request: FastifyRequest, take: Take): Promise<SignedIn | 'waiting'> {
-    return await redeem(request, take, (tx, user, token) => beginSessionOf(tx, request, user, token))
+  async function signIn (request: FastifyRequest, attempt: Attempt): Promise<SignedIn | 'waiting'> {
+    return await redeem(request, attempt, (tx, user, token) => beginSessionOf(tx, request, user, token))
   }
 
   /**
@@ -132,14 +120,14 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
    */
   async function redeem<T> (
     request: FastifyRequest,
-    take: Take,
+    { take, refusal }: Attempt,
     next: (tx: Transaction, user: UserRow, token: TokenRow) => Promise<T>
   ): Promise<T | 'waiting'> {
     let wasRevoked = false
     const result = await db.transaction(async (tx) => {
       const token = await take(tx)
       const user = token && (await confirmAddress(tx, request, token, () => { wasRevoked = true }))
-      if (!token || !user) return new AuthError('otp_expired')
+      if (!token || !user) return new AuthError('otp_expired', { message: refusal })
       return user === 'waiting' || user instanceof AuthError ? user : await next(tx, user, token)
     })
     if (wasRevoked) await waitForListeners()
@@ -153,14 +141,13 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
     person: UserRow,
     token: TokenRow
   ): Promise<SignedIn> {
-    const method = methodOf(token.kind)
-    const signedIn = await beginSession(tx, person, method, clientOf(request))
+    const signedIn = await beginSession(tx, person, METHOD, clientOf(request))
     await auditEmailChange(tx, request, person, token)
     await app.audit.append(tx, {
       ...personAuthor(request, person),
       action: 'accesso',
       object: `session:${signedIn.session.id}`,
-      details: { method }
+      details: { method: METHOD, kind: token.kind }
     })
     return signedIn
   }
@@ -191,22 +178,6 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       object: `user:${person.id}`,
       details: { fields: ['email'] }
     })
-  }
-
-  async function answerOf (result: SignedIn | 'waiting') {
-    return result === 'waiting'
-      ? { msg: WAITING_MESSAGE, code: '200' }
-      : await sessionAnswer(signer, result.user, result.session)
-  }
-
-  async function redirectOf (
-    redirectTo: string,
-    result: SignedIn | { code: string } | 'waiting',
-    type: string
-  ): Promise<string> {
-    if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE)
-    if ('code' in result) return redirectWithCode(redirectTo, result.code)
-    return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
   }
 
   /**
@@ -262,11 +233,4 @@ function personAuthor ({ ip }: FastifyRequest, { id }: UserRow): Author {
 
 function isEmailChange (kind: TokenKind): boolean {
   return kind === 'email_change_current' || kind === 'email_change_new'
-}
-
-/** @throws AuthError validation_failed */
-function kindsOf (type: string): readonly TokenKind[] {
-  const kinds = KINDS.get(type)
-  if (!kinds) throw new AuthError('validation_failed', { message: 'Verify requires a verification type' })
-  return kinds
 }

@@ -47,6 +47,15 @@ export const PASSWORD_PROBLEMS: Readonly<Record<PasswordProblem, string>> = {
   pwned: 'è troppo facile da indovinare'
 }
 
+/** What the clients of the protocol are told, in its words where it has some. */
+const WEAKNESSES: Readonly<Record<PasswordProblem, string>> = {
+  length: `Password should be at least ${MIN_LENGTH} characters.`,
+  characters: 'Password should not contain control or invalid characters.',
+  pwned: 'Password is known to be weak and easy to guess, please choose a different one.'
+}
+
+const TOO_LONG = `Password cannot be longer than ${MAX_LENGTH} characters`
+
 /** OWASP's minimum for argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
@@ -147,7 +156,9 @@ export function passwordProblems (password: string, email?: string): PasswordPro
 export function requireStrongPassword (password: string, email: string): void {
   const reasons = passwordProblems(password, email)
   if (reasons.length > 0) {
-    throw new AuthError('weak_password', { message: `La password ${PASSWORD_PROBLEMS[reasons[0]!]}`, reasons })
+    const isLong = password.length > MAX_LENGTH
+    const message = isLong ? TOO_LONG : reasons.map((reason) => WEAKNESSES[reason]).join(' ')
+    throw new AuthError('weak_password', { message, reasons })
   }
 }
 

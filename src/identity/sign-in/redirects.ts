@@ -1,5 +1,6 @@
 import type { Config } from '#src/config/config.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
+import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 
 /* The addresses that a browser is sent to, as the clients of Supabase Auth read them. */
 
@@ -9,28 +10,32 @@ const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
 const MOST_DECODINGS = 4
 
 /**
- * The address that a browser may be sent to: one of this service, or of a front end in the settings, whose path means
- * the same to every reader. Any other address is replaced by the front end's. The result is the address as it was
- * parsed, not as it was written: browsers may parse the text in another way.
+ * The address that a browser may be sent to: one of this service, of a front end in the settings, or of the list of
+ * addresses there, whose path means the same to every reader. Any other address is replaced by the front end's. The
+ * result is the address as it was parsed, not as it was written: browsers may parse the text in another way.
  */
 export function allowedRedirect (
-  { PUBLIC_URL, CORS_ORIGINS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS'>,
+  { PUBLIC_URL, CORS_ORIGINS, REDIRECT_URLS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS' | 'REDIRECT_URLS'>,
   asked: string | undefined
 ): string {
   const home = CORS_ORIGINS[0] ?? PUBLIC_URL
   if (!asked || !URL.canParse(asked)) return home
-  const { protocol, origin, pathname, username, password, href } = new URL(asked)
-  // A `blob:` URL has the origin of the page inside it; a user name in front of the host deceives a reader.
-  if (!['http:', 'https:'].includes(protocol) || username !== '' || password !== '') return home
-  const path = decodedPath(pathname)
+  const url = new URL(asked)
+  const { protocol, origin, username, password, href } = url
+  // A user name in front of the host deceives a reader.
+  if (username !== '' || password !== '') return home
+  const path = decodedPath(url.pathname)
   if (path === undefined) return home
+  const isListed = REDIRECT_URLS.some((pattern) => matchesRedirect(pattern, url))
+  // A `blob:` URL has the origin of the page inside it; an application's address is good only where the list has it.
+  if (!['http:', 'https:'].includes(protocol)) return isListed ? href : home
   const own = new URL(PUBLIC_URL)
   const isOwnOrigin = origin === own.origin
   const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
   // The provider's own endpoints redirect to other sites, and a browser would take the fragment along. Some servers
   // read a step of a path without what follows a semicolon, or without spaces.
   const isProvider = isOwnOrigin && /\/auth\s*(;[^/]*)?\/v1\s*([;/]|$)/i.test(path)
-  return (isService || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
+  return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 
 /** A path as a reader has it in the end, who may decode it more than once; undefined when readers may differ. */
@@ -86,8 +91,9 @@ export function redirectWithError (
   return withFragment(url.href, fields)
 }
 
+/** `sb` tells the official client that the fields are meant for it, and not for another part of the front end. */
 function withFragment (address: string, fields: Record<string, string>): string {
   const url = new URL(address)
-  url.hash = new URLSearchParams(fields).toString()
+  url.hash = new URLSearchParams({ ...fields, sb: '' }).toString()
   return url.href
 }

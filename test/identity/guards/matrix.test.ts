@@ -105,7 +105,7 @@ function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): nu
   return 403
 }
 
-/** The provider tells a bad token from none; the anonymous key is a good one, of nobody. */
-function isTold ({ headers: { authorization, apikey } }: Caller): boolean {
-  return authorization !== undefined && authorization.startsWith('Bearer ') && apikey === undefined
+/** The provider tells a token that opens nothing, such as the anonymous key, from none. */
+function isTold ({ headers: { authorization } }: Caller): boolean {
+  return authorization !== undefined && authorization.startsWith('Bearer ')
 }

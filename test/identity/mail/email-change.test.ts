@@ -47,7 +47,7 @@ t.test('a change of one’s address', async (t) => {
       const [first, second] = newFirst ? [fresh, old] : [old, fresh]
       const half = await follow(first.link)
       t.match(half, { status: 303, target: { origin: HOME, pathname: '/profilo' } })
-      t.same(Object.fromEntries(half.fragment), { message: HALF_WAY })
+      t.same(Object.fromEntries(half.fragment), { message: HALF_WAY, sb: '' })
       t.equal((await auth.getUser()).data.user?.email, `${name}@ospiti.example`)
       t.equal((await follow(first.link)).fragment.get('error_code'), 'otp_expired', 'one address does not count twice')
 
@@ -129,9 +129,10 @@ t.test('a change of one’s address', async (t) => {
     const other = client().auth
     await other.signInWithPassword({ email: 'gina@ospiti.example', password: PASSWORD })
     t.equal((await other.updateUser({ email: 'Rosa@ospiti.example' })).error?.code, 'email_exists')
+    await app.sql`update counters set count = 1000 where name = 'new-address/account'`
     t.equal(
       (await other.updateUser({ email: 'ada@altrove.example' })).error?.code,
-      'over_email_send_rate_limit',
+      'over_request_rate_limit',
       'and trying is counted'
     )
   })

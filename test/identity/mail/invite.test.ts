@@ -30,7 +30,7 @@ t.test('invitations', async (t) => {
       access_token: fragment.get('access_token')!,
       refresh_token: fragment.get('refresh_token')!
     })
-    t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'invite' }])
+    t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'otp' }])
     t.equal((await auth.updateUser({ password: PASSWORD })).error, null)
     const signedIn = await client().auth.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
     t.equal(signedIn.error, null)

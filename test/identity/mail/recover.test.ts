@@ -25,7 +25,7 @@ t.test('recovery of an account', async (t) => {
         refresh_token: fragment.get('refresh_token')!
       })
       t.equal(error, null)
-      t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'recovery' }])
+      t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'otp' }])
       t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
 
       t.ok((await before.getUser()).error, 'the old session is dead')
@@ -122,7 +122,8 @@ t.test('recovery of an account', async (t) => {
       select actor, action, object, details from audit_log
       where action in ('accesso', 'email', 'password_cambiata') order by id`
     t.ok(
-      rows.some(({ action, details }) => action === 'accesso' && JSON.stringify(details) === '{"method":"recovery"}')
+      rows.some(({ action, details }) =>
+        action === 'accesso' && JSON.stringify(details) === '{"kind":"recovery","method":"otp"}')
     )
     t.ok(rows.some(({ action, details }) => action === 'email' && JSON.stringify(details) === '{"kind":"recovery"}'))
     t.ok(rows.some(({ action }) => action === 'password_cambiata'))

@@ -66,7 +66,8 @@ t.test('with sign-up off only people with an account sign in', async (t) => {
   t.strictSame(Object.fromEntries(refused), {
     error: 'access_denied',
     error_code: 'signup_disabled',
-    error_description: 'Signups not allowed for this instance'
+    error_description: 'Signups not allowed for this instance',
+    sb: ''
   })
   t.equal(await app.db.$count(users), 0)
   await app.db.transaction(

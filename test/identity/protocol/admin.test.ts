@@ -225,7 +225,7 @@ t.test('only the service key and administrators may administer', async (t) => {
     (await tokensOf(await signedIn(ada))).access
   ]
   const refused = [
-    [open(), { status: 401, code: 'no_authorization' }],
+    [open(), { status: 403, code: 'not_admin' }],
     [open({ key: 'sb_publishable_sbagliata' }), { status: 403, code: 'bad_jwt' }],
     [open({ authorization: `Bearer ${operator}` }), { status: 403, code: 'not_admin' }],
     [open({ key: operator }), { status: 403, code: 'not_admin' }]

@@ -107,7 +107,7 @@ const CASES: [name: string, asked: Asked, status: number, code: string][] = [
     'a telephone',
     { method: 'PUT', path: '/user', by: access, body: { phone: '+39061234567' } },
     400,
-    'validation_failed'
+    'phone_provider_disabled'
   ],
   [
     'an identity that is no id',

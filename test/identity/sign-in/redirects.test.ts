@@ -3,7 +3,7 @@ import t from 'tap'
 import { allowedRedirect } from '#src/identity/sign-in/redirects.ts'
 import { FRONT_END, setting, SIGNUP } from '#test/identity/oauth/setting.ts'
 
-const CONFIG = { PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'] }
+const CONFIG = { PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'], REDIRECT_URLS: [] }
 
 /** Spellings that seem to be the front end's, or that browsers and servers read in two ways. */
 const TRAPS = [
@@ -106,7 +106,7 @@ t.test('an address of a front end is kept as it was asked for', (t) => {
 })
 
 t.test('with a path of its own the service is under that path alone', (t) => {
-  const config = { PUBLIC_URL: 'https://host.example/locanda', CORS_ORIGINS: [FRONT_END] }
+  const config = { PUBLIC_URL: 'https://host.example/locanda', CORS_ORIGINS: [FRONT_END], REDIRECT_URLS: [] }
   for (const inside of ['/locanda', '/locanda/', '/locanda/ad/?x=1']) {
     t.equal(allowedRedirect(config, `https://host.example${inside}`), `https://host.example${inside}`)
   }
@@ -116,6 +116,52 @@ t.test('with a path of its own the service is under that path alone', (t) => {
   const shared = { ...config, CORS_ORIGINS: [FRONT_END, 'https://host.example'] }
   t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'the front end is there')
   t.equal(allowedRedirect(shared, 'https://host.example/locanda/auth/v1/authorize'), FRONT_END)
+  t.end()
+})
+
+t.test('an address of the list is kept, and no other is taken for one', (t) => {
+  const config = {
+    ...CONFIG,
+    REDIRECT_URLS: [
+      'com.example.app://auth/arrivo',
+      'com.example.altra:/ritorno',
+      'exp://192.168.1.10:8081/--/**',
+      'https://terza.example/ritorno',
+      'https://*.anteprime.example/**',
+      'https://terza.example/pagine/*'
+    ]
+  }
+  for (const kept of [
+    'com.example.app://auth/arrivo',
+    'com.example.app://auth/arrivo?a=1#b',
+    'com.example.altra:/ritorno',
+    'exp://192.168.1.10:8081/--/a/b',
+    'https://terza.example/ritorno?codice=1',
+    'https://ramo-7.anteprime.example/',
+    'https://ramo-7.anteprime.example/a/b.html',
+    'https://terza.example/pagine/uno'
+  ]) t.equal(allowedRedirect(config, kept), kept)
+  for (const trap of [
+    ...TRAPS.filter((trap) => !trap.startsWith('com.example')),
+    'com.example.app://auth/altrove',
+    'com.example.app://altri/arrivo',
+    'com.example.app:auth/arrivo',
+    'com.example.app2://auth/arrivo',
+    'https://auth/arrivo',
+    'exp://192.168.1.11:8081/--/a',
+    'exp://192.168.1.10:8081/--/../../a',
+    'exp://192.168.1.10:8081/--/%2e%2e/a',
+    'https://anteprime.example/',
+    'https://a.b.anteprime.example/',
+    'https://evil.example/.anteprime.example/',
+    'https://evil.example#.anteprime.example/',
+    'https://x:y@ramo.anteprime.example/',
+    'http://terza.example/ritorno',
+    'https://terza.example:444/ritorno',
+    'https://terza.example/ritorno/altro',
+    'https://terza.example/pagine/uno/due',
+    'https://terzaXexample/ritorno'
+  ]) t.equal(allowedRedirect(config, trap), FRONT_END, trap)
   t.end()
 })
 

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTVerifyGetKey
+} from 'jose'
+import type { OpenidProvider } from '#schemas/oauth-provider.ts'
+import { AuthError } from '../errors.ts'
+import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch.ts'
+import { profileOf, type Profile } from './profile.ts'
+
+/** What binds an ID token to the client that brings it. */
+export interface IdTokenChecks {
+  /** The text whose SHA-256, in hexadecimal, the token has as its `nonce`. */
+  nonce?: string
+  /** The access token that the provider gave together with it. */
+  accessToken?: string
+}
+
+/** Where a provider says that its keys are. */
+interface Issuer { issuer: string, jwks_uri?: string }
+
+/** Those of key pairs: a secret that is shared with the provider signs nothing here. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+/** How far the clocks of two servers may be apart. */
+const TOLERANCE_SECONDS = 30
+
+/** Reads ID tokens that a provider gave to a client of its own kit, for this server (OpenID Connect Core, 3.1.3.7). */
+export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>, discover: () => Promise<Issuer>) {
+  const keySets = new Map<string, JWTVerifyGetKey>()
+
+  function keysAt (uri = ''): JWTVerifyGetKey {
+    const known = keySets.get(uri)
+    if (known) return known
+    const timeoutDuration = PROVIDER_TIMEOUT_SECONDS * 1000
+    const keys = createRemoteJWKSet(new URL(uri), {
+      timeoutDuration,
+      [customFetch]: (url, { method, headers, redirect, signal }) =>
+        fetchFromProvider(url, { method, headers: Object.fromEntries(headers), redirect, signal, body: undefined })
+    })
+    keySets.set(uri, keys)
+    return keys
+  }
+
+  /**
+   * The person of an ID token, whose signature, issuer, audience, age and nonce are right.
+   * @throws AuthError validation_failed; ProviderUnreachable, and errors of discovery
+   */
+  return async function readIdToken (token: string, { nonce, accessToken }: IdTokenChecks): Promise<Profile> {
+    requireForm(token)
+    const { issuer, jwks_uri } = await discover()
+    const { payload, protectedHeader: { alg } } = await jwtVerify(token, keysAt(jwks_uri), {
+      issuer,
+      audience: client_id,
+      algorithms: ALGORITHMS,
+      requiredClaims: ['sub', 'iat', 'exp'],
+      clockTolerance: TOLERANCE_SECONDS
+    }).catch((err: unknown) => { throw faultOf(err) })
+    requireNonce(payload.nonce, nonce)
+    if (accessToken && payload.at_hash !== undefined && payload.at_hash !== halfHash(alg, accessToken)) {
+      throw bad('Bad ID token')
+    }
+    const { sub: subject, email, email_verified: emailVerified, name, preferred_username, nickname, picture } = payload
+    return profileOf({
+      issuer, subject, email, emailVerified, name, userName: preferred_username ?? nickname, picture
+    })
+  }
+}
+
+/** The provider is not asked about what is no token. */
+function requireForm (token: string): void {
+  try {
+    decodeProtectedHeader(token)
+    decodeJwt(token)
+  } catch {
+    throw bad('Bad ID token')
+  }
+}
+
+/** The client has sent the hash to the provider, and keeps the text: who steals the token alone cannot use it. */
+function requireNonce (inToken: unknown, given = ''): void {
+  if ((inToken !== undefined && inToken !== '') !== (given !== '')) {
+    throw bad('Passed nonce and nonce in id_token should either both exist or not.')
+  }
+  if (given !== '' && inToken !== createHash('sha256').update(given).digest('hex')) throw bad('Nonces mismatch')
+}
+
+/** The `at_hash` of an access token: the left half of its hash (OpenID Connect Core, 3.1.3.6). */
+function halfHash (alg: string, accessToken: string): string {
+  const digest = createHash(alg === 'EdDSA' ? 'sha512' : `sha${alg.slice(-3)}`).update(accessToken).digest()
+  return digest.subarray(0, digest.length / 2).toString('base64url')
+}
+
+function faultOf (err: unknown): unknown {
+  if (!(err instanceof errors.JOSEError)) return err
+  const isAudience = err instanceof errors.JWTClaimValidationFailed && err.claim === 'aud'
+  return bad(isAudience ? 'Unacceptable audience in id_token' : 'Bad ID token')
+}
+
+function bad (message: string): AuthError {
+  return new AuthError('validation_failed', { message })
+}

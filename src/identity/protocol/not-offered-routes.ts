@@ -1,0 +1,58 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { HTTPMethods } from 'fastify'
+import type { Access } from '#src/plugins/auth.ts'
+import { AuthError, type AuthErrorCode } from '../errors.ts'
+
+type Row = [
+  methods: readonly HTTPMethods[],
+  urls: readonly string[],
+  access: Access,
+  code: AuthErrorCode,
+  message?: string
+]
+
+const CUSTOM_PROVIDERS = 'Custom OAuth providers are disabled'
+
+/** What Supabase Auth has and this provider has not, with the error of a server that has it turned off. */
+const NOT_OFFERED: readonly Row[] = [
+  [['POST'], ['/sso', '/sso/saml/acs'], 'public', 'saml_provider_disabled'],
+  [['GET'], ['/sso/saml/metadata'], 'public', 'saml_provider_disabled'],
+  [['GET', 'POST'], ['/admin/sso/providers'], 'admin', 'saml_provider_disabled'],
+  [['GET', 'PUT', 'DELETE'], ['/admin/sso/providers/:id'], 'admin', 'saml_provider_disabled'],
+
+  [['GET'], ['/.well-known/oauth-authorization-server'], 'public', 'feature_disabled'],
+  [['GET', 'POST'], ['/oauth/*'], 'public', 'feature_disabled'],
+  [['GET', 'DELETE'], ['/user/oauth/grants'], 'user', 'feature_disabled'],
+  [['GET', 'POST'], ['/admin/oauth/clients'], 'admin', 'feature_disabled'],
+  [['GET', 'PUT', 'DELETE'], ['/admin/oauth/clients/:id'], 'admin', 'feature_disabled'],
+  [['POST'], ['/admin/oauth/clients/:id/regenerate_secret'], 'admin', 'feature_disabled'],
+  [['GET', 'POST'], ['/admin/custom-providers'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS],
+  [['GET', 'PUT', 'DELETE'], ['/admin/custom-providers/:id'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS],
+
+  [['POST'], ['/passkeys/authentication/options', '/passkeys/authentication/verify'], 'public', 'passkey_disabled'],
+  [['POST'], ['/passkeys/registration/options', '/passkeys/registration/verify'], 'user', 'passkey_disabled'],
+  [['GET'], ['/passkeys'], 'user', 'passkey_disabled'],
+  [['PATCH', 'DELETE'], ['/passkeys/:id'], 'user', 'passkey_disabled'],
+  [['GET'], ['/admin/users/:user_id/passkeys'], 'admin', 'passkey_disabled'],
+  [['DELETE'], ['/admin/users/:user_id/passkeys/:id'], 'admin', 'passkey_disabled']
+]
+
+/** The addresses of what is not offered. They are no part of the description. */
+const notOfferedRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  for (const [methods, urls, access, code, message] of NOT_OFFERED) {
+    const refuse = async () => { throw new AuthError(code, { message }) }
+    for (const [method, url] of methods.flatMap((method) => urls.map((url) => [method, url] as const))) {
+      app.route({
+        method,
+        url,
+        exposeHeadRoute: false,
+        config: { access },
+        schema: { hide: true },
+        // Before the body is read: it may be of any type.
+        preParsing: refuse,
+        handler: refuse
+      })
+    }
+  }
+}
+export default notOfferedRoutes

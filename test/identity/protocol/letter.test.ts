@@ -1,0 +1,182 @@
+import t from 'tap'
+import type { AuthUser } from '#schemas/auth/user.ts'
+import { HOME, PASSWORD, site } from '#test/identity/mail/mailbox.ts'
+import { bearer } from '#test/identity/requests.ts'
+
+/* What Supabase Auth does and clients can see, where it is easily done in another way. */
+
+const ID = '7c0e1f8a-53a4-4d0c-9c1e-2f6b8a4d9e01'
+const place = await site(t, { REDIRECT_URLS: 'com.example.locanda://auth/*, https://*.anteprime.example/**' })
+const { app, client, letter, follow, person, administrator } = place
+const { auth: { admin } } = await administrator()
+const service = await place.token({ service: true })
+
+const post = async (url: string, payload: object) =>
+  await app.inject({ method: 'POST', url: `/auth/v1${url}`, headers: bearer(service), payload })
+const refusal = (message: string) => ({ status: 400, code: 'validation_failed', message })
+
+t.test('an administrator’s account has the id that was asked for, once', async (t) => {
+  const { data: { user } } = await admin.createUser({ id: ID.toUpperCase(), email: 'con-id@example.org' })
+  t.match(user, { id: ID, identities: [{ id: ID, user_id: ID, identity_data: { sub: ID } }] })
+  t.match((await admin.getUserById(ID)).data.user, { email: 'con-id@example.org' })
+  t.match((await admin.createUser({ id: ID, email: 'altra@example.org' })).error, {
+    status: 422,
+    code: 'user_already_exists'
+  })
+  t.match(
+    (await admin.createUser({ id: '00000000-0000-0000-0000-000000000000', email: 'nessuno@example.org' })).error,
+    refusal('ID cannot be a nil uuid')
+  )
+  t.match((await admin.createUser({ id: 'uno', email: 'nessuno@example.org' })).error, { code: 'validation_failed' })
+  t.notOk((await admin.listUsers()).data.users.some(({ email }) => email === 'altra@example.org'))
+})
+
+t.test('a role or an audience of its own is refused, never ignored', async (t) => {
+  const id = await person('ruolo@example.org')
+  for (const fields of [{ role: 'service_role' }, { aud: 'altri' }]) {
+    for (const url of ['/admin/users', `/admin/users/${id}`]) {
+      const method = url === '/admin/users' ? 'POST' : 'PUT'
+      const payload = { email: 'senza-ruolo@example.org', ...fields }
+      const answer = await app.inject({ method, url: `/auth/v1${url}`, headers: bearer(service), payload })
+      t.match(answer.json(), { code: 400, error_code: 'validation_failed', msg: /app_metadata.role|authenticated/ })
+    }
+  }
+  t.match((await admin.updateUserById(id, { role: 'authenticated' })).data.user, { role: 'authenticated' })
+})
+
+t.test('the list of users is sorted as asked, and its links keep that', async (t) => {
+  const list = async (query: string) => {
+    const answer = await app.inject({ url: `/auth/v1/admin/users?${query}`, headers: bearer(service) })
+    const { users, msg } = answer.json<{ users?: AuthUser[], msg?: string }>()
+    return { emails: users?.map(({ email }) => email), msg, link: String(answer.headers.link) }
+  }
+  for (const name of ['uno', 'due', 'tre']) await person(`${name}@ordine.example`)
+  const newest = ['tre', 'due', 'uno'].map((name) => `${name}@ordine.example`)
+  const filter = 'filter=@ordine.example'
+  for (const sort of ['', '&sort=', '&sort=created_at', '&sort=created_at%20desc', '&sort=created_at+DESC']) {
+    t.same((await list(filter + sort)).emails, newest, sort)
+  }
+  t.same((await list(`${filter}&sort=created_at asc`)).emails, newest.toReversed())
+  const first = await list(`page=1&per_page=2&${filter}&sort=created_at%20asc`)
+  t.same(first.emails, ['uno@ordine.example', 'due@ordine.example'])
+  const next = /<[^>]*\?([^>]*)>; rel="next"/.exec(first.link)?.[1] ?? ''
+  t.same((await list(next)).emails, ['tre@ordine.example'])
+  t.equal((await list('sort=email')).msg, "Bad Sort Parameters: bad field for sort 'email'")
+  t.equal(
+    (await list('sort=created_at%20su')).msg,
+    "Bad Sort Parameters: bad direction for sort 'su', only 'asc' and 'desc' allowed"
+  )
+})
+
+t.test('an administrator’s change of address confirms it only when that is asked for', async (t) => {
+  const id = await person('non-provata@example.org', { email_confirm: false })
+  const changed = await admin.updateUserById(id, { email: 'nuova@example.org' })
+  t.match(changed.data.user, { email: 'nuova@example.org', email_confirmed_at: undefined })
+  t.match((await client().auth.signInWithPassword({ email: 'nuova@example.org', password: PASSWORD })).error, {
+    code: 'email_not_confirmed'
+  })
+  t.match((await admin.updateUserById(id, { email: 'terza@example.org', email_confirm: true })).data.user, {
+    email: 'terza@example.org',
+    email_confirmed_at: String
+  })
+  const proven = await person('provata@example.org')
+  t.match((await admin.updateUserById(proven, { email: 'provata-2@example.org' })).data.user, {
+    email_confirmed_at: String
+  })
+})
+
+t.test('a change of address that is refused spends none of the mails that one may ask for', async (t) => {
+  for (const name of ['cambia', 'occupata']) await person(`${name}@example.org`)
+  const { auth } = client()
+  await auth.signInWithPassword({ email: 'cambia@example.org', password: PASSWORD })
+  t.match((await auth.updateUser({ email: 'occupata@example.org' })).error, { code: 'email_exists' })
+  const weak = await auth.updateUser({ email: 'cambiata@example.org', password: 'corta' })
+  t.match(weak.error, { code: 'weak_password' })
+  t.equal((await auth.updateUser({ email: 'cambiata@example.org' })).error, null)
+  await letter()
+  await letter()
+  const again = (await auth.updateUser({ email: 'cambiata@example.org' })).error
+  t.match(again, { status: 429, code: 'over_email_send_rate_limit', message: /only request this after \d+ seconds/ })
+})
+
+t.test('who exchanges a code is told of this sign-in as the last one', async (t) => {
+  await person('codice@example.org')
+  const { auth } = client({ flowType: 'pkce' })
+  const first = (await auth.signInWithPassword({ email: 'codice@example.org', password: PASSWORD })).data.user
+  await auth.signInWithOtp({ email: 'codice@example.org' })
+  const { target } = await follow((await letter()).link)
+  const { data, error } = await auth.exchangeCodeForSession(target.searchParams.get('code')!)
+  t.equal(error, null)
+  const [was, is] = [first, data.user].map((user) => Date.parse(user!.last_sign_in_at!))
+  t.ok(is! > was!)
+  t.equal(Date.parse(data.user!.identities![0]!.last_sign_in_at!), is)
+  t.match((await auth.getClaims()).data?.claims.amr, [{ method: 'magiclink' }], 'by the mail that it was')
+})
+
+t.test('every landing is marked as one of the provider', async (t) => {
+  const { data } = await admin.generateLink({ type: 'magiclink', email: 'landing@example.org' })
+  const landed = await follow(data.properties!.action_link)
+  t.equal(landed.fragment.get('sb'), '')
+  t.ok(landed.fragment.has('access_token'))
+  const failed = await follow(data.properties!.action_link)
+  t.same([failed.fragment.get('sb'), failed.fragment.get('error_code')], ['', 'otp_expired'])
+})
+
+t.test('why a password is weak is said in the protocol’s words, with all reasons', async (t) => {
+  const weak = async (password: string) => (await post('/admin/users', { email: 'p@example.org', password })).json<{
+    msg: string
+    weak_password: { reasons: string[] }
+  }>()
+  const guessed = 'Password is known to be weak and easy to guess, please choose a different one.'
+  t.match(await weak('corta'), {
+    msg: 'Password should be at least 8 characters.',
+    weak_password: { reasons: ['length'] }
+  })
+  t.match(await weak('password'), { msg: guessed, weak_password: { reasons: ['pwned'] } })
+  t.match(await weak('p'), {
+    msg: `Password should be at least 8 characters. ${guessed}`,
+    weak_password: { reasons: ['length', 'pwned'] }
+  })
+  t.match(await weak('x'.repeat(129)), { msg: 'Password cannot be longer than 128 characters' })
+})
+
+t.test('the settings name every provider and every feature, on or off', async (t) => {
+  const settings = (await app.inject('/auth/v1/settings')).json<{ external: object }>()
+  const { external, ...features } = settings
+  t.strictSame(features, {
+    disable_signup: false,
+    mailer_autoconfirm: false,
+    phone_autoconfirm: false,
+    sms_provider: '',
+    saml_enabled: false,
+    saml_private_key_next_configured: false,
+    passkeys_enabled: false
+  })
+  t.match(external, { email: true, phone: false, anonymous_users: false, google: false, github: false, workos: false })
+  t.equal(Object.keys(external).length, 26)
+})
+
+t.test('the discovery document says who signs, and with which keys', async (t) => {
+  const answer = await app.inject('/auth/v1/.well-known/openid-configuration')
+  const { issuer, jwks_uri: keys, ...rest } = answer.json<Record<string, unknown>>()
+  t.equal(answer.statusCode, 200)
+  t.equal(answer.headers['cache-control'], 'public, max-age=600')
+  t.same([issuer, keys], ['https://locanda.example/auth/v1', 'https://locanda.example/auth/v1/.well-known/jwks.json'])
+  t.match(rest, { response_types_supported: ['code'], id_token_signing_alg_values_supported: ['ES256'] })
+  const { auth } = client()
+  await person('emittente@example.org')
+  await auth.signInWithPassword({ email: 'emittente@example.org', password: PASSWORD })
+  t.equal((await auth.getClaims()).data?.claims.iss, issuer)
+})
+
+t.test('a link leads to an address of the list, also that of an application', async (t) => {
+  const landing = async (redirectTo: string) => {
+    const { data } = await admin.generateLink({ type: 'magiclink', email: 'app@example.org', options: { redirectTo } })
+    return (await follow(data.properties!.action_link)).target.href.split('#')[0]
+  }
+  t.equal(await landing('com.example.locanda://auth/arrivo?a=1'), 'com.example.locanda://auth/arrivo?a=1')
+  t.equal(await landing('https://prova-7.anteprime.example/a/b'), 'https://prova-7.anteprime.example/a/b')
+  for (const other of ['com.example.altra://auth/arrivo', 'com.example.locanda://auth/a/b', 'https://anteprime.example/']) {
+    t.equal(await landing(other), `${HOME}/`, other)
+  }
+})
