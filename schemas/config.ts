@@ -59,6 +59,16 @@ export const Environment = Type.Object({
       'github non ha issuer'
   ),
 
+  REQUIRE_MFA: OneOf(['none', 'admin', 'all'], {
+    default: 'none',
+    description: 'Chi deve avere un secondo fattore: nessuno, gli amministratori o tutti. Chi ne ha uno lo usa sempre'
+  }),
+  REQUIRE_RECENT_MFA: Type.Boolean({
+    default: false,
+    description:
+      'Decisioni sugli invii, chiavi, utenti, manutenzione e SQL vogliono un secondo fattore di al massimo 15 minuti fa'
+  }),
+
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),
   IDP_JWT_SECRET: secret('Segreto condiviso dei token del provider esterno'),
   IDP_ANON_KEY: secret('Chiave anonima del provider esterno'),

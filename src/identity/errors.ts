@@ -1,7 +1,9 @@
 import createError from '@fastify/error'
+import { FACTOR_ERRORS } from './factors/errors.ts'
 
 /** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
 const AUTH_ERRORS = {
+  ...FACTOR_ERRORS,
   bad_code_verifier: [400, 'code challenge does not match previously saved code verifier'],
   bad_json: [400, 'Could not parse request body as JSON'],
   bad_jwt: [403, 'Invalid JWT'],

@@ -62,7 +62,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'POST',
     url: '/admin/users',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authCreateUser',
       tags,
@@ -107,7 +107,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'PUT',
     url: '/admin/users/:user_id',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authChangeUser',
       tags,
@@ -162,7 +162,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'DELETE',
     url: '/admin/users/:user_id',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authDeleteUser',
       tags,

@@ -5,6 +5,10 @@ import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import noBody from '#src/plugins/no-body.ts'
+import adminFactorRoutes from '../factors/admin-routes.ts'
+import enrolRoutes from '../factors/enrol-routes.ts'
+import recoveryCodeRoutes from '../factors/recovery-routes.ts'
+import factorRoutes from '../factors/verify-routes.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
@@ -42,6 +46,8 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(userRoutes, options)
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
+  for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes]) await app.register(ofFactors, options)
+  await app.register(adminFactorRoutes)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

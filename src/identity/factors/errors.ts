@@ -1,0 +1,15 @@
+/** The errors of Supabase Auth about second factors: status and text by code. */
+export const FACTOR_ERRORS = {
+  insufficient_aal: [403, 'AAL2 session is required'],
+  mfa_challenge_expired: [422, 'MFA challenge has expired, verify against another challenge or create a new challenge.'],
+  mfa_factor_name_conflict: [422, 'A factor with this friendly name already exists for this user'],
+  mfa_factor_not_found: [404, 'Factor not found'],
+  mfa_ip_address_mismatch: [422, 'Challenge and verify IP addresses mismatch.'],
+  mfa_phone_enroll_not_enabled: [422, 'MFA enroll is disabled for Phone'],
+  mfa_recovery_codes_locked: [429, 'Too many failed attempts with recovery codes'],
+  mfa_recovery_codes_sole_factor: [422, 'Recovery codes cannot be the only factor'],
+  mfa_verification_failed: [422, 'Invalid TOTP code entered'],
+  mfa_verified_factor_exists: [422, 'A verified factor of this kind already exists, unenroll it to continue'],
+  mfa_webauthn_enroll_not_enabled: [422, 'MFA enroll is disabled for WebAuthn'],
+  too_many_enrolled_mfa_factors: [422, 'Maximum number of verified factors reached, unenroll to continue']
+} as const
