@@ -49,6 +49,8 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   ADMIN_EMAIL: ['nessuno', 'a@b c', '@'],
   ADMIN_PASSWORD: ['corta', 'x'.repeat(129)],
   SIGNUP_ENABLED: ['si', '1', 'TRUE', 'null'],
+  REQUIRE_MFA: ['si', 'true', 'ALL'],
+  REQUIRE_RECENT_MFA: ['si', '1', 'TRUE', 'null'],
   OAUTH_PROVIDERS: [
     'google',
     '{}',
