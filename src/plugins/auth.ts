@@ -170,13 +170,19 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
     if (check === undefined) {
       throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
     }
-    const wantsRecent = REQUIRE_RECENT_MFA && route.config.recentFactor === true
-    route.onRequest = [route.onRequest ?? [], check, wantsRecent ? requireRecentFactor : []].flat()
+    route.onRequest = [route.onRequest ?? [], check].flat()
     // Pages are not part of the description.
     if (!route.schema || access === 'cookie') return
     route.schema.security ??=
       access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
+
+  // After the guard: nobody else learns that a route is guarded more.
+  if (REQUIRE_RECENT_MFA) {
+    app.addHook('onRoute', function guardMore (route) {
+      if (route.config?.recentFactor) route.onRequest = [route.onRequest ?? [], requireRecentFactor].flat()
+    })
+  }
 
   /** A guarded route answers with private data: no cache keeps it, unless the route says otherwise. */
   function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {

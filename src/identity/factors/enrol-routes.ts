@@ -54,7 +54,12 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
           throw new AuthError('insufficient_aal', { message: 'AAL2 required to enroll a new factor' })
         }
         await tx.insert(factors).values({
-          id, user_id: user.id, factor_type: 'totp', status: 'unverified', friendly_name, secret: sealSecret(keys, id, secret)
+          id,
+          user_id: user.id,
+          factor_type: 'totp',
+          status: 'unverified',
+          friendly_name,
+          secret: sealSecret(keys, id, secret)
         })
         await audit.append(tx, {
           ...authorOf(request), action: 'fattore_registrato', object: `factor:${id}`, details: { type: 'totp' }

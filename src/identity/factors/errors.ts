@@ -1,7 +1,7 @@
 /** The errors of Supabase Auth about second factors: status and text by code. */
 export const FACTOR_ERRORS = {
   insufficient_aal: [403, 'AAL2 session is required'],
-  mfa_challenge_expired: [422, 'MFA challenge has expired, verify against another challenge or create a new challenge.'],
+  mfa_challenge_expired: [422, 'MFA challenge has expired, create a new challenge.'],
   mfa_factor_name_conflict: [422, 'A factor with this friendly name already exists for this user'],
   mfa_factor_not_found: [404, 'Factor not found'],
   mfa_ip_address_mismatch: [422, 'Challenge and verify IP addresses mismatch.'],

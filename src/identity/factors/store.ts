@@ -11,7 +11,10 @@ export type StoredFactor = typeof factors.$inferSelect
 /** How long a factor that was begun waits for its first code, once another one is begun. */
 const UNVERIFIED = sql`interval '15 minutes'`
 
-/** A person's own factor. That of another person is answered like a missing one. @throws AuthError mfa_factor_not_found */
+/**
+ * A person's own factor. That of another person is answered like a missing one.
+ * @throws AuthError mfa_factor_not_found
+ */
 export async function getFactor (db: Executor, user_id: string, id: string): Promise<StoredFactor> {
   const [found] = await db.select().from(factors).where(and(eq(factors.id, id), eq(factors.user_id, user_id)))
   if (!found) throw new AuthError('mfa_factor_not_found')

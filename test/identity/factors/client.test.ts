@@ -236,7 +236,7 @@ t.test('codes without an app are not to be had', async (t) => {
   t.match((await client.auth.mfa.recoveryCodes.generate()).error, { code: 'insufficient_aal' })
 })
 
-t.test('an administrator sees the factors of a person, and removes them; recovery codes go with the last', async (t) => {
+t.test('an administrator sees and removes the factors of a person; recovery codes go with the last', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   await client.auth.mfa.recoveryCodes.generate()
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })

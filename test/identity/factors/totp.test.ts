@@ -70,7 +70,8 @@ t.test('whatever an issuer and a person are called, there is a picture', async (
   }), { numRuns: 30 })
 })
 
-t.test('another program, oathtool, shows the same codes', { skip: hasOathtool() ? false : 'no oathtool' }, async (t) => {
+const skip = hasOathtool() ? false : 'no oathtool'
+t.test('another program, oathtool, shows the same codes', { skip }, async (t) => {
   const secret = newSecret()
   const now = Date.now()
   const run = (base32: string) =>

@@ -17,7 +17,9 @@ t.test('after too many wrong codes not even a right one counts, and recovery cod
   for (let n = 0; n < 3; n++) {
     t.match((await mfa.recoveryCodes.verify({ code: 'nessuno' })).error, { code: 'mfa_verification_failed' })
   }
-  t.match((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, { code: 'mfa_recovery_codes_locked', status: 429 })
+  t.match((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, {
+    code: 'mfa_recovery_codes_locked', status: 429
+  })
   await server.app.sql`delete from counters`
   t.equal((await mfa.recoveryCodes.verify({ code: codes[0]! })).error, null, 'the code was not used up')
   t.equal(await attempt(codeOf(secret)), null)
