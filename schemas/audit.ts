@@ -21,6 +21,8 @@ export const AZIONI = [
   'fattore_confermato',
   'fattore_rimosso',
   'codici_recupero',
+  'passkey_registrata',
+  'passkey_eliminata',
   'invito',
   'chiave_creata',
   'chiave_revocata',

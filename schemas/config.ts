@@ -63,6 +63,10 @@ export const Environment = Type.Object({
     default: 'none',
     description: 'Chi deve avere un secondo fattore: nessuno, gli amministratori o tutti. Chi ne ha uno lo usa sempre'
   }),
+  PASSKEY_DOMAIN: optional(
+    '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+    'Dominio a cui appartengono le passkey; senza, quello di PUBLIC_URL. Un indirizzo IP non ne ha'
+  ),
   REQUIRE_RECENT_MFA: Type.Boolean({
     default: false,
     description:
@@ -165,6 +169,7 @@ export const FORMS: Readonly<Record<string, string>> = {
   ALLOGGIATI_ENDPOINT: WEB,
   PDF_ENGINE_URL: WEB,
   OCR_PROVIDER_URL: WEB,
+  PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',

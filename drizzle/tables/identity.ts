@@ -126,6 +126,8 @@ export const factor_challenges = pgTable('factor_challenges', {
   factor_id: uuid().notNull().references(() => factors.id, { onDelete: 'cascade' }),
   /** Where it was begun: it is ended from there. */
   network: text().notNull(),
+  /** What a device is to sign; null: an app shows a code. */
+  challenge: text(),
   created_at: instantDate().notNull().defaultNow()
 }, (t) => [index('factor_challenges_factor').on(t.factor_id)])
 

@@ -53,7 +53,8 @@ export const Settings = Closed(
     mailer_autoconfirm: Type.Boolean(),
     phone_autoconfirm: Type.Boolean(),
     sms_provider: Type.String(),
-    saml_enabled: Type.Boolean()
+    saml_enabled: Type.Boolean(),
+    passkeys_enabled: Type.Boolean()
   },
   {
     examples: [
@@ -63,7 +64,8 @@ export const Settings = Closed(
         mailer_autoconfirm: false,
         phone_autoconfirm: false,
         sms_provider: '',
-        saml_enabled: false
+        saml_enabled: false,
+        passkeys_enabled: true
       }
     ]
   }

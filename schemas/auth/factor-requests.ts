@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Closed, OneOf, Open } from '#schemas/common.ts'
 import { FACTOR_TYPES } from './factor.ts'
+import { DeviceAnswer, DeviceOptions } from './passkey.ts'
 import { Uuid } from './uuid.ts'
 
 /* What is asked and answered about second factors. */
@@ -25,7 +26,11 @@ export const EnrolBody = Open(
 )
 
 export const FactorVerifyBody = Open(
-  { challenge_id: Type.String({ maxLength: 60 }), code: Type.Optional(Type.String({ maxLength: 20 })) },
+  {
+    challenge_id: Type.String({ maxLength: 60 }),
+    code: Type.Optional(Type.String({ maxLength: 20 })),
+    webauthn: Type.Optional(Open({ type: Type.String({ maxLength: 20 }), credential_response: DeviceAnswer }))
+  },
   { examples: [{ challenge_id: ID, code: '123456' }] }
 )
 
@@ -42,11 +47,11 @@ export const EnrolledFactor = Closed({
   id: Uuid,
   type: factorType,
   friendly_name: Type.Optional(friendlyName),
-  totp: Closed({
+  totp: Type.Optional(Closed({
     qr_code: Type.String({ description: 'Immagine SVG del codice QR' }),
     secret: Type.String({ description: 'Il segreto in base32, mostrato solo ora' }),
     uri: Type.String()
-  })
+  }))
 }, {
   examples: [{
     id: ID,
@@ -57,7 +62,15 @@ export const EnrolledFactor = Closed({
 })
 
 export const FactorChallenge = Closed(
-  { id: Uuid, type: factorType, expires_at: Type.Integer({ description: 'Secondi dall’epoca' }) },
+  {
+    id: Uuid,
+    type: factorType,
+    expires_at: Type.Integer({ description: 'Secondi dall’epoca' }),
+    webauthn: Type.Optional(Closed({
+      type: OneOf(['create', 'request'], { examples: ['request'] }),
+      credential_options: Closed({ publicKey: DeviceOptions })
+    }))
+  },
   { examples: [{ id: ID, type: 'totp', expires_at: 1_795_257_000 }] }
 )
 

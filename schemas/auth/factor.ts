@@ -2,8 +2,11 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, OneOf } from '#schemas/common.ts'
 import { Uuid } from './uuid.ts'
 
-/** An app with a shared secret (RFC 6238), and a set of single-use codes for whoever has lost it. */
-export const FACTOR_TYPES = ['totp', 'recovery_code'] as const
+/**
+ * An app with a shared secret (RFC 6238), a device with a key (WebAuthn), and a set of single-use codes for whoever has
+ * lost them.
+ */
+export const FACTOR_TYPES = ['totp', 'webauthn', 'recovery_code'] as const
 export type FactorType = typeof FACTOR_TYPES[number]
 
 export const FACTOR_STATUSES = ['unverified', 'verified'] as const

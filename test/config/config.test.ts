@@ -49,6 +49,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   ADMIN_EMAIL: ['nessuno', 'a@b c', '@'],
   ADMIN_PASSWORD: ['corta', 'x'.repeat(129)],
   SIGNUP_ENABLED: ['si', '1', 'TRUE', 'null'],
+  PASSKEY_DOMAIN: ['https://locanda.example', 'Locanda.example', '.example'],
   REQUIRE_MFA: ['si', 'true', 'ALL'],
   REQUIRE_RECENT_MFA: ['si', '1', 'TRUE', 'null'],
   OAUTH_PROVIDERS: [
@@ -173,6 +174,9 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }],
   ['SMTP_URL', { ALARM_EMAIL: 'direzione@example.com' }],
   ['SIGNUP_ENABLED', { SIGNUP_ENABLED: 'true' }],
+  ['PASSKEY_DOMAIN', { PASSKEY_DOMAIN: 'locanda.example' }],
+  ['PASSKEY_DOMAIN', { PASSKEY_DOMAIN: 'locanda.example', PUBLIC_URL: 'https://lalocanda.example' }],
+  ['PASSKEY_DOMAIN', { PASSKEY_DOMAIN: 'idp.example', IDP_URL: 'https://idp.example', IDP_ANON_KEY: 'a' }],
   ['IDP_ANON_KEY', { IDP_URL: 'https://idp.example' }],
   ['IDP_ANON_KEY', { IDP_ANON_KEY: 'chiave-anonima' }],
   ['IDP_JWT_SECRET', { IDP_JWT_SECRET: 'un-segreto-lungo' }],

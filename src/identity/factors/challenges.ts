@@ -8,22 +8,36 @@ const LIFETIME_MS = 300_000
 
 export interface Challenge { id: string, expiresAt: Date }
 
-/** Begins the proof of a factor. @param network from where */
-export async function beginChallenge (db: Executor, factor_id: string, network: string): Promise<Challenge> {
+/** Begins the proof of a factor. @param network from where; @param challenge what a device is to sign */
+export async function beginChallenge (
+  db: Executor,
+  factor_id: string,
+  network: string,
+  challenge: string | null
+): Promise<Challenge> {
   const [, [made]] = await Promise.all([
     db.delete(t).where(and(eq(t.factor_id, factor_id), lt(t.created_at, sql`now() - interval '1 hour'`))),
-    db.insert(t).values({ factor_id, network }).returning(),
+    db.insert(t).values({ factor_id, network, challenge }).returning(),
     db.update(factors).set({ last_challenged_at: new Date() }).where(eq(factors.id, factor_id))
   ])
   return { id: made!.id, expiresAt: new Date(made!.created_at.getTime() + LIFETIME_MS) }
 }
 
-/** @throws AuthError mfa_factor_not_found, mfa_ip_address_mismatch, mfa_challenge_expired */
-export async function checkChallenge (db: Executor, factor_id: string, id: string, network: string): Promise<void> {
+/**
+ * What a device was to sign; null for an app.
+ * @throws AuthError mfa_factor_not_found, mfa_ip_address_mismatch, mfa_challenge_expired
+ */
+export async function checkChallenge (
+  db: Executor,
+  factor_id: string,
+  id: string,
+  network: string
+): Promise<string | null> {
   const [found] = isUuid(id) ? await db.select().from(t).where(and(eq(t.id, id), eq(t.factor_id, factor_id))) : []
   if (!found) throw unknownChallenge()
   if (found.network !== network) throw new AuthError('mfa_ip_address_mismatch')
   if (found.created_at.getTime() + LIFETIME_MS <= Date.now()) throw new AuthError('mfa_challenge_expired')
+  return found.challenge
 }
 
 /** Ends a challenge, which is good once. @throws AuthError mfa_factor_not_found, when another request has ended it */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { factors } from '#drizzle/tables/identity.ts'
+import type { FactorType } from '#schemas/auth/factor.ts'
 import { EnrolBody, EnrolledFactor, FactorParams, RemovedFactor } from '#schemas/auth/factor-requests.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
@@ -11,6 +12,7 @@ import { parseUuid } from '../uuid.ts'
 import { sealSecret } from './secrets.ts'
 import { getFactor, ofType, realFactors, removeAbandoned, removeFactor } from './store.ts'
 import { enrolmentOf, newSecret } from './totp.ts'
+import { relyingParty } from './webauthn/relying-party.ts'
 
 const tags = ['Provider di identità']
 /** As with Supabase Auth. */
@@ -20,6 +22,7 @@ const MAX_FACTORS = 10
 const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   const { db, audit, identity: { waitForListeners } } = app
   const usualIssuer = new URL(config.PUBLIC_URL).host
+  const party = relyingParty(config)
 
   app.route({
     method: 'POST',
@@ -35,12 +38,13 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
     handler: async (request) => {
       const { factor_type: type } = request.body
       if (type === 'phone') throw new AuthError('mfa_phone_enroll_not_enabled')
-      if (type === 'webauthn') throw new AuthError('mfa_webauthn_enroll_not_enabled')
-      if (type !== 'totp') {
+      if (type === 'webauthn' && party === undefined) throw new AuthError('mfa_webauthn_enroll_not_enabled')
+      if (type !== 'totp' && type !== 'webauthn') {
         throw new AuthError('validation_failed', { message: 'factor_type needs to be totp, phone, or webauthn' })
       }
       const friendly_name = request.body.friendly_name?.trim() || null
-      const [id, secret] = [randomUUID(), newSecret()]
+      const id = randomUUID()
+      const secret = type === 'totp' ? newSecret() : undefined
       const { userId, sessionId } = request.principal!
       const user = await db.transaction(async (tx) => {
         const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
@@ -56,18 +60,22 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
         await tx.insert(factors).values({
           id,
           user_id: user.id,
-          factor_type: 'totp',
+          factor_type: type,
           status: 'unverified',
           friendly_name,
-          secret: sealSecret(keys, id, secret)
+          secret: secret && sealSecret(keys, id, secret)
         })
         await audit.append(tx, {
-          ...authorOf(request), action: 'fattore_registrato', object: `factor:${id}`, details: { type: 'totp' }
+          ...authorOf(request), action: 'fattore_registrato', object: `factor:${id}`, details: { type }
         })
         return user
       })
-      const totp = await enrolmentOf(secret, request.body.issuer?.trim() || usualIssuer, user.email)
-      return { id, type: 'totp' as const, ...(friendly_name === null ? {} : { friendly_name }), totp }
+      const named: { id: string, type: FactorType, friendly_name?: string } = {
+        id, type, ...(friendly_name === null ? {} : { friendly_name })
+      }
+      // A device makes its key when it is first challenged.
+      if (secret === undefined) return named
+      return { ...named, totp: await enrolmentOf(secret, request.body.issuer?.trim() || usualIssuer, user.email) }
     }
   })
 

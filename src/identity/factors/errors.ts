@@ -11,5 +11,12 @@ export const FACTOR_ERRORS = {
   mfa_verification_failed: [422, 'Invalid TOTP code entered'],
   mfa_verified_factor_exists: [422, 'A verified factor of this kind already exists, unenroll it to continue'],
   mfa_webauthn_enroll_not_enabled: [422, 'MFA enroll is disabled for WebAuthn'],
+  mfa_webauthn_verify_not_enabled: [422, 'MFA verification is disabled for WebAuthn'],
+  passkey_disabled: [404, 'Passkeys are disabled'],
+  too_many_passkeys: [422, 'Maximum number of passkeys reached'],
+  webauthn_challenge_expired: [400, 'Challenge has expired'],
+  webauthn_challenge_not_found: [400, 'Challenge not found or already used'],
+  webauthn_credential_exists: [422, 'This credential is already registered'],
+  webauthn_verification_failed: [400, 'Credential verification failed'],
   too_many_enrolled_mfa_factors: [422, 'Maximum number of verified factors reached, unenroll to continue']
 } as const

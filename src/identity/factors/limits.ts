@@ -9,8 +9,15 @@ const WINDOW_MS = 3_600_000
 /** Each is counted apart: who has used up the one may still use the other. */
 const REFUSALS = {
   'second-factor': 'over_request_rate_limit',
+  device: 'over_request_rate_limit',
   'recovery-code': 'mfa_recovery_codes_locked'
 } as const satisfies Record<string, AuthErrorCode>
+
+const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
+  'second-factor': 'Invalid TOTP code entered',
+  device: 'Credential verification failed',
+  'recovery-code': 'Invalid recovery code entered'
+}
 
 /**
  * Judges the codes that a person tries. Wrong ones are counted per hour, and written into the audit log; after too many
@@ -35,8 +42,6 @@ export function codeTries (app: FastifyInstance, { config }: Pick<IdentityOption
       object: `factor:${factorId}`,
       details: { reason: 'mfa_verification_failed' }
     })
-    throw new AuthError('mfa_verification_failed', {
-      message: purpose === 'recovery-code' ? 'Invalid recovery code entered' : undefined
-    })
+    throw new AuthError('mfa_verification_failed', { message: MESSAGES[purpose] })
   }
 }

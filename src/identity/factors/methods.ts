@@ -1,7 +1,11 @@
 import type { AssuranceLevel, FactorType } from '#schemas/auth/factor.ts'
 
 /** The method that a session has in its `amr` once a factor of each type was proven in it. */
-export const METHODS: Readonly<Record<FactorType, string>> = { totp: 'totp', recovery_code: 'mfa/recovery_code' }
+export const METHODS: Readonly<Record<FactorType, string>> = {
+  totp: 'totp',
+  webauthn: 'mfa/webauthn',
+  recovery_code: 'mfa/recovery_code'
+}
 
 /** Whether a method of `amr` is a second factor; further ones are those of external providers. */
 export function isSecondFactor (method: string): boolean {

@@ -30,24 +30,26 @@ export async function removeAbandoned (tx: Transaction, user_id: string): Promis
   ))
 }
 
-/**
- * Takes the code of a time step. With its first one the factor is verified, and others of its kind that wait for theirs
- * go. The person is locked.
- * @returns false when the code was taken meanwhile, or the factor is gone
- */
-export async function takeStep (tx: Transaction, { id, user_id }: StoredFactor, step: number): Promise<boolean> {
+/** Takes the code of a time step. @returns false when it was taken meanwhile, or the factor is gone */
+export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'>, step: number): Promise<boolean> {
   const taken = await tx.update(factors)
-    .set({ last_step: step, status: 'verified', updated_at: new Date() })
+    .set({ last_step: step })
     .where(and(eq(factors.id, id), or(isNull(factors.last_step), lt(factors.last_step, step))))
     .returning({ id: factors.id })
-  if (taken.length === 0) return false
+  return taken.length > 0
+}
+
+/**
+ * A factor is verified with its first proof. All others that wait for theirs go: a stranger who knew the password may
+ * have begun them. The person is locked.
+ */
+export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
+  await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
   await tx.delete(factors).where(and(
     eq(factors.user_id, user_id),
-    eq(factors.factor_type, 'totp'),
     eq(factors.status, 'unverified'),
     ne(factors.id, id)
   ))
-  return true
 }
 
 /** Removes a factor. The sessions in which it was proven go on at `aal1`. The person is locked. */

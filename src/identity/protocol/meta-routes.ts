@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
 import { VERSION } from '#src/lib/version.ts'
+import { relyingParty } from '../factors/webauthn/relying-party.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
@@ -17,7 +18,8 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     mailer_autoconfirm: false,
     phone_autoconfirm: false,
     sms_provider: '',
-    saml_enabled: false
+    saml_enabled: false,
+    passkeys_enabled: relyingParty(config) !== undefined
   }
 
   const health = {

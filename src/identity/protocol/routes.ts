@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuthErrorBody } from '#schemas/auth/errors.ts'
+import { Passkey } from '#schemas/auth/passkey.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
@@ -9,6 +10,9 @@ import adminFactorRoutes from '../factors/admin-routes.ts'
 import enrolRoutes from '../factors/enrol-routes.ts'
 import recoveryCodeRoutes from '../factors/recovery-routes.ts'
 import factorRoutes from '../factors/verify-routes.ts'
+import passkeyAdminRoutes from '../factors/webauthn/passkey-admin-routes.ts'
+import passkeyRoutes from '../factors/webauthn/passkey-routes.ts'
+import passkeySignInRoutes from '../factors/webauthn/passkey-sign-in-routes.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
@@ -29,7 +33,7 @@ import verifyRoutes from './verify-routes.ts'
 const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   // Not the options of this plugin: they have the prefix, too.
   const options = { config, keys, flows: mailFlows(app, { config, keys }) }
-  for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
+  for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   await app.register(noBody)
   await app.register(cookie)
@@ -46,8 +50,10 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(userRoutes, options)
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
-  for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes]) await app.register(ofFactors, options)
-  await app.register(adminFactorRoutes)
+  for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes]) {
+    await app.register(ofFactors, options)
+  }
+  for (const ofOthers of [adminFactorRoutes, passkeyAdminRoutes]) await app.register(ofOthers)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

@@ -17,6 +17,8 @@ export const ACTIONS = {
   fattore_confermato: 'Secondo fattore confermato',
   fattore_rimosso: 'Secondo fattore rimosso',
   codici_recupero: 'Codici di recupero creati',
+  passkey_registrata: 'Passkey registrata',
+  passkey_eliminata: 'Passkey eliminata',
   invito: 'Invito',
   chiave_creata: 'Chiave API creata',
   chiave_revocata: 'Chiave API revocata',

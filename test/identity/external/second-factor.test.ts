@@ -5,7 +5,7 @@ import { openClient, PASSWORD, tokensOf } from '#test/identity/protocol/client.t
 import { bearer } from '#test/identity/requests.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
-t.test('with an external provider the level of a session is that of its token, and keys ask the provider', async (t) => {
+t.test('with an external provider a session is at the level of its token, and keys ask the provider', async (t) => {
   const idp = await startProvider(t)
   const REQUIRED = { REQUIRE_MFA: 'all', REQUIRE_RECENT_MFA: 'true' }
   const { app } = await build(t, { ...idp.environ, ...REQUIRED }, undefined, PATIENT)
