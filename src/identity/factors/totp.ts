@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
-import { toString } from 'qrcode'
 
 /* Codes of apps: RFC 6238 with the parameters that every app knows. */
 
@@ -28,6 +27,8 @@ export async function enrolmentOf (secret: Buffer, issuer: string, label: string
     label: label.slice(0, LONGEST_LABEL).toWellFormed()
   })
   const uri = totp.toString()
+  // Loaded when it is needed: it brings more than this picture.
+  const { toString } = await import('qrcode')
   const svg = await toString(uri, { type: 'svg', errorCorrectionLevel: 'M', margin: 2 })
   // The official client puts the picture as it is into a `data:` address, in which a # would end it.
   const qr_code = svg.trim().replaceAll('#ffffff', 'white').replaceAll('#000000', 'black')
