@@ -34,7 +34,7 @@ t.test('every path of the project that a page names is there', async (t) => {
 
 t.test('the README stays short, and every variable in its table is in .env.example', async (t) => {
   const readme = read('README.md')
-  t.ok(readme.split('\n').length <= 181, 'at most 180 lines')
+  t.ok(readme.split('\n').length <= 201, 'at most 200 lines')
   const named = [...section(readme, 'Configuration').matchAll(/^\| (`[^|]*)\|/gm)]
     .flatMap(([, cell]) => [...cell!.matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name!))
   const known = read('.env.example').split('\n').map((line) => line.split('=', 1)[0])

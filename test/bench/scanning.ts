@@ -20,7 +20,7 @@ import { atLeast, interleaved, under, within, type BenchResult } from './harness
 import { API_KEY, startLocanda, temporaryFolder, type Running } from './process.ts'
 
 const TODAY = '2026-01-01'
-const PARSES = 3000
+const PARSES = 20_000
 const TIMED = 40
 const ACCURACY = 312
 /** Of these so many are read by the peer too, which takes a second for each. */

@@ -1,4 +1,4 @@
-import { getDocument, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs'
+import { getDocument, VerbosityLevel } from 'unpdf/pdfjs'
 
 /** The text of each page, as a reader of PDFs finds it; blanks joined, and what is drawn by its position left out. */
 export async function readPages (pdf: Uint8Array): Promise<string[]> {

@@ -17,7 +17,7 @@ export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
 
 /** The PDF reader is large: it is loaded when the first receipt comes. */
 async function extractText (pdf: Buffer): Promise<string> {
-  const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs')
+  const { getDocument, VerbosityLevel } = await import('unpdf/pdfjs')
   const task = getDocument({
     data: new Uint8Array(pdf),
     verbosity: VerbosityLevel.ERRORS,

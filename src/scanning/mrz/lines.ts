@@ -2,18 +2,25 @@ import type { FieldError } from '#schemas/common.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
 
-export interface CheckedLines { layout: Layout, lines: string[] }
+export interface CheckedLines { layout: Layout, lines: readonly string[] }
 
 /**
  * Lines as people and programs hand them over: lower case counts as upper case, and blanks around a line are left out.
  * @throws CampiNonValidi naming each line that has other characters than A-Z, 0-9 and `<`, or the wrong length
  */
 export function checkLines (given: readonly string[]): CheckedLines {
-  const lines = given.map((line) => line.trim().replace(/[a-z]/g, (letter) => letter.toUpperCase()))
-  const faults = lines.flatMap((line, at) => faultOf(line, at, lines))
+  const lines = given.every(isPlain) ? given : given.map(plain)
   const layout = layoutOf(lines)
-  if (faults.length > 0 || layout === undefined) throw new CampiNonValidi(...faults)
-  return { layout, lines }
+  if (layout !== undefined && (lines === given || lines.every(isPlain))) return { layout, lines }
+  throw new CampiNonValidi(...lines.flatMap((line, at) => faultOf(line, at, lines)))
+}
+
+function isPlain (line: string): boolean {
+  return /^[A-Z0-9<]*$/.test(line)
+}
+
+function plain (line: string): string {
+  return line.trim().replace(/[a-z]/g, (letter) => letter.toUpperCase())
 }
 
 function faultOf (line: string, at: number, lines: readonly string[]): FieldError[] {

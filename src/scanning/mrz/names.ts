@@ -1,4 +1,4 @@
-import { FILLER, withoutFillers } from './digits.ts'
+import { endOf, FILLER, isFiller } from './digits.ts'
 
 export interface Names {
   surname: string
@@ -11,21 +11,39 @@ export interface Names {
  * Surname and given names of a field that holds both. Two fillers part them; without these all is the surname. Further
  * double fillers, which real documents have, are blanks.
  */
-export function splitNames (field: string): Names {
-  const text = withoutFillers(field)
-  const at = text.indexOf('<<')
-  const [surname, given] = at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at)]
-  return { surname: plainName(surname), given: plainName(given), cut: isFull(field) }
+export function splitNames (line: string, from: number, to: number): Names {
+  const end = endOf(line, from, to)
+  let [surname, given] = ['', '']
+  let isGiven = false
+  let begin = from
+  for (let at = from; at <= end; at++) {
+    if (at < end && !isFiller(line, at)) continue
+    if (at === begin) {
+      isGiven ||= at > from
+    } else if (isGiven) {
+      given = withWord(given, line.slice(begin, at))
+    } else {
+      surname = withWord(surname, line.slice(begin, at))
+    }
+    begin = at + 1
+  }
+  return { surname, given, cut: end === to }
+}
+
+function withWord (name: string, word: string): string {
+  return name === '' ? word : `${name} ${word}`
 }
 
 /** A name with blanks for the fillers. */
-export function plainName (text: string): string {
-  return text.replace(/<+/g, ' ').trim()
-}
-
-/** Whether a field is full to its last character. */
-export function isFull (field: string): boolean {
-  return !field.endsWith(FILLER)
+export function plainName (line: string, from: number, to: number): string {
+  let name = ''
+  for (let at = from; at < to;) {
+    const filler = line.indexOf(FILLER, at)
+    const end = filler === -1 || filler > to ? to : filler
+    if (end > at) name = withWord(name, line.slice(at, end))
+    at = end + 1
+  }
+  return name
 }
 
 /** The field that holds both names; what does not fit in is cut off. */

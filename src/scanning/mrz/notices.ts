@@ -44,8 +44,9 @@ function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolea
   return checks[name] === false && date?.fault !== 'impossible'
 }
 
-function dateNotices (campo: string, what: string, { text, fault }: ZoneDate): Avviso[] {
-  return fault === undefined ? [] : [{ campo, messaggio: `${what} nella zona (${text}) ${DATE_FAULTS[fault]}` }]
+function dateNotices (campo: string, what: string, date: ZoneDate): Avviso[] {
+  if (date.fault === undefined) return []
+  return [{ campo, messaggio: `${what} nella zona (${date.text}) ${DATE_FAULTS[date.fault]}` }]
 }
 
 function nameNotices ({ surname, given, cut }: Zone): Avviso[] {

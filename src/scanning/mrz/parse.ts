@@ -1,9 +1,9 @@
 import type { MrzChecks } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
 import { birthDate, expiryDate, type ZoneDate } from './dates.ts'
-import { digitHolds, withoutFillers } from './digits.ts'
-import { digitPlace, type CheckedField, type FieldName, type Layout, type Place } from './layouts.ts'
-import { isFull, plainName, splitNames, type Names } from './names.ts'
+import { digitHolds, endOf, isDigitOf, weightedSum, withoutFillers } from './digits.ts'
+import type { CheckedField, Composite, Fields, Layout, Place } from './layouts.ts'
+import { plainName, splitNames, type Names } from './names.ts'
 import { longNumber, shortNumber } from './number.ts'
 
 /** What a zone says. Codes are as they are printed, without fillers; '' is what it does not say. */
@@ -31,49 +31,81 @@ export interface Zone extends Names {
  */
 export function parseZone (layout: Layout, lines: readonly string[], today: Day): Zone {
   const { fields, composite } = layout
-  const at = ([line, from, to]: Place) => lines[line]!.slice(from, to)
-  const text = (name: FieldName) => fields[name] === undefined ? '' : at(fields[name])
-  const digit = (name: CheckedField) => at(digitPlace(fields[name]!))
-  const check = (name: CheckedField) => layout.checked.includes(name) ? digitHolds(text(name), digit(name)) : null
-
   const readNumber = layout.longNumber ? longNumber : shortNumber
-  const { holds, ...number } = readNumber(text('number'), digit('number'), text('optional'))
-  const birth = birthDate(text('birth'), today)
-  const expiry = fields.expiry === undefined ? undefined : expiryDate(text('expiry'), today)
+  const { number, holds, optional } = readNumber(lines, fields.number, fields.optional)
+  const birth = dateAt(birthDate, lines, fields.birth, today)
+  const expiry = fields.expiry === undefined ? undefined : dateAt(expiryDate, lines, fields.expiry, today)
   const checks: MrzChecks = {
     docNumber: holds,
-    birthDate: birth.fault === 'impossible' ? false : check('birth'),
-    expiryDate: expiry?.fault === 'impossible' ? false : check('expiry'),
-    optionalData: check('optional'),
-    composite: composite === undefined ? null : compositeHolds(composite.over.map(at).join(''), at(composite.at))
+    birthDate: birth.fault === 'impossible' ? false : check(layout, lines, 'birth'),
+    expiryDate: expiry?.fault === 'impossible' ? false : check(layout, lines, 'expiry'),
+    optionalData: check(layout, lines, 'optional'),
+    composite: composite === undefined ? null : compositeHolds(composite, lines)
   }
+  const { surname, given, cut } = namesOf(fields, lines)
   return {
     layout,
-    code: withoutFillers(text('code')),
-    issuer: withoutFillers(text('issuer')),
-    nationality: layout.nationality ?? withoutFillers(text('nationality')),
-    ...namesOf(text),
-    ...number,
+    code: text(lines, fields.code),
+    issuer: text(lines, fields.issuer),
+    nationality: layout.nationality ?? text(lines, fields.nationality),
+    surname,
+    given,
+    cut,
+    number,
+    optional,
     birth,
-    sex: sexOf(text('sex')),
+    sex: sexOf(lines[fields.sex[0]]![fields.sex[1]]!),
     expiry,
-    further: withoutFillers(text('further')),
+    further: text(lines, fields.further),
     checks,
-    valid: Object.values(checks).every((holds) => holds !== false)
+    valid: noneFails(checks)
   }
+}
+
+function dateAt (read: typeof birthDate, lines: readonly string[], place: Place, today: Day): ZoneDate {
+  return read(lines[place[0]]!, place[1], today)
+}
+
+/** What a field says, '' where the layout has none. */
+function text (lines: readonly string[], place: Place | undefined): string {
+  return place === undefined ? '' : withoutFillers(lines[place[0]]!, place[1], place[2])
+}
+
+function check ({ fields, isChecked }: Layout, lines: readonly string[], name: CheckedField): boolean | null {
+  if (!isChecked[name]) return null
+  const place = fields[name]!
+  return digitHolds(lines[place[0]]!, place[1], place[2])
 }
 
 /** The digit over all is never left out. */
-function compositeHolds (text: string, digit: string): boolean {
-  return digit !== '<' && digitHolds(text, digit)
+function compositeHolds ({ at, over }: Composite, lines: readonly string[]): boolean {
+  let sum = 0
+  let before = 0
+  for (const place of over) {
+    sum += weightedSum(lines[place[0]]!, place[1], place[2], before)
+    before += place[2] - place[1]
+  }
+  return isDigitOf(sum, lines[at[0]]!.charCodeAt(at[1]))
 }
 
-function namesOf (text: (name: FieldName) => string): Names {
-  if (text('names') !== '') return splitNames(text('names'))
-  const [surname, given] = [text('surname'), text('given')]
-  return { surname: plainName(surname), given: plainName(given), cut: isFull(surname) || isFull(given) }
+function namesOf ({ names, surname, given }: Fields, lines: readonly string[]): Names {
+  if (names !== undefined) return splitNames(lines[names[0]]!, names[1], names[2])
+  const [first, second] = [ownName(lines, surname!), ownName(lines, given!)]
+  return { surname: first.name, given: second.name, cut: first.cut || second.cut }
+}
+
+/** A name that has a field to itself. */
+function ownName (lines: readonly string[], [at, from, to]: Place): { name: string, cut: boolean } {
+  const line = lines[at]!
+  const end = endOf(line, from, to)
+  return { name: plainName(line, from, end), cut: end === to }
 }
 
 function sexOf (char: string): Zone['sex'] {
   return char === 'M' || char === 'F' ? char : ''
+}
+
+function noneFails ({ docNumber, birthDate, expiryDate, optionalData, composite }: MrzChecks): boolean {
+  return docNumber !== false && birthDate !== false && expiryDate !== false &&
+    optionalData !== false && composite !== false
 }

@@ -70,8 +70,9 @@ function padding (size: number, out: number, step: number, window: number): numb
   return Math.max(0, (out - 1) * step + window - size) >> 1
 }
 
-function convolve ({ values, height, width }: Volume, layer: Layer, { factors, biases }: Weights): Volume {
-  const { from, to, down, across } = layer
+function convolve (volume: Volume, layer: Layer, { factors, biases }: Weights): Volume {
+  const { to, down, across } = layer
+  const { height, width } = volume
   const outHeight = layer.pad === 'both' ? Math.ceil(height / down) : Math.floor((height - layer.height) / down) + 1
   const outWidth = Math.ceil(width / across)
   const top = layer.pad === 'both' ? padding(height, outHeight, down, layer.height) : 0
@@ -80,31 +81,60 @@ function convolve ({ values, height, width }: Volume, layer: Layer, { factors, b
   for (let y = 0, o = 0; y < outHeight; y++) {
     for (let x = 0; x < outWidth; x++, o += to) {
       out.set(biases, o)
-      for (let ky = 0; ky < layer.height; ky++) {
-        const sourceY = y * down + ky - top
-        if (sourceY < 0 || sourceY >= height) continue
-        for (let kx = 0; kx < layer.width; kx++) {
-          const sourceX = x * across + kx - left
-          if (sourceX < 0 || sourceX >= width) continue
-          const source = (sourceY * width + sourceX) * from
-          addWeighted(out, o, to, values, source, from, factors, (ky * layer.width + kx) * from * to)
-        }
-      }
+      addWeighted(out, o, to, factors, gather(volume, layer, y * down - top, x * across - left))
     }
   }
   return { values: out, height: outHeight, width: outWidth }
 }
 
-/** The innermost loops: most of the time is spent here. Half of the values are 0. */
-function addWeighted (
-  out: Float32Array, o: number, to: number,
-  values: Float32Array, source: number, from: number,
-  factors: Float32Array, first: number
-): void {
-  for (let i = 0, f = first; i < from; i++, f += to) {
-    const value = values[source + i]!
-    if (value === 0) continue
-    for (let c = 0; c < to; c++) out[o + c]! += value * factors[f + c]!
+const WINDOW_MAX = Math.max(...LAYERS.map(({ height, width, from }) => height * width * from))
+/** What a window sees: its values, and where the factors of each begin. */
+const seen = { values: new Float32Array(WINDOW_MAX), factors: new Int32Array(WINDOW_MAX) }
+
+/** Fills `seen` from a window whose corner is given; half of the values are 0, and are left out. Returns how many. */
+function gather ({ values, height, width }: Volume, layer: Layer, top: number, left: number): number {
+  const { from, to } = layer
+  let count = 0
+  for (let ky = Math.max(0, -top); ky < layer.height && top + ky < height; ky++) {
+    for (let kx = Math.max(0, -left); kx < layer.width && left + kx < width; kx++) {
+      const source = ((top + ky) * width + left + kx) * from
+      const first = (ky * layer.width + kx) * from
+      for (let i = 0; i < from; i++) {
+        const value = values[source + i]!
+        // Written first and counted then: a branch here costs more than the writing.
+        seen.values[count] = value
+        seen.factors[count] = (first + i) * to
+        count += value === 0 ? 0 : 1
+      }
+    }
+  }
+  return count
+}
+
+/**
+ * The innermost loops, where most of the time is spent. Four sums at once stay in the processor's registers: nearly
+ * twice as fast as one after the other.
+ */
+function addWeighted (out: Float32Array, o: number, to: number, factors: Float32Array, count: number): void {
+  const { values, factors: firsts } = seen
+  let c = 0
+  for (; c + 4 <= to; c += 4) {
+    let [a, b, d, e] = [out[o + c]!, out[o + c + 1]!, out[o + c + 2]!, out[o + c + 3]!]
+    for (let n = 0; n < count; n++) {
+      const value = values[n]!
+      const f = firsts[n]! + c
+      a += value * factors[f]!
+      b += value * factors[f + 1]!
+      d += value * factors[f + 2]!
+      e += value * factors[f + 3]!
+    }
+    out[o + c] = a
+    out[o + c + 1] = b
+    out[o + c + 2] = d
+    out[o + c + 3] = e
+  }
+  for (; c < to; c++) {
+    for (let n = 0; n < count; n++) out[o + c]! += values[n]! * factors[firsts[n]! + c]!
   }
 }
 

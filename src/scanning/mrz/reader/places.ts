@@ -50,8 +50,8 @@ export function spotsOf (layout: Layout): Spot[][] {
   const put = ([line, from, to]: Place, allowed: string, cost = UNUSUAL) => {
     for (const spot of spots[line]!.slice(from, to)) spot.costs = costs(allowed, cost)
   }
-  for (const [name, place] of Object.entries(layout.fields) as [FieldName, Place][]) {
-    put(place, ALLOWED[name] ?? ALPHABET, NAMES.includes(name) ? VERY_UNUSUAL : UNUSUAL)
+  for (const [name, place] of Object.entries(layout.fields) as [FieldName, Place | undefined][]) {
+    if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, NAMES.includes(name) ? VERY_UNUSUAL : UNUSUAL)
   }
   for (const name of layout.checked) {
     // A number that goes on has a filler there.

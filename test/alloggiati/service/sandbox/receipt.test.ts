@@ -1,4 +1,4 @@
-import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs'
+import { getDocument } from 'unpdf/pdfjs'
 import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { every, clockAt, first, list, outcomes, sandbox, session } from './client.ts'
