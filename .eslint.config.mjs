@@ -33,7 +33,7 @@ const tablesOfPlugins = {
   'idempotency.ts': 'idempotency',
   'counters.ts': 'counters'
 }
-const furtherTables = { alloggiati: ['ledger', 'decisions'] }
+const furtherTables = { alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }
 const otherPlugins = `plugins/!(${Object.keys(tablesOfPlugins).join('|')})`
 
 const areas = floors.flat().filter(name => !common.includes(name) && !name.endsWith('.ts'))

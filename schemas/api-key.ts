@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
-import { Uuid } from './auth/user.ts'
+import { Uuid } from './auth/uuid.ts'
 
 /** What a person's API key may be used for. */
 export const SCOPES = ['lettura', 'scrittura', 'invio', 'amministrazione'] as const

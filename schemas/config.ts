@@ -59,6 +59,20 @@ export const Environment = Type.Object({
       'github non ha issuer'
   ),
 
+  REQUIRE_MFA: OneOf(['none', 'admin', 'all'], {
+    default: 'none',
+    description: 'Chi deve avere un secondo fattore: nessuno, gli amministratori o tutti. Chi ne ha uno lo usa sempre'
+  }),
+  PASSKEY_DOMAIN: optional(
+    '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+    'Dominio a cui appartengono le passkey; senza, quello di PUBLIC_URL. Un indirizzo IP non ne ha'
+  ),
+  REQUIRE_RECENT_MFA: Type.Boolean({
+    default: false,
+    description:
+      'Decisioni sugli invii, chiavi, utenti, manutenzione e SQL vogliono un secondo fattore di al massimo 15 minuti fa'
+  }),
+
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),
   IDP_JWT_SECRET: secret('Segreto condiviso dei token del provider esterno'),
   IDP_ANON_KEY: secret('Chiave anonima del provider esterno'),
@@ -159,6 +173,7 @@ export const FORMS: Readonly<Record<string, string>> = {
   ALLOGGIATI_ENDPOINT: WEB,
   PDF_ENGINE_URL: WEB,
   OCR_PROVIDER_URL: WEB,
+  PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Ref, Text } from './common.ts'
-import { AuthUser, Metadata, Uuid } from './auth/user.ts'
+import { AuthUser, Metadata } from './auth/user.ts'
+import { Uuid } from './auth/uuid.ts'
 
 export const OperatorBody = Closed({
   email: Type.String({ format: 'email', maxLength: 254 }),

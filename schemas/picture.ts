@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed } from './common.ts'
-import { Uuid } from './auth/user.ts'
+import { Uuid } from './auth/uuid.ts'
 
 /** Bytes of a profile picture as it is sent; 413 beyond. */
 export const PICTURE_BYTES_MAX = 5 * 1024 * 1024

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
-import { Uuid } from './auth/user.ts'
+import { Uuid } from './auth/uuid.ts'
 
 /** A login of the caller on one device. */
 export const Session = Closed(

@@ -115,7 +115,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(auth, { config, authenticator })
     await app.register(limits, { config })
     await app.register(settings)
-    await app.register(guards, { authenticator })
+    await app.register(guards, { config, authenticator })
     await app.register(largeBodies)
     await app.register(closedQueries)
     await app.register(openapi, { config })

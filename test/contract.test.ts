@@ -56,6 +56,8 @@ const PUBLIC = [
   'GET /auth/v1/verify',
   'POST /auth/v1/callback',
   'POST /auth/v1/otp',
+  'POST /auth/v1/passkeys/authentication/options',
+  'POST /auth/v1/passkeys/authentication/verify',
   'POST /auth/v1/recover',
   'POST /auth/v1/resend',
   'POST /auth/v1/signup',

@@ -1,6 +1,19 @@
 import { sql } from 'drizzle-orm'
-import { type AnyPgColumn, index, integer, jsonb, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  type AnyPgColumn,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uniqueIndex,
+  uuid
+} from 'drizzle-orm/pg-core'
 import { SCOPES } from '#schemas/api-key.ts'
+import { FACTOR_STATUSES, FACTOR_TYPES } from '#schemas/auth/factor.ts'
 import { TOKEN_KINDS } from '#schemas/auth/one-time-token.ts'
 import { bytea, instantDate } from './columns.ts'
 
@@ -72,6 +85,8 @@ export const sessions = pgTable('sessions', {
   amr: jsonb().$type<AuthenticationMethod[]>().notNull(),
   /** Of the identity that began it; null: an earlier version began it and did not say. */
   provider: text(),
+  /** The second factor that was proven in it; null: none, the session is at `aal1`. */
+  factor_id: uuid().references(() => factors.id, { onDelete: 'set null' }),
   /** The number of the current refresh token. The tokens are computed, not kept. */
   refresh_counter: integer().notNull().default(0),
   refreshed_at: instantDate(),
@@ -84,7 +99,44 @@ export const sessions = pgTable('sessions', {
   ip: text(),
   created_at: instantDate().notNull().defaultNow(),
   updated_at: instantDate().notNull().defaultNow()
-}, (t) => [index('sessions_user').on(t.user_id)])
+}, (t) => [index('sessions_user').on(t.user_id), index('sessions_factor').on(t.factor_id)])
+
+/** What a person proves after the password: an app, or one of a set of recovery codes. */
+export const factors = pgTable('factors', {
+  id: uuid().primaryKey().defaultRandom(),
+  user_id: uuid().notNull().references(() => users.id, { onDelete: 'cascade' }),
+  factor_type: text({ enum: FACTOR_TYPES }).notNull(),
+  status: text({ enum: FACTOR_STATUSES }).notNull(),
+  friendly_name: text(),
+  /** Of an app, sealed. */
+  secret: bytea(),
+  /** The latest time step (RFC 6238) whose code was taken: no code is good twice. */
+  last_step: integer(),
+  last_challenged_at: instantDate(),
+  created_at: instantDate().notNull().defaultNow(),
+  updated_at: instantDate().notNull().defaultNow()
+}, (t) => [
+  index('factors_user').on(t.user_id),
+  uniqueIndex('factors_recovery_codes').on(t.user_id).where(sql`${t.factor_type} = 'recovery_code'`)
+])
+
+/** Proofs of a factor that were begun and not ended. */
+export const factor_challenges = pgTable('factor_challenges', {
+  id: uuid().primaryKey().defaultRandom(),
+  factor_id: uuid().notNull().references(() => factors.id, { onDelete: 'cascade' }),
+  /** Where it was begun: it is ended from there. */
+  network: text().notNull(),
+  /** What a device is to sign; null: an app shows a code. */
+  challenge: text(),
+  created_at: instantDate().notNull().defaultNow()
+}, (t) => [index('factor_challenges_factor').on(t.factor_id)])
+
+/** Recovery codes, of which only keyed fingerprints are kept. */
+export const recovery_codes = pgTable('recovery_codes', {
+  factor_id: uuid().notNull().references(() => factors.id, { onDelete: 'cascade' }),
+  fingerprint: bytea().notNull(),
+  used_at: instantDate()
+}, (t) => [primaryKey({ columns: [t.factor_id, t.fingerprint] })])
 
 /** A sign-in through another provider or a link in a mail, from its start until its code is exchanged. */
 export const flow_states = pgTable('flow_states', {
@@ -160,6 +212,8 @@ export const api_keys = pgTable('api_keys', {
   /** SHA-256 of the whole key: it is random, so a slow hash would add nothing. */
   secret_hash: bytea().notNull(),
   scopes: text({ enum: SCOPES }).array().notNull(),
+  /** Whether it was made in a session with a second factor. */
+  second_factor: boolean().notNull().default(false),
   created_at: instantDate().notNull().defaultNow(),
   expires_at: instantDate().notNull(),
   last_used_at: instantDate(),

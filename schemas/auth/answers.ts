@@ -67,7 +67,7 @@ export const Settings = Closed(
         sms_provider: '',
         saml_enabled: false,
         saml_private_key_next_configured: false,
-        passkeys_enabled: false
+        passkeys_enabled: true
       }
     ]
   }

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Open, OneOf } from '#schemas/common.ts'
-import { Metadata, Uuid } from './user.ts'
+import { Metadata } from './user.ts'
+import { Uuid } from './uuid.ts'
 
 /*
  * Bodies of the provider are open objects: clients send fields that it does not use, and newer clients send more.

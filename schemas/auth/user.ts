@@ -1,12 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Open } from '#schemas/common.ts'
-
-/** Ids of the identity provider. */
-export const Uuid = Type.String({
-  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-  maxLength: 36,
-  examples: ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11']
-})
+import type { AuthFactor } from './factor.ts'
+import { Uuid } from './uuid.ts'
 
 /** Metadata: objects of any fields, by the nature of the protocol. */
 export const Metadata = Type.Unsafe<Record<string, unknown>>(Open({}, { examples: [{ name: 'Anna' }] }))
@@ -54,6 +49,8 @@ const user = {
   app_metadata: Metadata,
   user_metadata: Metadata,
   identities: Type.Array(Type.Unsafe<Static<typeof AuthIdentity>>({ $ref: 'IdentitaAuth#' })),
+  /** Left out where there is none. */
+  factors: Type.Optional(Type.Array(Type.Unsafe<AuthFactor>({ $ref: 'FattoreAuth#' }))),
   created_at: Instant,
   updated_at: Instant,
   banned_until: Type.Optional(Instant),

@@ -1,7 +1,7 @@
 import { CliError, EXIT } from './errors.ts'
 
 export interface Request {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   query?: Readonly<Record<string, string | number | undefined>>
   headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */

@@ -17,7 +17,8 @@ Codici di uscita:
 
 export const LOGIN_HELP = `
 La password viene chiesta al terminale; senza un terminale si legge dalla prima riga dello standard input, oppure da
-LOCANDA_PASSWORD. Va soltanto a indirizzi https, o di questa macchina. Si salva la chiave, non la password.
+LOCANDA_PASSWORD. Va soltanto a indirizzi https, o di questa macchina. Si salva la chiave, non la password. A chi ha un
+secondo fattore viene chiesto un codice (o uno di recupero); senza un terminale si legge da LOCANDA_CODE.
 
 Esempi:
   locanda login
@@ -74,6 +75,16 @@ Esempi:
   locanda manutenzione on --consenti invii
   locanda manutenzione off
   DATA_DIR=/srv/locanda locanda manutenzione off --server`
+
+export const ADMIN_HELP = `
+Con l'ambiente del server (MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) il comando ne chiama l'indirizzo: serve a chi
+non può più accedere. La password viene chiesta due volte; senza un terminale è la prima riga dello standard input,
+oppure LOCANDA_PASSWORD.
+
+Esempi:
+  DATA_DIR=/srv/locanda locanda admin create --email anna@example.com
+  DATA_DIR=/srv/locanda locanda admin reset-password --email anna@example.com --genera
+  DATA_DIR=/srv/locanda locanda admin reset-password --email anna@example.com --rimuovi-secondo-fattore`
 
 export const SERVICE_KEY_HELP = `
 Non chiede nulla al server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo stesso

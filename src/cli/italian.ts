@@ -21,6 +21,7 @@ export const helpConfiguration: HelpConfiguration = {
 const PROBLEMS: Readonly<Record<string, string>> = {
   'commander.unknownOption': 'Opzione sconosciuta',
   'commander.unknownCommand': 'Comando sconosciuto',
+  'commander.missingMandatoryOptionValue': 'Manca l\'opzione',
   'commander.missingArgument': 'Manca l\'argomento',
   'commander.optionMissingArgument': 'Manca il valore dell\'opzione'
 }

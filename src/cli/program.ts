@@ -5,6 +5,7 @@ import { Id } from '#schemas/common.ts'
 import { MAINTENANCE_ALLOWANCES } from '#schemas/setting.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
+import { createAdmin, resetPassword } from './commands/admin.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
 import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
@@ -15,6 +16,7 @@ import { printServiceKey } from './commands/service-key.ts'
 import { createContext, type Context } from './context.ts'
 import { usageError, type Exit } from './errors.ts'
 import {
+  ADMIN_HELP,
   HELP,
   JOB_HELP,
   KEY_HELP,
@@ -135,6 +137,17 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
       }
       return endMaintenance(context, options)
     }))
+
+  const admin = group(program, 'admin', 'Gli account, dalla macchina del server e con il suo ambiente', ADMIN_HELP)
+  command(admin, 'create', 'Crea un amministratore')
+    .requiredOption('--email <e-mail>', 'il suo indirizzo')
+    .option('--genera', 'inventa la password e la mostra una volta sola')
+    .action(run(createAdmin))
+  command(admin, 'reset-password', 'Dà una nuova password a un utente e chiude le sue sessioni')
+    .requiredOption('--email <e-mail>', 'il suo indirizzo')
+    .option('--genera', 'inventa la password e la mostra una volta sola')
+    .option('--rimuovi-secondo-fattore', 'anche il secondo fattore e i codici di recupero')
+    .action(run(resetPassword))
 
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
     .action(run(printServiceKey))

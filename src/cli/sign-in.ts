@@ -2,18 +2,12 @@ import type { Static } from '@sinclair/typebox'
 import { MintQuery, type MintedKey } from '#schemas/api-key.ts'
 import type { ClientConfig } from '#schemas/operator.ts'
 import { baseUrl, isPrivate } from './address.ts'
-import { expectBody, isObject } from './answers.ts'
+import { expectBody } from './answers.ts'
 import type { Context } from './context.ts'
 import { CliError, EXIT, usageError } from './errors.ts'
-import type { Answer } from './exchange.ts'
+import { refused } from './provider-refusal.ts'
+import { proveSecondFactor, type SignIn } from './second-factor.ts'
 import { ask, firstLine } from './terminal.ts'
-
-/** The provider's codes, in the words of this program. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  invalid_credentials: 'E-mail o password non corrette',
-  user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
-  email_not_confirmed: 'L\'indirizzo e-mail non è ancora confermato: aprire il collegamento ricevuto per posta'
-}
 
 export interface KeyWishes { days?: number, scopes?: readonly string[] }
 
@@ -40,9 +34,10 @@ export async function mintKey (
   const provider = providerAddress(settings.backendUrl)
   const apikey = String(settings.backendKey)
 
-  const bearer = await signIn(context, provider, apikey, await credentials(context, email))
-  const authorization = `Bearer ${bearer}`
+  const signedIn = await signIn(context, provider, apikey, await credentials(context, email))
+  let authorization = `Bearer ${signedIn.bearer}`
   try {
+    authorization = `Bearer ${await proveSecondFactor(context, signedIn)}`
     const query = {
       name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength),
       days,
@@ -73,7 +68,7 @@ async function signIn (
   provider: string,
   apikey: string,
   body: { email: string; password: string }
-): Promise<string> {
+): Promise<SignIn> {
   const answer = await context.send(provider, '/auth/v1/token', {
     method: 'POST',
     query: { grant_type: 'password' },
@@ -81,7 +76,8 @@ async function signIn (
     body
   })
   if (answer.status >= 400 && answer.status < 500) throw refused(answer)
-  return String(expectBody<{ access_token: string }>(answer, 'access_token').access_token)
+  const { access_token, user } = expectBody<{ access_token: string, user?: unknown }>(answer, 'access_token')
+  return { provider, apikey, bearer: String(access_token), user }
 }
 
 /** The e-mail and the password: from the environment, from the terminal, or from the first line of standard input. */
@@ -97,22 +93,6 @@ async function credentials (context: Context, given: string | undefined): Promis
 
 function isInteractive ({ terminal: { stdin } }: Context): boolean {
   return stdin.isTTY === true
-}
-
-/** Both spellings of the protocol: `{code: 400, error_code, msg}`, and `{code: 'text', message}` of later versions. */
-function refused ({ status, headers, body }: Answer): CliError {
-  const { error_code, code } = (isObject(body) ? body : {}) as { error_code?: unknown, code?: unknown }
-  const reason = [error_code, code].find((each) => typeof each === 'string') ?? ''
-  const codice = reason === '' ? `STATO_${status}` : reason.toUpperCase()
-  if (status === 429) {
-    const seconds = Number(headers.get('retry-after'))
-    return new CliError(
-      EXIT.failed,
-      codice,
-      `Troppi tentativi di accesso: riprovare ${seconds > 0 ? `fra ${seconds} secondi` : 'più tardi'}`
-    )
-  }
-  return new CliError(EXIT.credentials, codice, REFUSALS[reason] ?? `Accesso rifiutato (${reason || status})`)
 }
 
 /** The same demands on an address that a server has named; but that is its fault, and no wrong use. */

@@ -58,6 +58,14 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     IDP_URL !== undefined &&
     ADMIN_EMAIL !== undefined &&
     ['ADMIN_EMAIL', 'non è ammessa con IDP_URL: gli amministratori sono del provider'],
+  ({ PASSKEY_DOMAIN, IDP_URL }) =>
+    PASSKEY_DOMAIN !== undefined &&
+    IDP_URL !== undefined &&
+    ['PASSKEY_DOMAIN', 'non è ammessa con IDP_URL: le passkey sono del provider'],
+  ({ PASSKEY_DOMAIN, PUBLIC_URL, CORS_ORIGINS }) =>
+    PASSKEY_DOMAIN !== undefined &&
+    ![PUBLIC_URL, ...splitList(CORS_ORIGINS)].some((page) => isAt(page, PASSKEY_DOMAIN)) &&
+    ['PASSKEY_DOMAIN', 'deve essere quello di PUBLIC_URL o di una delle CORS_ORIGINS, o uno sopra'],
   ({ SIGNUP_ENABLED, SMTP_URL }) =>
     SIGNUP_ENABLED && SMTP_URL === undefined && ['SIGNUP_ENABLED', 'vuole SMTP_URL: gli indirizzi vanno confermati'],
   together('OCR_PROVIDER', 'OCR_PROVIDER_URL', 'OCR_PROVIDER_KEY'),
@@ -108,6 +116,13 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
     const found = env[needed] === undefined ? names.find((name) => env[name] !== undefined) : undefined
     return found && [found, `manca ${needed}, con cui va`]
   }
+}
+
+/** Whether a page is at a domain, or below it. */
+function isAt (page: string | undefined, domain: string): boolean {
+  if (page === undefined || !URL.canParse(page)) return false
+  const { hostname } = new URL(page)
+  return hostname === domain || hostname.endsWith(`.${domain}`)
 }
 
 function isCidr (text: string): boolean {

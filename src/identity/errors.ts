@@ -1,7 +1,9 @@
 import createError from '@fastify/error'
+import { FACTOR_ERRORS } from './factors/errors.ts'
 
 /** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
 const AUTH_ERRORS = {
+  ...FACTOR_ERRORS,
   bad_code_verifier: [400, 'code challenge does not match previously saved code verifier'],
   bad_json: [400, 'Could not parse request body as JSON'],
   bad_jwt: [403, 'invalid JWT: unable to parse or verify signature'],
@@ -26,7 +28,6 @@ const AUTH_ERRORS = {
   otp_expired: [403, 'Token has expired or is invalid'],
   over_email_send_rate_limit: [429, 'Email rate limit exceeded'],
   over_request_rate_limit: [429, 'Request rate limit reached'],
-  passkey_disabled: [404, 'Passkeys are disabled'],
   phone_provider_disabled: [400, 'Unsupported phone provider'],
   provider_email_needs_verification: [422, 'Unverified email with the provider'],
   provider_disabled: [400, 'Unsupported provider: provider is not enabled'],

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKey } from '#schemas/api-key.ts'
 import { UserItem } from '#schemas/operator.ts'
 import { Session } from '#schemas/session.ts'
+import { AuthFactor } from '#schemas/auth/factor.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
 import type { IdentityOptions } from './options.ts'
 import provider from './protocol/routes.ts'
@@ -13,7 +14,7 @@ import signingKeyRoutes from './routes/signing-keys.ts'
 
 /** The API's own endpoints for people, and the endpoints of the embedded provider (the protocol of Supabase Auth). */
 const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
-  for (const schema of [AuthIdentity, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
+  for (const schema of [AuthIdentity, AuthFactor, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
   await app.register(people)
   await app.register(own)
   await app.register(pictures, { config })

@@ -1,3 +1,8 @@
+import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
+import type { Config } from '#src/config/config.ts'
+import type { Principal } from '#src/plugins/auth.ts'
+import { isSecondFactor } from './factors/methods.ts'
+
 /** How a session, or the person behind a key, stands at present. */
 export interface Standing {
   userId: string
@@ -6,7 +11,23 @@ export interface Standing {
   pending: boolean
   /** When it ends by itself, milliseconds since the epoch. */
   endsAt: number
+  lacks?: Principal['lacks']
+  recentUntil?: number | undefined
 }
 
 /** How an API key and its person stand. */
 export interface KeyStanding extends Standing { hash: Buffer, scopes: readonly string[], lastUsedAt: number }
+
+/** For so long a proven second factor counts as recent. */
+const RECENT_MS = 900_000
+
+/** Whether somebody must have a second factor. */
+export function mustHaveFactor ({ REQUIRE_MFA }: Pick<Config, 'REQUIRE_MFA'>, { admin }: { admin: boolean }): boolean {
+  return REQUIRE_MFA === 'all' || (REQUIRE_MFA === 'admin' && admin)
+}
+
+/** Until when the second factor of a session counts as recently proven, by what was proven in it and when. */
+export function recentUntil (amr: readonly AuthenticationMethod[]): number | undefined {
+  const times = amr.filter(({ method }) => isSecondFactor(method)).map(({ timestamp }) => timestamp)
+  return times.length > 0 ? Math.max(...times) * 1000 + RECENT_MS : undefined
+}

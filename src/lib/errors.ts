@@ -20,6 +20,21 @@ export const AccountInAttesa = createError(
   'L’account è in attesa che un amministratore gli assegni un ruolo',
   403
 )
+export const SecondoFattoreRichiesto = createError(
+  'SECONDO_FATTORE_RICHIESTO',
+  'Per continuare serve il secondo fattore: confermare l’accesso con un codice',
+  403
+)
+export const SecondoFattoreDaRegistrare = createError(
+  'SECONDO_FATTORE_DA_REGISTRARE',
+  'Questo account deve avere un secondo fattore: registrarne uno per continuare',
+  403
+)
+export const SecondoFattoreRecente = createError(
+  'SECONDO_FATTORE_RECENTE',
+  'Per questa azione il secondo fattore va confermato di nuovo: l’ultima conferma ha più di 15 minuti',
+  403
+)
 export const RisorsaNonTrovata = createError('RISORSA_NON_TROVATA', 'Risorsa non trovata', 404)
 export const MetodoNonAmmesso = createError('METODO_NON_AMMESSO', 'Metodo non ammesso per questa risorsa', 405)
 export const TroppeRichieste = createError('TROPPE_RICHIESTE', 'Troppe richieste: riprovare fra %s secondi', 429)

@@ -8,6 +8,9 @@ import {
   AmbitoInsufficiente,
   NonAutenticato,
   NonAutorizzato,
+  SecondoFattoreDaRegistrare,
+  SecondoFattoreRecente,
+  SecondoFattoreRichiesto,
   ServeUnaPersona
 } from '#src/lib/errors.ts'
 
@@ -33,6 +36,10 @@ export interface Principal {
   scopes?: readonly string[]
   /** The person has signed up without an invitation and has no role yet. */
   pending?: boolean
+  /** What the person must do before anything but signing in: enrol a second factor, or prove the one that they have. */
+  lacks?: 'enrolment' | 'proof' | undefined
+  /** Until when the second factor counts as recently proven, ms since the epoch. */
+  recentUntil?: number | undefined
 }
 
 /** Why a credential is not good, in the codes of Supabase Auth. */
@@ -57,8 +64,13 @@ declare module 'fastify' {
     access?: Access
     /** What a key must be good for; without it the method says so. */
     scope?: Scope
-    /** A part of signing in and out: it goes on for everybody while the service is under maintenance. */
+    /**
+     * A part of signing in and out: it goes on for everybody while the service is under maintenance, and for a person
+     * who has not proven a second factor yet.
+     */
     signIn?: boolean
+    /** Wants a second factor that was proven recently, where the server is told so (`REQUIRE_RECENT_MFA`). */
+    recentFactor?: boolean
     /** An API key may come as a bearer token, as Prometheus sends it. */
     bearerKey?: boolean
   }
@@ -142,7 +154,8 @@ function setCaller (request: FastifyRequest, identity: Identified): undefined {
 /**
  * Puts the guards on. Registered after the rate limit: a flood of wrong credentials is counted before it is refused.
  */
-export const guards = fp<{ authenticator: Authenticator }>(async function guards (app, { authenticator }) {
+export const guards = fp<{ config: Config; authenticator: Authenticator }>(async function guards (app, options) {
+  const { authenticator, config: { REQUIRE_RECENT_MFA } } = options
   const CHECKS = { auth: requireCaller, user: requirePerson, admin: requireAdmin }
 
   app.addHook('onRoute', function guard (route) {
@@ -164,6 +177,13 @@ export const guards = fp<{ authenticator: Authenticator }>(async function guards
       access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
   })
 
+  // After the guard: nobody else learns that a route is guarded more.
+  if (REQUIRE_RECENT_MFA) {
+    app.addHook('onRoute', function guardMore (route) {
+      if (route.config?.recentFactor) route.onRequest = [route.onRequest ?? [], requireRecentFactor].flat()
+    })
+  }
+
   /** A guarded route answers with private data: no cache keeps it, unless the route says otherwise. */
   function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
@@ -182,6 +202,12 @@ export const guards = fp<{ authenticator: Authenticator }>(async function guards
     if (error) return done(error)
     authenticator.isAdmin(request.principal!, request).then((is) => done(is ? undefined : new NonAutorizzato()), done)
   }
+
+  /** Machines have no second factor: the server's keys pass. */
+  function requireRecentFactor ({ principal }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+    const { kind, recentUntil = 0 } = principal!
+    done(kind === 'user' && recentUntil <= Date.now() ? new SecondoFattoreRecente() : undefined)
+  }
 }, { name: 'guards', dependencies: ['auth'] })
 
 type Done = (err?: Error) => void
@@ -189,6 +215,9 @@ type Done = (err?: Error) => void
 /** The error for a caller who may not call this route; undefined: the caller may. */
 function accessError ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
+  if (principal.lacks !== undefined && !config.signIn) {
+    return principal.lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()
+  }
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
   return principal.scopes === undefined || principal.scopes.includes(config.scope!)
     ? undefined

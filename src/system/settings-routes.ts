@@ -73,7 +73,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/settings/maintenance',
-    config: { access: 'admin', findFaults: ({ body }) => maintenanceFaults(body) },
+    config: { access: 'admin', recentFactor: true, findFaults: ({ body }) => maintenanceFaults(body) },
     schema: {
       operationId: 'setManutenzione',
       tags,

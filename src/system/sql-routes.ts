@@ -24,7 +24,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   app.route({
     method: 'POST',
     url: '/api/querysql',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'querySql',
       tags: ['Sistema'],

@@ -50,6 +50,27 @@ async function server (t: Test, replies: Replies = {}) {
   return { url, received }
 }
 
+t.test('at a terminal the code of a second factor is asked for, after the password', async (t) => {
+  const factor = { id: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', factor_type: 'totp', status: 'verified' }
+  const path = `POST /auth/v1/factors/${factor.id}`
+  const { url, received } = await server(t, {
+    'POST /auth/v1/token': { body: { access_token: 'mezzo', user: { factors: [factor] } } },
+    [`${path}/challenge`]: { body: { id: 'sfida' } },
+    [`${path}/verify`]: { body: { access_token: 'intero' } }
+  })
+  const { terminal, written } = seat(t, {
+    'E-mail: ': 'anna@example.org\r',
+    'Password: ': `${PASSWORD}\r`,
+    'Codice del secondo fattore, o di recupero: ': '123 456\r'
+  })
+  t.equal(await run(['login', '--url', url], terminal), 0, written.stderr)
+  const [verify, key, logout] = received.slice(-3)
+  t.match(verify, { headers: { authorization: 'Bearer mezzo' } })
+  t.strictSame(JSON.parse(verify!.body), { challenge_id: 'sfida', code: '123456' })
+  t.match(key, { url: /^\/api\/cli\/auth\/key/, headers: { authorization: 'Bearer intero' } })
+  t.match(logout, { url: /^\/auth\/v1\/logout/, headers: { authorization: 'Bearer intero' } })
+})
+
 t.test('at a terminal e-mail and password are asked for, and the password is not shown', async (t) => {
   const { url, received } = await server(t)
   const { terminal, written, raw, file } = seat(t, { 'E-mail: ': ' anna@example.org\r', 'Password: ': `${PASSWORD}\r` })

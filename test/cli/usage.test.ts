@@ -10,6 +10,8 @@ const COMMANDS: readonly string[][] = [
   ['alloggiati', 'check'],
   ['alloggiati', 'valida'],
   ['alloggiati', 'invio'],
+  ['admin', 'create'],
+  ['admin', 'reset-password'],
   ['service-key']
 ]
 /** What the library would say by itself. */
@@ -67,6 +69,8 @@ t.test(
       [['prenotazioni', 'list', '--a', 'oggi'], '--a'],
       [['prenotazioni', 'list', '--limit', '1001'], '--limit'],
       [['prenotazioni', 'list', '--sort', 'nome'], '--sort'],
+      [['admin', 'create'], '--email'],
+      [['admin', 'reset-password', '--genera'], '--email'],
       [['key', '--giorni', '366'], '--giorni'],
       [['key', '--scope', 'lettura', 'tutto'], '--scope'],
       [['alloggiati', 'valida'], '--prenotazione'],

@@ -37,7 +37,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
   app.route({
     method: 'POST',
     url: '/api/v1/invii/sospensione',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'setSospensione',
       tags,

@@ -83,7 +83,9 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   app.route({
     method: 'POST',
     url: '/api/v1/invii/:id/decisione',
-    config: { access: 'admin', idempotent: true, findFaults: ({ body }) => decisionFaults(body) },
+    config: {
+      access: 'admin', recentFactor: true, idempotent: true, findFaults: ({ body }) => decisionFaults(body)
+    },
     schema: {
       operationId: 'decidiInvio',
       tags,

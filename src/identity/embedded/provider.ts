@@ -19,7 +19,7 @@ export function embeddedProvider (
   const { db, log, jwt } = app
   const issuer = issuerOf(config)
   const signingKeys = createSigningKeys(db, keys)
-  const standings = embeddedStandings(db, () => changes)
+  const standings = embeddedStandings(db, () => changes, config)
   const changes: ChangeListener = app.changes.subscribe(
     {
       user: standings.onUserChange,

@@ -1,12 +1,13 @@
-import { eq, sql } from 'drizzle-orm'
-import { api_keys, sessions, users } from '#drizzle/tables/identity.ts'
+import { and, eq, exists, sql } from 'drizzle-orm'
+import { api_keys, factors, sessions, users } from '#drizzle/tables/identity.ts'
+import type { Config } from '#src/config/config.ts'
 import type { Principal, Refusal } from '#src/plugins/auth.ts'
 import type { ChangeListener } from '#src/plugins/changes.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import type { KeyStanding, Standing } from '../standing.ts'
+import { mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../standing.ts'
 
 /** How sessions and keys of the embedded provider stand, kept until the database says that it has changed. */
 export interface Standings {
@@ -24,12 +25,22 @@ export interface Standings {
   clear (): void
 }
 
-export function embeddedStandings (db: Database, changes: () => ChangeListener): Standings {
+export function embeddedStandings (
+  db: Database,
+  changes: () => ChangeListener,
+  config: Pick<Config, 'REQUIRE_MFA'>
+): Standings {
   const sessionCache = rowCache<Standing>(changes)
   const keyCache = rowCache<KeyStanding>(changes)
 
   const findSession = db
-    .select({ user_id: sessions.user_id, not_after: sessions.not_after, ...personColumns() })
+    .select({
+      user_id: sessions.user_id,
+      not_after: sessions.not_after,
+      factor_id: sessions.factor_id,
+      amr: sessions.amr,
+      ...personColumns(db)
+    })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.user_id))
     .where(eq(sessions.id, sql.placeholder('id')))
@@ -42,7 +53,8 @@ export function embeddedStandings (db: Database, changes: () => ChangeListener):
       expires_at: api_keys.expires_at,
       revoked_at: api_keys.revoked_at,
       last_used_at: api_keys.last_used_at,
-      ...personColumns()
+      second_factor: api_keys.second_factor,
+      ...personColumns(db)
     })
     .from(api_keys)
     .innerJoin(users, eq(users.id, api_keys.user_id))
@@ -68,7 +80,8 @@ export function embeddedStandings (db: Database, changes: () => ChangeListener):
     async isAdmin ({ userId, sessionId, keyId }) {
       const standing =
         sessionId !== undefined ? await readSession(sessionId) : keyId !== undefined ? await readKey(keyId) : undefined
-      return typeof standing === 'object' && standing.userId === userId && standing.admin
+      if (typeof standing !== 'object' || standing.lacks !== undefined) return false
+      return standing.userId === userId && standing.admin
     },
 
     onUserChange (id) {
@@ -86,14 +99,30 @@ export function embeddedStandings (db: Database, changes: () => ChangeListener):
     const [row] = await findSession.execute({ id })
     if (!row) return 'session_not_found'
     const endsAt = row.not_after.getTime()
-    return refusalOf(row) ?? (endsAt <= Date.now() ? 'session_expired' : { ...rightsOf(row), endsAt })
+    const refusal = refusalOf(row)
+    if (refusal !== undefined) return refusal
+    if (endsAt <= Date.now()) return 'session_expired'
+    const { factor_id, hasFactor, amr } = row
+    const rights = rightsOf(row)
+    if (factor_id !== null) return { ...rights, endsAt, recentUntil: recentUntil(amr) }
+    return { ...rights, endsAt, lacks: hasFactor ? 'proof' : mustHaveFactor(config, rights) ? 'enrolment' : undefined }
   }
 
   async function readKey (id: string): Promise<KeyStanding | undefined> {
     const [row] = await findKey.execute({ id })
     if (!row || row.revoked_at !== null || row.expires_at.getTime() <= Date.now() || refusalOf(row)) return undefined
-    const { secret_hash: hash, scopes, last_used_at, expires_at } = row
-    return { ...rightsOf(row), hash, scopes, lastUsedAt: last_used_at?.getTime() ?? 0, endsAt: expires_at.getTime() }
+    const { secret_hash: hash, scopes, last_used_at, expires_at, second_factor, hasFactor } = row
+    const rights = rightsOf(row)
+    const endsAt = expires_at.getTime()
+    return {
+      ...rights,
+      hash,
+      scopes,
+      lastUsedAt: last_used_at?.getTime() ?? 0,
+      endsAt,
+      lacks: !hasFactor && mustHaveFactor(config, rights) ? 'enrolment' : undefined,
+      recentUntil: second_factor ? endsAt : undefined
+    }
   }
 }
 
@@ -101,8 +130,15 @@ function unlessEnded<T extends Standing> (standing: T | undefined): T | undefine
   return standing !== undefined && standing.endsAt > Date.now() ? standing : undefined
 }
 
-function personColumns () {
-  return { app_metadata: users.app_metadata, banned_until: users.banned_until, deleted_at: users.deleted_at }
+function personColumns (db: Database) {
+  const verified = db.select({ id: factors.id }).from(factors)
+    .where(and(eq(factors.user_id, users.id), eq(factors.status, 'verified')))
+  return {
+    app_metadata: users.app_metadata,
+    banned_until: users.banned_until,
+    deleted_at: users.deleted_at,
+    hasFactor: sql<boolean>`${exists(verified)}`
+  }
 }
 
 interface PersonColumns {

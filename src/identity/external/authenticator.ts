@@ -1,5 +1,6 @@
 import type { JWT } from '@fastify/jwt'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
 import { secretComparer } from '#src/lib/secrets.ts'
 import type { Authenticator, Principal, Refusal } from '#src/plugins/auth.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
@@ -16,7 +17,7 @@ import {
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { clientOf } from '../sign-in/sessions.ts'
-import type { Standing } from '../standing.ts'
+import { mustHaveFactor, recentUntil, type Standing } from '../standing.ts'
 import type { Jwks } from './jwks.ts'
 import type { KeyStandings } from './key-standings.ts'
 import type { SeenSession, SeenSessions } from './seen-sessions.ts'
@@ -39,7 +40,9 @@ export interface ExternalAuthenticatorOptions {
 }
 
 /** A token with the rights that it claims: they are good enough for routes that are not for administrators. */
-interface ClaimingToken extends VerifiedToken { admin: boolean, pending: boolean, verifiedAt: number }
+interface ClaimingToken extends VerifiedToken, Pick<Standing, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
+  verifiedAt: number
+}
 
 /** No token is accepted for longer, even if the provider issues it for longer. */
 const MAX_AGE_SECONDS = 24 * 3600
@@ -77,16 +80,21 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
             ? readMachineToken(jwt, token, jwtSecret!, [issuer, ...KEY_ISSUERS])
             : 'bad_jwt'
         }
-        const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous } } = found
+        const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous, ...claims } } = found
         // A provider that has anonymous accounts gives one to every caller that asks.
         if (is_anonymous === true) return 'no_authorization'
         const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
+        const admin = isAdmin(metadata)
+        const hasProven = claims.aal === 'aal2'
         return {
           userId,
           sessionId,
           expiresAt,
-          admin: isAdmin(metadata),
+          admin,
           pending: lacksRole(metadata),
+          // Whether the person has one at the provider, the token does not say.
+          lacks: !hasProven && mustHaveFactor(settings, { admin }) ? 'proof' : undefined,
+          recentUntil: hasProven ? recentUntil(methodsOf(claims.amr)) : undefined,
           verifiedAt: Date.now()
         }
       }
@@ -121,10 +129,19 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
 }
 
 function standingOf (
-  { admin, pending, expiresAt }: ClaimingToken,
+  { admin, pending, lacks, recentUntil, expiresAt }: ClaimingToken,
   { userId, isRevoked }: SeenSession
 ): Standing | Refusal {
-  return isRevoked ? 'session_not_found' : { userId, admin, pending, endsAt: expiresAt }
+  return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }
+}
+
+/** The methods that a token claims, of those that say when. */
+function methodsOf (amr: unknown): AuthenticationMethod[] {
+  return (Array.isArray(amr) ? amr as unknown[] : []).filter((entry): entry is AuthenticationMethod => (
+    typeof entry === 'object' && entry !== null &&
+    'method' in entry && typeof entry.method === 'string' &&
+    'timestamp' in entry && typeof entry.timestamp === 'number'
+  ))
 }
 
 /** The caller's own bearer token; undefined when the caller came with another credential. */

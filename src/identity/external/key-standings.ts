@@ -1,10 +1,12 @@
 import { eq, sql } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
+import type { AuthUser } from '#schemas/auth/user.ts'
+import type { Config } from '#src/config/config.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import type { ChangeListener } from '#src/plugins/changes.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import type { KeyStanding } from '../standing.ts'
+import { mustHaveFactor, type KeyStanding } from '../standing.ts'
 import type { UserLookup } from './user-lookup.ts'
 
 /** How API keys stand whose persons the external provider knows. */
@@ -15,7 +17,12 @@ export interface KeyStandings {
   clear (): void
 }
 
-export function keyStandings (db: Database, users: UserLookup, changes: () => ChangeListener): KeyStandings {
+export function keyStandings (
+  db: Database,
+  users: UserLookup,
+  changes: () => ChangeListener,
+  settings: Pick<Config, 'REQUIRE_MFA'>
+): KeyStandings {
   const cache = rowCache<KeyStanding>(changes)
   const find = db.select().from(api_keys).where(eq(api_keys.id, sql.placeholder('id'))).prepare('external_key')
 
@@ -25,22 +32,34 @@ export function keyStandings (db: Database, users: UserLookup, changes: () => Ch
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
       // The same object is kept in the cache: the authenticator writes the time of the last use into it.
-      return user && Object.assign(key, { admin: isAdmin(user.app_metadata), pending: lacksRole(user.app_metadata) })
+      return user && Object.assign(key, rightsOf(user))
     },
     onChange: (id) => cache.drop((key) => key === id),
     clear: () => cache.drop(() => true)
   }
 
+  function rightsOf ({ app_metadata, factors = [] }: AuthUser): Pick<KeyStanding, 'admin' | 'pending' | 'lacks'> {
+    const admin = isAdmin(app_metadata)
+    const hasFactor = factors.some(({ status }) => status === 'verified')
+    return {
+      admin,
+      pending: lacksRole(app_metadata),
+      lacks: !hasFactor && mustHaveFactor(settings, { admin }) ? 'enrolment' : undefined
+    }
+  }
+
   async function load (id: string): Promise<KeyStanding | undefined> {
     const [row] = await find.execute({ id })
     if (!row || row.revoked_at !== null) return undefined
-    const { user_id: userId, secret_hash: hash, scopes, last_used_at, expires_at } = row
+    const { user_id: userId, secret_hash: hash, scopes, last_used_at, expires_at, second_factor } = row
+    const endsAt = expires_at.getTime()
     return {
       userId,
       hash,
       scopes,
       lastUsedAt: last_used_at?.getTime() ?? 0,
-      endsAt: expires_at.getTime(),
+      endsAt,
+      recentUntil: second_factor ? endsAt : undefined,
       admin: false,
       pending: false
     }

@@ -35,7 +35,7 @@ export function externalProvider (
   const users = serviceKey === undefined ? undefined : userLookup({ client, serviceKey })
 
   const seen = seenSessions(db, log, () => changes)
-  const personKeys = users && keyStandings(db, users, () => changes)
+  const personKeys = users && keyStandings(db, users, () => changes, settings)
   const changes: ChangeListener = app.changes.subscribe({
     session: (id) => seen.onChange(id),
     key: (id) => personKeys?.onChange(id)

@@ -2,7 +2,7 @@ import { ConfigError, type Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 
 /** The address of the external provider, and its keys. */
-export interface ExternalSettings {
+export interface ExternalSettings extends Pick<Config, 'REQUIRE_MFA'> {
   /** Its public URL, without a slash at the end. */
   url: string
   /** The base URL of its Supabase Auth API; also the issuer of its tokens. */
@@ -15,7 +15,7 @@ export interface ExternalSettings {
 
 /** @throws ConfigError naming the variable */
 export function externalSettings (config: Config): ExternalSettings {
-  const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET } = config
+  const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET, REQUIRE_MFA } = config
   const url = safeUrl(IDP_URL ?? '')
   // A public key used as a shared secret would let every reader of the key sign tokens.
   if (IDP_JWT_SECRET?.includes('-----BEGIN')) {
@@ -26,7 +26,8 @@ export function externalSettings (config: Config): ExternalSettings {
     base: `${url}/auth/v1`,
     anonKey: IDP_ANON_KEY ?? '',
     serviceKey: IDP_SERVICE_KEY,
-    jwtSecret: IDP_JWT_SECRET === undefined ? undefined : Buffer.from(IDP_JWT_SECRET)
+    jwtSecret: IDP_JWT_SECRET === undefined ? undefined : Buffer.from(IDP_JWT_SECRET),
+    REQUIRE_MFA
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AuthFactor } from '#schemas/auth/factor.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
 import { isUuid } from '../uuid.ts'
@@ -40,6 +41,9 @@ export function readUser (value: unknown): AuthUser | undefined {
     identities: Array.isArray(fields.identities)
       ? fields.identities.map(readIdentity).filter((identity) => identity !== undefined)
       : [],
+    ...(Array.isArray(fields.factors)
+      ? { factors: fields.factors.map(readFactor).filter((factor) => factor !== undefined) }
+      : {}),
     created_at,
     updated_at: instant(fields.updated_at) ?? created_at,
     is_anonymous: fields.is_anonymous === true
@@ -77,6 +81,22 @@ function readIdentity (value: unknown): Identity | undefined {
     created_at,
     updated_at: instant(fields.updated_at) ?? created_at,
     ...(typeof email === 'string' ? { email } : {})
+  }
+}
+
+function readFactor (value: unknown): AuthFactor | undefined {
+  const fields = object(value)
+  if (fields === undefined || !isUuid(fields.id)) return undefined
+  const { id, friendly_name, factor_type, status } = fields
+  const created_at = instant(fields.created_at) ?? new Date(0).toISOString()
+  return {
+    id,
+    ...(typeof friendly_name === 'string' && friendly_name !== '' ? { friendly_name } : {}),
+    factor_type: text(factor_type),
+    status: status === 'verified' ? status : 'unverified',
+    ...instants(fields, ['last_challenged_at']),
+    created_at,
+    updated_at: instant(fields.updated_at) ?? created_at
   }
 }
 

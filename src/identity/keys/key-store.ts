@@ -13,13 +13,15 @@ const LIVE_KEYS = 20
 /**
  * Makes a key for a person. Its text is only in the answer: the database keeps the hash. The caller has locked the
  * person (`lockSession` of the directory): of many at once the last ones find that there are too many.
+ * @param second_factor whether the person has proven one in the session that asks for it
  * @throws TroppeChiavi
  */
 export async function mintKey (
   tx: Executor,
   format: ApiKeyFormat,
   user_id: string,
-  { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery
+  { name = 'locanda', days = DEFAULT_DAYS, scopes }: MintQuery,
+  second_factor = false
 ): Promise<MintedKey> {
   const live = await tx.$count(api_keys, and(
     eq(api_keys.user_id, user_id),
@@ -35,6 +37,7 @@ export async function mintKey (
     user_id,
     name,
     secret_hash: hash,
+    second_factor,
     scopes: scopes?.split(',').filter(isScope) ?? [...SCOPES],
     created_at,
     expires_at

@@ -26,8 +26,10 @@ export function keyAuthenticator ({ apiKeys, standing, db, log }: PersonKeysOpti
     const found = await standing(presented.id)
     if (found === undefined || !timingSafeEqual(found.hash, presented.hash)) return undefined
     if (Date.now() - found.lastUsedAt > TOUCH_MS) touch(presented.id, found)
-    const { userId, admin, pending, scopes } = found
-    return { id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId: presented.id, scopes }
+    const { userId, admin, pending, scopes, lacks, recentUntil } = found
+    return {
+      id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId: presented.id, scopes, lacks, recentUntil
+    }
   }
 
   function touch (id: string, standing: KeyStanding) {

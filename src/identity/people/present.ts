@@ -1,7 +1,8 @@
+import type { AuthFactor } from '#schemas/auth/factor.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Session } from '#schemas/session.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
-import type { IdentityRow, User } from './find-users.ts'
+import type { FactorRow, IdentityRow, User } from './find-users.ts'
 
 /** A user as Supabase Auth writes one. */
 export function presentUser (user: User): AuthUser {
@@ -28,6 +29,7 @@ export function presentUser (user: User): AuthUser {
     app_metadata,
     user_metadata,
     identities: user.identities.map(presentIdentity),
+    ...(user.factors.length > 0 ? { factors: user.factors.map(presentFactor) } : {}),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
     is_anonymous: false
@@ -54,6 +56,21 @@ function presentIdentity ({
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
     ...(typeof identity_data.email === 'string' ? { email: identity_data.email } : {})
+  }
+}
+
+/** A second factor as Supabase Auth writes one. */
+export function presentFactor (
+  { id, factor_type, status, friendly_name, last_challenged_at, created_at, updated_at }: FactorRow
+): AuthFactor {
+  return {
+    id,
+    ...(friendly_name === null ? {} : { friendly_name }),
+    factor_type,
+    status,
+    ...instants({ last_challenged_at }),
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString()
   }
 }
 

@@ -1,5 +1,6 @@
 import { and, eq, ne, or } from 'drizzle-orm'
-import { flow_states, identities, users } from '#drizzle/tables/identity.ts'
+import { factors, flow_states, identities, users } from '#drizzle/tables/identity.ts'
+import { webauthn_credentials } from '#drizzle/tables/webauthn.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteTokens } from '../sign-in/one-time-tokens.ts'
@@ -19,6 +20,8 @@ export async function revokeUnprovenAccess (tx: Transaction, id: string, provenI
   const removed = await tx.delete(identities).where(and(eq(identities.user_id, id), others))
     .returning({ id: identities.id })
   const ended = await deleteSessions(tx, id, 'global')
+  await tx.delete(factors).where(eq(factors.user_id, id))
+  await tx.delete(webauthn_credentials).where(eq(webauthn_credentials.user_id, id))
   const revoked = await revokeKeys(tx, id)
   await deleteTokens(tx, id)
   // Codes of the earlier sign-ins, and flows that would link a further identity.

@@ -1,7 +1,7 @@
 import { and, asc, desc, inArray, sql, type SQL } from 'drizzle-orm'
-import { identities, users } from '#drizzle/tables/identity.ts'
+import { factors, identities, users } from '#drizzle/tables/identity.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { notDeleted, type User, type UserRow } from './find-users.ts'
+import { FACTOR_COLUMNS, notDeleted, type User, type UserRow } from './find-users.ts'
 
 /** Users read at a time when all are wanted. */
 export const USERS_AT_A_TIME = 1000
@@ -37,11 +37,14 @@ export async function * allUsers (db: Executor): AsyncGenerator<User[]> {
 }
 
 async function withTheirIdentities (db: Executor, rows: readonly UserRow[]): Promise<User[]> {
-  const found = await db
-    .select()
-    .from(identities)
-    .where(inArray(identities.user_id, rows.map(({ id }) => id)))
-    .orderBy(asc(identities.created_at))
+  const ids = rows.map(({ id }) => id)
+  const [found, foundFactors] = await Promise.all([
+    db.select().from(identities).where(inArray(identities.user_id, ids)).orderBy(asc(identities.created_at)),
+    db.select(FACTOR_COLUMNS).from(factors).where(inArray(factors.user_id, ids)).orderBy(asc(factors.created_at))
+  ])
   const byUser = Map.groupBy(found, ({ user_id }) => user_id)
-  return rows.map((row) => ({ ...row, identities: byUser.get(row.id) ?? [] }))
+  const factorsByUser = Map.groupBy(foundFactors, ({ user_id }) => user_id)
+  return rows.map((row) => (
+    { ...row, identities: byUser.get(row.id) ?? [], factors: factorsByUser.get(row.id) ?? [] }
+  ))
 }

@@ -1,5 +1,6 @@
 import { and, count, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm'
-import { identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
+import { factors, identities, sessions, users, type Metadata } from '#drizzle/tables/identity.ts'
+import { webauthn_credentials } from '#drizzle/tables/webauthn.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import { AuthError } from '../errors.ts'
@@ -139,6 +140,8 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
   if (soft) {
     await deleteTokens(tx, id)
     await tx.delete(sessions).where(eq(sessions.user_id, id))
+    await tx.delete(factors).where(eq(factors.user_id, id))
+    await tx.delete(webauthn_credentials).where(eq(webauthn_credentials.user_id, id))
     await tx.delete(identities).where(eq(identities.user_id, id))
   }
 }

@@ -67,7 +67,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'POST',
     url: '/admin/users',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authCreateUser',
       tags,
@@ -112,7 +112,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'PUT',
     url: '/admin/users/:user_id',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authChangeUser',
       tags,
@@ -167,7 +167,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
   app.route({
     method: 'DELETE',
     url: '/admin/users/:user_id',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authDeleteUser',
       tags,

@@ -25,6 +25,18 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
+/** A second factor that is missing: codes of this API, as errors of Supabase Auth. */
+const SECOND_FACTOR: Readonly<Record<string, AuthError>> = {
+  // The status of `PUT /user` there.
+  SECONDO_FATTORE_RICHIESTO: new AuthError('insufficient_aal', { status: 401 }),
+  SECONDO_FATTORE_DA_REGISTRARE: new AuthError('insufficient_aal', {
+    message: 'This account must enroll a second factor'
+  }),
+  SECONDO_FATTORE_RECENTE: new AuthError('insufficient_aal', {
+    message: 'A second factor verified in the last 15 minutes is required'
+  })
+}
+
 /** The errors of this API that a client of the provider can act on, with the code that it reads. */
 const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   NON_AUTORIZZATO: 'not_admin',
@@ -87,6 +99,8 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err instanceof AuthError) return err
   if (err.code === 'NON_AUTENTICATO') return refusalOf(request)
   if (err.code === 'SERVE_UNA_PERSONA') return NO_PERSON
+  const secondFactor = SECOND_FACTOR[err.code]
+  if (secondFactor !== undefined) return secondFactor
   const code = API_ERRORS[err.code]
   if (code !== undefined) return new AuthError(code)
   const message = UNKNOWN[err.code]

@@ -40,7 +40,7 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
   app.route({
     method: 'POST',
     url: '/invite',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authInvite',
       tags,
@@ -75,7 +75,7 @@ const inviteRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { f
   app.route({
     method: 'POST',
     url: '/admin/generate_link',
-    config: { access: 'admin' },
+    config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'authGenerateLink',
       tags,

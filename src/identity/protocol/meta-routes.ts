@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
 import { VERSION } from '#src/lib/version.ts'
+import { relyingParty } from '../factors/webauthn/relying-party.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
@@ -33,7 +34,7 @@ const metaRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { con
     sms_provider: '',
     saml_enabled: false,
     saml_private_key_next_configured: false,
-    passkeys_enabled: false
+    passkeys_enabled: relyingParty(config) !== undefined
   }
   const { issuer } = app.identity.signer
   // The addresses of an OAuth server, which it is not, are there because the document must have them.

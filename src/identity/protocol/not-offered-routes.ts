@@ -27,14 +27,7 @@ const NOT_OFFERED: readonly Row[] = [
   [['GET', 'PUT', 'DELETE'], ['/admin/oauth/clients/:id'], 'admin', 'feature_disabled'],
   [['POST'], ['/admin/oauth/clients/:id/regenerate_secret'], 'admin', 'feature_disabled'],
   [['GET', 'POST'], ['/admin/custom-providers'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS],
-  [['GET', 'PUT', 'DELETE'], ['/admin/custom-providers/:id'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS],
-
-  [['POST'], ['/passkeys/authentication/options', '/passkeys/authentication/verify'], 'public', 'passkey_disabled'],
-  [['POST'], ['/passkeys/registration/options', '/passkeys/registration/verify'], 'user', 'passkey_disabled'],
-  [['GET'], ['/passkeys'], 'user', 'passkey_disabled'],
-  [['PATCH', 'DELETE'], ['/passkeys/:id'], 'user', 'passkey_disabled'],
-  [['GET'], ['/admin/users/:user_id/passkeys'], 'admin', 'passkey_disabled'],
-  [['DELETE'], ['/admin/users/:user_id/passkeys/:id'], 'admin', 'passkey_disabled']
+  [['GET', 'PUT', 'DELETE'], ['/admin/custom-providers/:id'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS]
 ]
 
 /** The addresses of what is not offered. They are no part of the description. */

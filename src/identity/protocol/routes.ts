@@ -1,10 +1,18 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuthErrorBody } from '#schemas/auth/errors.ts'
+import { Passkey } from '#schemas/auth/passkey.ts'
 import { AuthSession } from '#schemas/auth/session.ts'
 import { AuthUserLink } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import noBody from '#src/plugins/no-body.ts'
+import adminFactorRoutes from '../factors/admin-routes.ts'
+import enrolRoutes from '../factors/enrol-routes.ts'
+import recoveryCodeRoutes from '../factors/recovery-routes.ts'
+import factorRoutes from '../factors/verify-routes.ts'
+import passkeyAdminRoutes from '../factors/webauthn/passkey-admin-routes.ts'
+import passkeyRoutes from '../factors/webauthn/passkey-routes.ts'
+import passkeySignInRoutes from '../factors/webauthn/passkey-sign-in-routes.ts'
 import adminRoutes from './admin-routes.ts'
 import { renderAuthError } from './errors.ts'
 import inviteRoutes from './invite-routes.ts'
@@ -28,7 +36,7 @@ import verifyRoutes from './verify-routes.ts'
 const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   // Not the options of this plugin: they have the prefix, too.
   const options = { config, keys, flows: mailFlows(app, { config, keys }), clients: oauthClients(config) }
-  for (const schema of [AuthErrorBody, AuthSession, AuthUserLink]) app.addSchema(schema)
+  for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   app.setNotFoundHandler(app.refuseUnknown)
   await app.register(noBody)
@@ -48,6 +56,10 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(oauthRoutes, options)
   await app.register(adminRoutes, options)
   await app.register(notOfferedRoutes)
+  for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes]) {
+    await app.register(ofFactors, options)
+  }
+  for (const ofOthers of [adminFactorRoutes, passkeyAdminRoutes]) await app.register(ofOthers)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

@@ -149,6 +149,7 @@ function presentSignup ({ email, user_metadata }: NewAccount, created: User | un
       last_sign_in_at: now,
       ...times
     }],
+    factors: [],
     ...times
   })
 }

@@ -16,7 +16,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     url: '/api/cli/auth/key',
     // A HEAD would make a key and not show it.
     exposeHeadRoute: false,
-    config: { access: 'user', scope: 'scrittura' },
+    config: { access: 'user', scope: 'scrittura', recentFactor: true },
     schema: {
       operationId: 'mintChiave',
       tags,
@@ -30,7 +30,8 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       if (principal.pending) throw new AccountInAttesa()
       return await app.db.transaction(async (tx) => {
         await directory.lockSession(tx, principal)
-        const minted = await mintKey(tx, apiKeys, principal.userId!, request.query)
+        const { userId, recentUntil } = principal
+        const minted = await mintKey(tx, apiKeys, userId!, request.query, recentUntil !== undefined)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'chiave_creata',

@@ -1,4 +1,5 @@
 import type { AuthSession } from '#schemas/auth/session.ts'
+import { levelOf } from '../factors/methods.ts'
 import type { User } from '../people/find-users.ts'
 import { presentUser } from '../people/present.ts'
 import { signAccessToken } from '../tokens/access-token.ts'
@@ -20,7 +21,15 @@ export async function sessionAnswer (
   session: SessionRow
 ): Promise<AuthSession> {
   const { email, app_metadata, user_metadata } = user
-  const subject = { userId: user.id, sessionId: session.id, email, app_metadata, user_metadata, amr: session.amr }
+  const subject = {
+    userId: user.id,
+    sessionId: session.id,
+    email,
+    app_metadata,
+    user_metadata,
+    aal: levelOf(session),
+    amr: session.amr
+  }
   const { token, expiresIn, expiresAt } = await signAccessToken(signingKeys, issuer, subject)
   return {
     access_token: token,

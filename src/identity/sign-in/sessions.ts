@@ -73,14 +73,22 @@ export async function beginSession (
  */
 export async function getSessionOwner (
   tx: Transaction,
-  { userId, sessionId }: { userId: string; sessionId: string }
+  caller: { userId: string; sessionId: string }
 ): Promise<User> {
+  return (await getSignedIn(tx, caller)).user
+}
+
+/** The same, with the session. */
+export async function getSignedIn (
+  tx: Transaction,
+  { userId, sessionId }: { userId: string; sessionId: string }
+): Promise<SignedIn> {
   const person = await lockUser(tx, userId)
   const ofPerson = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), liveSession)
-  const [session] = await tx.select({ id: sessions.id }).from(sessions).where(ofPerson)
+  const [session] = await tx.select().from(sessions).where(ofPerson)
   if (!person || !session) throw new AuthError('session_not_found')
   if (isBanned(person.banned_until)) throw new AuthError('user_banned')
-  return await withIdentities(tx, person)
+  return { user: await withIdentities(tx, person), session }
 }
 
 export type SessionScope = 'global' | 'local' | 'others'

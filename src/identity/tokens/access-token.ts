@@ -1,5 +1,6 @@
 import { createSigner } from 'fast-jwt'
 import type { AuthenticationMethod, Metadata } from '#drizzle/tables/identity.ts'
+import type { AssuranceLevel } from '#schemas/auth/factor.ts'
 import { ACCESS_TOKEN_SECONDS, type SigningKeys } from './signing-keys.ts'
 
 /** The audience of access tokens (RFC 7519 `aud`), and the role of every person in them: rights are read elsewhere. */
@@ -12,6 +13,7 @@ export interface TokenSubject {
   email: string
   app_metadata: Metadata
   user_metadata: Metadata
+  aal: AssuranceLevel
   amr: AuthenticationMethod[]
 }
 
@@ -27,7 +29,7 @@ export async function signAccessToken (
   subject: TokenSubject
 ): Promise<AccessToken> {
   const { kid, privatePem } = await signingKeys.current()
-  const { userId: sub, sessionId: session_id, email, app_metadata, user_metadata, amr } = subject
+  const { userId: sub, sessionId: session_id, email, app_metadata, user_metadata, aal, amr } = subject
   const iat = Math.floor(Date.now() / 1000)
   const exp = iat + ACCESS_TOKEN_SECONDS
   const sign = createSigner({ key: privatePem, algorithm: 'ES256', kid })
@@ -42,7 +44,7 @@ export async function signAccessToken (
     app_metadata,
     user_metadata,
     role: AUDIENCE,
-    aal: 'aal1',
+    aal,
     amr,
     session_id,
     is_anonymous: false

@@ -69,8 +69,10 @@ export function bearerAuthenticator<V extends VerifiedToken> ({
 
 function principalOf ({ userId, sessionId }: VerifiedToken, standing: Standing | Refusal): Identified {
   if (typeof standing === 'string') return standing
-  const { userId: owner, admin, pending } = standing
-  return owner === userId ? { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending } : 'bad_jwt'
+  const { userId: owner, admin, pending, lacks, recentUntil } = standing
+  return owner === userId
+    ? { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending, lacks, recentUntil }
+    : 'bad_jwt'
 }
 
 /** The only key, algorithm and issuer under which a token is accepted. */

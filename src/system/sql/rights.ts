@@ -46,7 +46,8 @@ export const RIGHTS: readonly Right[] = [
 /** Credentials, and what becomes one: not even read. A test compares both lists with the tables that there are. */
 export const CLOSED = [
   'users', 'identities', 'sessions', 'seen_sessions', 'flow_states', 'one_time_tokens', 'signing_keys', 'api_keys',
-  'admin_sessions', 'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys'
+  'factors', 'factor_challenges', 'recovery_codes', 'webauthn_credentials', 'webauthn_challenges', 'admin_sessions',
+  'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys'
 ] as const
 
 const byTable = new Map(RIGHTS.map((right) => [right.table, right]))

@@ -58,6 +58,7 @@ export function openClient (
     auth: {
       autoRefreshToken: false,
       storageKey: 'session',
+      experimental: { recoveryCodes: true },
       storage: {
         getItem: (name) => storage.get(name) ?? null,
         setItem: (name, value) => {

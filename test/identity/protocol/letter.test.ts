@@ -150,7 +150,7 @@ t.test('the settings name every provider and every feature, on or off', async (t
     sms_provider: '',
     saml_enabled: false,
     saml_private_key_next_configured: false,
-    passkeys_enabled: false
+    passkeys_enabled: true
   })
   t.match(external, { email: true, phone: false, anonymous_users: false, google: false, github: false, workos: false })
   t.equal(Object.keys(external).length, 26)

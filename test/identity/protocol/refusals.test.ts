@@ -34,7 +34,6 @@ async function holds (t: Test, cases: readonly Case[]): Promise<void> {
 const SAML: Expected = [404, 'saml_provider_disabled', 'SAML 2.0 is disabled']
 const OAUTH: Expected = [404, 'feature_disabled', 'OAuth server is disabled']
 const CUSTOM: Expected = [404, 'feature_disabled', 'Custom OAuth providers are disabled']
-const PASSKEYS: Expected = [404, 'passkey_disabled', 'Passkeys are disabled']
 const WEB3: Expected = [422, 'web3_provider_disabled', 'Web3 provider is disabled']
 const PHONES = 'phone_provider_disabled'
 const BAD_PHONE: Expected = [400, 'validation_failed', 'Invalid phone number format (E.164 required)']
@@ -66,12 +65,6 @@ t.test('what is not offered is refused in the words of the protocol, after the c
   ['GET /.well-known/oauth-authorization-server', undefined, undefined, ...OAUTH],
   ['GET /admin/custom-providers', service, undefined, ...CUSTOM],
   ['POST /admin/custom-providers', service, {}, ...CUSTOM],
-  ['GET /passkeys', access, undefined, ...PASSKEYS],
-  ['POST /passkeys/registration/options', access, {}, ...PASSKEYS],
-  ['POST /passkeys/authentication/options', anon, {}, ...PASSKEYS],
-  [`PATCH /passkeys/${NOBODY}`, access, {}, ...PASSKEYS],
-  [`GET /admin/users/${NOBODY}/passkeys`, service, undefined, ...PASSKEYS],
-  [`DELETE /admin/users/${NOBODY}/passkeys/${NOBODY}`, service, undefined, ...PASSKEYS],
   ['POST /token?grant_type=web3', anon, { chain: 'solana', message: 'x', signature: 'x' }, ...WEB3],
   ['POST /signup', anon, { data: {} }, 422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled']
 ]))

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { factors } from '#drizzle/tables/identity.ts'
+import type { FactorType } from '#schemas/auth/factor.ts'
+import { EnrolBody, EnrolledFactor, FactorParams, RemovedFactor } from '#schemas/auth/factor-requests.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { AuthError } from '../errors.ts'
+import type { IdentityOptions } from '../options.ts'
+import { listFactors } from '../people/find-users.ts'
+import { getSignedIn } from '../sign-in/sessions.ts'
+import { parseUuid } from '../uuid.ts'
+import { sealSecret } from './secrets.ts'
+import { getFactor, ofType, realFactors, removeAbandoned, removeFactor } from './store.ts'
+import { enrolmentOf, newSecret } from './totp.ts'
+import { relyingParty } from './webauthn/relying-party.ts'
+
+const tags = ['Provider di identità']
+/** As with Supabase Auth. */
+const MAX_FACTORS = 10
+
+/** People enrol second factors for themselves, and remove them. */
+const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
+  const { db, audit, identity: { waitForListeners } } = app
+  const usualIssuer = new URL(config.PUBLIC_URL).host
+  const party = relyingParty(config)
+
+  app.route({
+    method: 'POST',
+    url: '/factors',
+    config: { access: 'user', signIn: true },
+    schema: {
+      operationId: 'authEnrolFactor',
+      tags,
+      summary: 'Registra un secondo fattore, da confermare con il primo codice',
+      body: EnrolBody,
+      response: { 200: EnrolledFactor }
+    },
+    handler: async (request) => {
+      const { factor_type: type } = request.body
+      if (type === 'phone') throw new AuthError('mfa_phone_enroll_not_enabled')
+      if (type === 'webauthn' && party === undefined) throw new AuthError('mfa_webauthn_enroll_not_enabled')
+      if (type !== 'totp' && type !== 'webauthn') {
+        throw new AuthError('validation_failed', { message: 'factor_type needs to be totp, phone, or webauthn' })
+      }
+      const friendly_name = request.body.friendly_name?.trim() || null
+      const id = randomUUID()
+      const secret = type === 'totp' ? newSecret() : undefined
+      const { userId, sessionId } = request.principal!
+      const user = await db.transaction(async (tx) => {
+        const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        await removeAbandoned(tx, user.id)
+        const present = await listFactors(tx, user.id)
+        if (friendly_name !== null && present.some((each) => each.friendly_name === friendly_name)) {
+          throw new AuthError('mfa_factor_name_conflict')
+        }
+        if (present.length >= MAX_FACTORS) throw new AuthError('too_many_enrolled_mfa_factors')
+        if (session.factor_id === null && present.some(({ status }) => status === 'verified')) {
+          throw new AuthError('insufficient_aal', { message: 'AAL2 required to enroll a new factor' })
+        }
+        await tx.insert(factors).values({
+          id,
+          user_id: user.id,
+          factor_type: type,
+          status: 'unverified',
+          friendly_name,
+          secret: secret && sealSecret(keys, id, secret)
+        })
+        await audit.append(tx, {
+          ...authorOf(request), action: 'fattore_registrato', object: `factor:${id}`, details: { type }
+        })
+        return user
+      })
+      const named: { id: string, type: FactorType, friendly_name?: string } = {
+        id, type, ...(friendly_name === null ? {} : { friendly_name })
+      }
+      // A device makes its key when it is first challenged.
+      if (secret === undefined) return named
+      return { ...named, totp: await enrolmentOf(secret, request.body.issuer?.trim() || usualIssuer, user.email) }
+    }
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/factors/:factor_id',
+    config: { access: 'user', signIn: true },
+    schema: {
+      operationId: 'authUnenrolFactor',
+      tags,
+      summary: 'Rimuove un secondo fattore',
+      params: FactorParams,
+      response: { 200: RemovedFactor }
+    },
+    handler: async (request) => {
+      const id = parseUuid(request.params.factor_id, 'factor_id')
+      const { userId, sessionId } = request.principal!
+      await db.transaction(async (tx) => {
+        const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const { factor_type: type, status } = await getFactor(tx, user.id, id)
+        if (type === 'recovery_code') {
+          throw new AuthError('validation_failed', {
+            status: 422,
+            message: 'Recovery codes cannot be unenrolled with this endpoint, use DELETE /factors/recovery-codes'
+          })
+        }
+        if (status === 'verified') {
+          if (session.factor_id === null) {
+            throw new AuthError('insufficient_aal', {
+              status: 422,
+              message: 'AAL2 required to unenroll verified factor'
+            })
+          }
+          const isLast = realFactors(user.factors).length === 1
+          if (isLast && ofType(user.factors, 'recovery_code')) throw new AuthError('mfa_recovery_codes_sole_factor')
+        }
+        await removeFactor(tx, { id })
+        await audit.append(tx, {
+          ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status }
+        })
+      })
+      await waitForListeners()
+      return { id }
+    }
+  })
+}
+export default enrolRoutes

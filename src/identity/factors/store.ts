@@ -1,0 +1,71 @@
+import { and, eq, lt, ne, or, isNull, sql } from 'drizzle-orm'
+import { factors, sessions } from '#drizzle/tables/identity.ts'
+import type { FactorType } from '#schemas/auth/factor.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { AuthError } from '../errors.ts'
+import type { FactorRow } from '../people/find-users.ts'
+import { METHODS } from './methods.ts'
+
+export type StoredFactor = typeof factors.$inferSelect
+
+/** How long a factor that was begun waits for its first code, once another one is begun. */
+const UNVERIFIED = sql`interval '15 minutes'`
+
+/**
+ * A person's own factor. That of another person is answered like a missing one.
+ * @throws AuthError mfa_factor_not_found
+ */
+export async function getFactor (db: Executor, user_id: string, id: string): Promise<StoredFactor> {
+  const [found] = await db.select().from(factors).where(and(eq(factors.id, id), eq(factors.user_id, user_id)))
+  if (!found) throw new AuthError('mfa_factor_not_found')
+  return found
+}
+
+/** Removes the factors that a person has begun and not finished. The person is locked. */
+export async function removeAbandoned (tx: Transaction, user_id: string): Promise<void> {
+  await tx.delete(factors).where(and(
+    eq(factors.user_id, user_id),
+    eq(factors.status, 'unverified'),
+    lt(factors.created_at, sql`now() - ${UNVERIFIED}`)
+  ))
+}
+
+/** Takes the code of a time step. @returns false when it was taken meanwhile, or the factor is gone */
+export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'>, step: number): Promise<boolean> {
+  const taken = await tx.update(factors)
+    .set({ last_step: step })
+    .where(and(eq(factors.id, id), or(isNull(factors.last_step), lt(factors.last_step, step))))
+    .returning({ id: factors.id })
+  return taken.length > 0
+}
+
+/**
+ * A factor is verified with its first proof. All others that wait for theirs go: a stranger who knew the password may
+ * have begun them. The person is locked.
+ */
+export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
+  await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
+  await tx.delete(factors).where(and(
+    eq(factors.user_id, user_id),
+    eq(factors.status, 'unverified'),
+    ne(factors.id, id)
+  ))
+}
+
+/** Removes a factor. The sessions in which it was proven go on at `aal1`. The person is locked. */
+export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
+  const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
+    with ordinality as entries (entry, at) where entry ->> 'method' not in ${Object.values(METHODS)}`
+  await tx.update(sessions).set({ amr: sql`(${first})`, factor_id: null, updated_at: new Date() })
+    .where(eq(sessions.factor_id, id))
+  await tx.delete(factors).where(eq(factors.id, id))
+}
+
+/** The verified factors that are more than a way back for whoever has lost one. */
+export function realFactors<T extends Pick<FactorRow, 'status' | 'factor_type'>> (all: readonly T[]): T[] {
+  return all.filter(({ status, factor_type }) => status === 'verified' && factor_type !== 'recovery_code')
+}
+
+export function ofType<T extends { factor_type: FactorType }> (all: readonly T[], type: FactorType): T | undefined {
+  return all.find(({ factor_type }) => factor_type === type)
+}

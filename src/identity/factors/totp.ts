@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+
+/* Codes of apps: RFC 6238 with the parameters that every app knows. */
+
+const SECRET_BYTES = 20
+const PERIOD_S = 30
+const FORM = { algorithm: 'SHA1', digits: 6, period: PERIOD_S } as const
+/** Of steps: a phone's clock may be half a minute off, and a person takes their time. */
+const WINDOW = 1
+const LONGEST_LABEL = 100
+
+export function newSecret (): Buffer {
+  return randomBytes(SECRET_BYTES)
+}
+
+/** What an app is told of a secret: by hand, by a link, or by a picture of the link. */
+export interface Enrolment { secret: string, uri: string, qr_code: string }
+
+/** @param issuer who wants the codes, as the app shows it; @param label whose they are */
+export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
+  // What a URI cannot hold is replaced; cut, so that it fits into a QR code.
+  const totp = new TOTP({
+    ...FORM,
+    secret: keyOf(secret),
+    issuer: issuer.toWellFormed(),
+    label: label.slice(0, LONGEST_LABEL).toWellFormed()
+  })
+  const uri = totp.toString()
+  // Loaded when it is needed: it brings more than this picture.
+  const { toString } = await import('qrcode')
+  const svg = await toString(uri, { type: 'svg', errorCorrectionLevel: 'M', margin: 2 })
+  // The official client puts the picture as it is into a `data:` address, in which a # would end it.
+  const qr_code = svg.trim().replaceAll('#ffffff', 'white').replaceAll('#000000', 'black')
+  return { secret: totp.secret.base32, uri, qr_code }
+}
+
+/**
+ * The time step whose code this is.
+ * @param after the latest step whose code was taken: neither it nor an earlier one counts
+ * @returns undefined for a wrong code, and for one that was taken before
+ */
+export function matchStep (secret: Buffer, code: string, after: number | null, nowMs: number): number | undefined {
+  const token = code.replace(/\s/g, '')
+  // The library compares bytes, and throws when there are more of them than characters.
+  if (!/^\d{6}$/.test(token)) return undefined
+  const delta = new TOTP({ ...FORM, secret: keyOf(secret) }).validate({ token, timestamp: nowMs, window: WINDOW })
+  if (delta === null) return undefined
+  const step = Math.floor(nowMs / 1000 / PERIOD_S) + delta
+  return after !== null && step <= after ? undefined : step
+}
+
+function keyOf (secret: Buffer): Secret {
+  return new Secret({ buffer: Uint8Array.from(secret).buffer })
+}

@@ -1,0 +1,105 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { User } from '../../people/find-users.ts'
+import type { CredentialRow, NewCredential } from './credentials.ts'
+import type { RelyingParty } from './relying-party.ts'
+
+/* WebAuthn (W3C): what a device is asked, and whether it has answered that. The library is loaded when it is needed. */
+
+const library = () => import('@simplewebauthn/server')
+
+/** What a credential is for: a passkey stands alone, so that its device must know its person, by a PIN or a finger. */
+export type Purpose = 'passkey' | 'factor'
+
+/** Options of a browser, and the challenge in them, which is kept. */
+export interface Asked { options: object, challenge: string }
+
+/** Asks for a new credential. @param present the person's credentials: their devices need no second one */
+export async function askToCreate (
+  { id, name }: RelyingParty,
+  user: Pick<User, 'id' | 'email'>,
+  present: readonly CredentialRow[],
+  purpose: Purpose
+): Promise<Asked> {
+  const { generateRegistrationOptions } = await library()
+  const options = await generateRegistrationOptions({
+    rpID: id,
+    rpName: name,
+    userID: Uint8Array.from(Buffer.from(user.id)),
+    userName: user.email,
+    userDisplayName: user.email,
+    excludeCredentials: present.map(({ credential_id, transports }) => ({ id: credential_id, transports })),
+    authenticatorSelection: purpose === 'passkey'
+      ? { residentKey: 'required', requireResidentKey: true, userVerification: 'required' }
+      : { residentKey: 'discouraged', userVerification: 'preferred' }
+  })
+  return { options, challenge: options.challenge }
+}
+
+/** Asks for a proof. @param allowed the credentials that are asked for; none: any passkey that the device has */
+export async function askToProve (
+  { id }: RelyingParty,
+  allowed: readonly CredentialRow[],
+  purpose: Purpose
+): Promise<Asked> {
+  const { generateAuthenticationOptions } = await library()
+  const options = await generateAuthenticationOptions({
+    rpID: id,
+    allowCredentials: allowed.map(({ credential_id, transports }) => ({ id: credential_id, transports })),
+    userVerification: purpose === 'passkey' ? 'required' : 'preferred'
+  })
+  return { options, challenge: options.challenge }
+}
+
+/** The credential that a device has made; undefined when the answer is not to this challenge, or is none. */
+export async function readCreation (
+  { id, origins }: RelyingParty,
+  answer: Record<string, unknown>,
+  challenge: string,
+  purpose: Purpose
+): Promise<NewCredential | undefined> {
+  const { verifyRegistrationResponse } = await library()
+  try {
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: answer as unknown as RegistrationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: origins,
+      expectedRPID: id,
+      requireUserVerification: purpose === 'passkey'
+    })
+    if (!verified) return undefined
+    const { credential } = registrationInfo
+    return {
+      credential_id: credential.id,
+      public_key: Buffer.from(credential.publicKey),
+      counter: credential.counter,
+      transports: (credential.transports ?? []).filter((each) => typeof each === 'string').slice(0, 10)
+    }
+  } catch {
+    // The library throws for every fault of the answer, in words of its own.
+    return undefined
+  }
+}
+
+/** The counter that a device has reached with its proof; undefined when it has proven nothing. */
+export async function readProof (
+  { id, origins }: RelyingParty,
+  answer: Record<string, unknown>,
+  challenge: string,
+  { credential_id, public_key, counter, transports }: CredentialRow,
+  purpose: Purpose
+): Promise<number | undefined> {
+  const { verifyAuthenticationResponse } = await library()
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: answer as unknown as AuthenticationResponseJSON,
+      expectedChallenge: challenge,
+      expectedOrigin: origins,
+      expectedRPID: id,
+      credential: { id: credential_id, publicKey: Uint8Array.from(public_key), counter, transports },
+      requireUserVerification: purpose === 'passkey'
+    })
+    return verified ? authenticationInfo.newCounter : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+import { isIP } from 'node:net'
+import type { Config } from '#src/config/config.ts'
+
+/** Whose credentials devices keep: a domain, and the pages that may ask for them. */
+export interface RelyingParty {
+  id: string
+  /** As browsers show it. */
+  name: string
+  origins: string[]
+}
+
+/** Undefined where no page could ask: at an IP address, or when no page is at the domain. */
+export function relyingParty ({ PUBLIC_URL, CORS_ORIGINS, PASSKEY_DOMAIN }: Config): RelyingParty | undefined {
+  const { hostname, origin } = new URL(PUBLIC_URL)
+  const id = PASSKEY_DOMAIN ?? hostname
+  if (isIP(id.replace(/^\[(.*)\]$/, '$1')) !== 0) return undefined
+  const origins = [origin, ...CORS_ORIGINS].filter((each) => isWithin(new URL(each).hostname, id))
+  return origins.length > 0 ? { id, name: 'Locanda', origins } : undefined
+}
+
+function isWithin (host: string, domain: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`)
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { enrolApp } from '#test/identity/factors/authenticator.ts'
+import { openClient, PASSWORD, provider } from '#test/identity/protocol/client.ts'
+import { errorOf, user } from './process.ts'
+
+const EMAIL = 'nuova@example.org'
+const NEW_PASSWORD = 'CANARY-una-frase-nuova'
+
+const server = await provider(t)
+const { app, url, dataDir, logs } = server
+const env = { DATA_DIR: dataDir, PUBLIC_URL: url, PORT: new URL(url).port }
+
+const signIn = async (email: string, password: string) => {
+  const { backendUrl, backendKey } = await (await fetch(`${url}/api/config`)).json() as Record<string, string>
+  const client = openClient(t, { backendUrl: backendUrl!, backendKey: backendKey! })
+  return { client, ...await client.auth.signInWithPassword({ email, password }) }
+}
+
+t.test('on the server an administrator is made, who can sign in at once; the server puts it on record', async (t) => {
+  const made = await user(t).run(['admin', 'create', '--email', EMAIL], { env, input: `${NEW_PASSWORD}\n` })
+  t.same(made, { code: 0, stdout: `Amministratore ${EMAIL} creato.\n`, stderr: '' })
+  const { data } = await signIn(EMAIL, NEW_PASSWORD)
+  t.match(data.user?.app_metadata, { role: 'admin' })
+  t.match(await app.sql`select actor, details from audit_log where action = 'utente_creato' order by id desc limit 1`, [
+    { actor: 'service', details: { role: 'admin' } }
+  ])
+  t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
+})
+
+t.test('a password that is made up is the only thing on standard output', async (t) => {
+  const made = await user(t).act(['admin', 'create', '--email', 'altra@example.org', '--genera'], { env })
+  t.match(made, { code: 0, stdout: /^[\w-]{20}\n$/, stderr: /^Amministratore altra@example\.org creato\. [^\n]+\n$/ })
+  t.equal((await signIn('altra@example.org', made.stdout.trim())).error, null)
+})
+
+t.test('a new password ends sessions and keys of its person, and the second factor where that is asked', async (t) => {
+  const person = await server.person({ app_metadata: { role: 'admin' } })
+  const before = await server.signedIn(person)
+  await enrolApp(before)
+  await before.auth.mfa.recoveryCodes.generate()
+  const { act } = user(t)
+  const RESET = ['admin', 'reset-password', '--email', ` ${person.email.toUpperCase()}`]
+  const reset = await act(RESET, { env: { ...env, LOCANDA_PASSWORD: NEW_PASSWORD } })
+  t.match(reset, { code: 0, stdout: /^Password di [^\n]+ cambiata: [^\n]+\n$/, stderr: '' })
+  t.match((await before.auth.getUser()).error, { name: 'AuthSessionMissingError' })
+  t.match((await signIn(person.email, PASSWORD)).error, { code: 'invalid_credentials' })
+  const after = await signIn(person.email, NEW_PASSWORD)
+  t.equal(after.data.user?.factors?.length, 2, 'the second factor is left')
+
+  const all = await act(['--json', ...RESET, '--genera', '--rimuovi-secondo-fattore'], { env })
+  t.equal(all.code, 0, all.stderr)
+  const { password, ...told } = JSON.parse(all.stdout) as { password: string }
+  t.strictSame(told, { id: person.id, email: person.email, fattori_rimossi: 2 })
+  t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
+})
+
+t.test('what is wrong is said in one Italian line, and nothing is changed', async (t) => {
+  const { act } = user(t)
+  const cases: [args: string[], environ: Record<string, string>, codice: string, says: RegExp][] = [
+    [['create', '--email', EMAIL, '--genera'], {}, 'EMAIL_EXISTS', /reset-password/],
+    [['create', '--email', 'nessuna', '--genera'], {}, 'VALIDATION_FAILED', /--email/],
+    [['create', '--email', 'debole@example.org'], { LOCANDA_PASSWORD: 'corta' }, 'WEAK_PASSWORD', /caratteri/],
+    [['create', '--email', 'debole@example.org'], {}, 'USO_NON_VALIDO', /password/],
+    [['reset-password', '--email', 'nessuno@example.org', '--genera'], {}, 'UTENTE_NON_TROVATO', /nessuno/],
+    [['create', '--email', 'a@example.org', '--genera'], {
+      MASTER_KEY: randomBytes(32).toString('base64')
+    }, 'AMBIENTE_DIVERSO', /MASTER_KEY/],
+    [['reset-password', '--email', EMAIL, '--genera'], {
+      IDP_URL: 'https://idp.example', IDP_ANON_KEY: 'anonima'
+    }, 'PROVIDER_ESTERNO', /IDP_URL/],
+    [['create', '--email', 'a@example.org', '--genera'], { PORT: '1' }, 'SERVER_NON_RAGGIUNGIBILE', /avviarlo/]
+  ]
+  const people = async () => (await app.sql`select email, password_hash from users order by id`)
+  const before = await people()
+  for (const [args, environ, codice, says] of cases) {
+    const ended = await act(['--json', 'admin', ...args], { env: { ...env, ...environ } })
+    t.match(errorOf(ended), { codice, messaggio: says }, args.join(' '))
+    t.equal(ended.stdout, '')
+  }
+  t.same(await people(), before)
+})

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import { Secret, TOTP } from 'otpauth'
+import { PASSWORD, type Client, type Person, type Provider } from '#test/identity/protocol/client.ts'
+
+/** The code that an app shows now; `steps` of half a minute later. */
+export function codeOf (secret: string, steps = 0): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
+}
+
+/** Lets the code of this half minute be taken once more: tests do not wait for the next one. */
+export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
+  await sql`update factors set last_step = null`
+}
+
+export interface App { id: string, secret: string }
+
+/** Enrols an app of the person who is signed in with a client, and proves it: the client is at `aal2` then. */
+export async function enrolApp ({ auth }: Client, friendlyName?: string): Promise<App> {
+  const { data, error } = await auth.mfa.enroll({ factorType: 'totp', friendlyName })
+  if (error) throw error
+  const app = { id: data.id, secret: data.totp.secret }
+  const proven = await auth.mfa.challengeAndVerify({ factorId: app.id, code: codeOf(app.secret) })
+  if (proven.error) throw proven.error
+  return app
+}
+
+/** Proves an app that was enrolled before. */
+export async function prove (server: Pick<Provider, 'app'>, { auth }: Client, { id, secret }: App): Promise<void> {
+  await forgetCodes(server.app)
+  const { error } = await auth.mfa.challengeAndVerify({ factorId: id, code: codeOf(secret) })
+  if (error) throw error
+}
+
+/** Somebody with an app, and a client of theirs at `aal2`. */
+export async function personWithApp (
+  server: Provider,
+  changes: object = {}
+): Promise<{ person: Person, client: Client, app: App }> {
+  const person = await server.person({ password: PASSWORD, ...changes })
+  const client = await server.signedIn(person)
+  return { person, client, app: await enrolApp(client) }
+}

@@ -1,0 +1,275 @@
+import t from 'tap'
+import { claimsOf } from '#test/identity/token-parts.ts'
+import { isLetIn } from '#test/identity/requests.ts'
+import { PASSWORD, provider, requests, tokensOf, type Client } from '#test/identity/protocol/client.ts'
+import { codeOf, enrolApp, forgetCodes, personWithApp, prove } from './authenticator.ts'
+
+/* The official client's own calls. */
+
+const server = await provider(t, { LOG_LEVEL: 'trace' })
+const { app, open, person, signedIn } = server
+
+const levels = async ({ auth }: Client) => {
+  const { data } = await auth.mfa.getAuthenticatorAssuranceLevel()
+  return [data?.currentLevel, data?.nextLevel]
+}
+const methods = async (client: Client) =>
+  (claimsOf((await tokensOf(client)).access).amr as { method: string }[]).map(({ method }) => method)
+const auditOf = async (object: string) =>
+  (await app.sql<{ action: string }[]>`select action from audit_log where object = ${object} order by id`)
+    .map(({ action }) => action)
+
+t.test('a person enrols an app, proves it with its first code, and is at aal2; their other sessions end', async (t) => {
+  const somebody = await person()
+  const [client, elsewhere] = [await signedIn(somebody), await signedIn(somebody)]
+  t.same(await levels(client), ['aal1', 'aal1'])
+  const before = await tokensOf(client)
+
+  const { data } = await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'Telefono', issuer: 'Locanda' })
+  t.match(data, {
+    type: 'totp',
+    friendly_name: 'Telefono',
+    totp: {
+      qr_code: /^data:image\/svg\+xml;utf-8,<svg [^#]*<\/svg>$/,
+      secret: /^[A-Z2-7]{32}$/,
+      uri: /^otpauth:\/\/totp\/Locanda:/
+    }
+  })
+  const { id, totp: { secret } } = data!
+  t.match((await client.auth.mfa.listFactors()).data, { all: [{ id, status: 'unverified' }], totp: [] })
+  t.same(await levels(client), ['aal1', 'aal1'], 'what was not proven is no factor')
+
+  const challenge = await client.auth.mfa.challenge({ factorId: id })
+  t.match(challenge.data, { type: 'totp', expires_at: Number })
+  const proven = await client.auth.mfa.verify({ factorId: id, challengeId: challenge.data!.id, code: codeOf(secret) })
+  t.equal(proven.error, null)
+  t.match(proven.data, { user: { factors: [{ id, factor_type: 'totp', status: 'verified' }] } })
+  t.ok(client.events.includes('MFA_CHALLENGE_VERIFIED'))
+  t.same(await levels(client), ['aal2', 'aal2'])
+  t.same(await methods(client), ['totp', 'password'])
+  t.match((await client.auth.mfa.listFactors()).data, { totp: [{ id, friendly_name: 'Telefono' }] })
+
+  t.match((await elsewhere.auth.getUser()).error, { name: 'AuthSessionMissingError' })
+  t.equal(await isLetIn(app, { authorization: `Bearer ${(await tokensOf(client)).access}` }), 200)
+  // The row of the session is the same: its earlier token stands for it, too.
+  t.equal(claimsOf(before.access).session_id, claimsOf((await tokensOf(client)).access).session_id)
+  t.same(await auditOf(`factor:${id}`), ['fattore_registrato', 'fattore_confermato'])
+})
+
+t.test('the level and the methods stay through refreshes, and the refresh token from before is void', async (t) => {
+  const { client, person: somebody, app: phone } = await personWithApp(server)
+  t.equal((await client.auth.refreshSession()).error, null)
+  t.same(await levels(client), ['aal2', 'aal2'])
+  t.same(await methods(client), ['totp', 'password'])
+
+  const again = await signedIn(somebody)
+  t.same(await levels(again), ['aal1', 'aal2'])
+  t.same(await methods(again), ['password'])
+  await again.auth.refreshSession()
+  t.same(await levels(again), ['aal1', 'aal2'], 'a refresh proves nothing')
+  const stolen = await tokensOf(again)
+  await app.sql`update sessions set refreshed_at = now() - interval '1 minute'`
+  await prove(server, again, phone)
+  t.same(await levels(again), ['aal2', 'aal2'])
+  t.match((await open().auth.refreshSession({ refresh_token: stolen.refresh })).error, {
+    code: 'refresh_token_already_used'
+  })
+})
+
+t.test('who signs in on a second device, and proves the app there, ends nobody who has proven it before', async (t) => {
+  const { client, person: somebody, app: phone } = await personWithApp(server)
+  const half = await signedIn(somebody)
+  const second = await signedIn(somebody)
+  await prove(server, second, phone)
+  t.equal((await client.auth.getUser()).error, null)
+  t.match((await half.auth.getUser()).error, { name: 'AuthSessionMissingError' }, 'a sign-in half done is')
+})
+
+t.test('a code is good once, a challenge too, and wrong ones are refused and put on record', async (t) => {
+  const { client: { auth }, app: { id, secret } } = await personWithApp(server)
+  t.match((await auth.mfa.challengeAndVerify({ factorId: id, code: codeOf(secret) })).error, {
+    code: 'mfa_verification_failed', status: 422
+  })
+  await forgetCodes(app)
+  const { data } = await auth.mfa.challenge({ factorId: id })
+  const challengeId = data!.id
+  t.match((await auth.mfa.verify({ factorId: id, challengeId, code: '' })).error, { code: 'validation_failed' })
+  for (const code of ['abcdef', '12345', '𐀀𐀀𐀀']) {
+    t.match((await auth.mfa.verify({ factorId: id, challengeId, code })).error, { code: 'mfa_verification_failed' })
+  }
+  t.equal((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, null)
+  await forgetCodes(app)
+  t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, {
+    code: 'mfa_factor_not_found'
+  })
+  t.equal((await auditOf(`factor:${id}`)).filter((action) => action === 'accesso_fallito').length, 4)
+})
+
+t.test('a challenge is good for five minutes, from where it was begun, and for its own factor', async (t) => {
+  const { client, app: { id, secret } } = await personWithApp(server)
+  const { auth } = client
+  await forgetCodes(app)
+  const challenge = async () => (await auth.mfa.challenge({ factorId: id })).data!.id
+  const old = await challenge()
+  await app.sql`update factor_challenges set created_at = now() - interval '6 minutes' where id = ${old}`
+  t.match((await auth.mfa.verify({ factorId: id, challengeId: old, code: codeOf(secret) })).error, {
+    code: 'mfa_challenge_expired'
+  })
+  const moved = await challenge()
+  await app.sql`update factor_challenges set network = '192.0.2.7' where id = ${moved}`
+  t.match((await auth.mfa.verify({ factorId: id, challengeId: moved, code: codeOf(secret) })).error, {
+    code: 'mfa_ip_address_mismatch'
+  })
+  const other = await personWithApp(server)
+  const foreign = (await other.client.auth.mfa.challenge({ factorId: other.app.id })).data!.id
+  for (const challengeId of [foreign, 'no-uuid', '00000000-0000-4000-8000-000000000000']) {
+    t.match((await auth.mfa.verify({ factorId: id, challengeId, code: codeOf(secret) })).error, {
+      code: 'mfa_factor_not_found'
+    })
+  }
+})
+
+t.test('the factor of another person is like none at all, to challenge, prove and remove', async (t) => {
+  const [mine, theirs] = [await personWithApp(server), await personWithApp(server)]
+  const { auth } = mine.client
+  const factorId = theirs.app.id
+  t.match((await auth.mfa.challenge({ factorId })).error, { code: 'mfa_factor_not_found', status: 404 })
+  t.match((await auth.mfa.verify({ factorId, challengeId: factorId, code: '123456' })).error, {
+    code: 'mfa_factor_not_found'
+  })
+  t.match((await auth.mfa.unenroll({ factorId })).error, { code: 'mfa_factor_not_found' })
+  t.match((await auth.mfa.unenroll({ factorId: 'x' })).error, { code: 'validation_failed', status: 404 })
+})
+
+t.test('the same name twice, too many, and kinds that are not offered are refused', async (t) => {
+  const client = await signedIn(await person())
+  const { auth } = client
+  const enroll = async (friendlyName?: string) => (await auth.mfa.enroll({ factorType: 'totp', friendlyName })).error
+  t.equal(await enroll('Telefono'), null)
+  t.match(await enroll('Telefono'), { code: 'mfa_factor_name_conflict', status: 422 })
+  for (let n = 0; n < 9; n++) t.equal(await enroll(), null, 'without a name there is no conflict')
+  t.match(await enroll(), { code: 'too_many_enrolled_mfa_factors', status: 422 })
+  await app.sql`update factors set created_at = now() - interval '1 hour'`
+  t.equal(await enroll('Telefono'), null, 'what was begun and not finished goes with the next one')
+
+  t.match((await auth.mfa.enroll({ factorType: 'phone', phone: '+390000000' })).error, {
+    code: 'mfa_phone_enroll_not_enabled'
+  })
+  t.match((await auth.mfa.enroll({ factorType: 'webauthn', friendlyName: 'Chiave' })).error, {
+    code: 'mfa_webauthn_enroll_not_enabled'
+  })
+  // @ts-expect-error: no such kind
+  t.match((await auth.mfa.enroll({ factorType: 'pigeon' })).error, { code: 'validation_failed' })
+})
+
+t.test('with an app, at aal1, neither a second one is enrolled nor the first removed; at aal2 both are', async (t) => {
+  const { client, person: somebody, app: phone } = await personWithApp(server)
+  const half = await signedIn(somebody)
+  t.match((await half.auth.mfa.enroll({ factorType: 'totp' })).error, { code: 'insufficient_aal', status: 403 })
+  t.match((await half.auth.mfa.unenroll({ factorId: phone.id })).error, { code: 'insufficient_aal', status: 422 })
+
+  const tablet = await enrolApp(client, 'Tablet')
+  t.equal((await client.auth.mfa.unenroll({ factorId: phone.id })).error, null)
+  t.same(await levels(client), ['aal2', 'aal2'], 'the session stands on the tablet')
+  t.equal((await client.auth.mfa.unenroll({ factorId: tablet.id })).error, null)
+  t.equal((await client.auth.refreshSession()).error, null)
+  t.same(await levels(client), ['aal1', 'aal1'])
+  t.same(await methods(client), ['password'])
+  t.equal((await client.auth.updateUser({ data: { name: 'Anna' } })).error, null)
+  t.same((await auditOf(`factor:${phone.id}`)).at(-1), 'fattore_rimosso')
+})
+
+t.test('without the app, password and address of the account stay as they are', async (t) => {
+  const { person: somebody, app: phone } = await personWithApp(server)
+  const half = await signedIn(somebody)
+  for (const change of [{ password: 'un-altra-frase-lunga' }, { email: 'altrove@example.org' }]) {
+    t.match((await half.auth.updateUser(change)).error, { code: 'insufficient_aal', status: 401 })
+  }
+  t.equal((await half.auth.getUser()).error, null)
+  await prove(server, half, phone)
+  t.equal((await half.auth.updateUser({ password: 'un-altra-frase-lunga' })).error, null)
+})
+
+t.test('ten recovery codes stand in for a lost app, each once, in whichever spelling', async (t) => {
+  const { client, person: somebody, app: phone } = await personWithApp(server)
+  const { recoveryCodes } = client.auth.mfa
+  t.match((await recoveryCodes.getStatus()).error, { code: 'mfa_factor_not_found' })
+  const { data } = await recoveryCodes.generate()
+  t.match(data, { type: 'recovery_code', friendly_name: 'Recovery codes', total: 10 })
+  const codes = data!.codes
+  t.equal(new Set(codes).size, 10)
+  t.ok(codes.every((code) => /^[a-z0-9]{16}$/.test(code)))
+  t.match((await recoveryCodes.generate()).error, { code: 'mfa_verified_factor_exists' })
+  const kept = JSON.stringify(await app.sql`select * from recovery_codes`)
+  t.notOk(codes.some((code) => kept.includes(code)))
+
+  const lost = await signedIn(somebody)
+  t.match((await lost.auth.mfa.recoveryCodes.getStatus()).data, { total: 10, remaining: 10 })
+  t.match((await lost.auth.mfa.recoveryCodes.generate()).error, { code: 'insufficient_aal' })
+  t.match((await lost.auth.mfa.recoveryCodes.verify({ code: 'k4m9x7qp2ab8ht3z' })).error, {
+    code: 'mfa_verification_failed'
+  })
+  const written = codes[0]!.toUpperCase().replace(/(.{4})(?=.)/g, '$1-')
+  t.equal((await lost.auth.mfa.recoveryCodes.verify({ code: ` ${written} ` })).error, null)
+  t.same(await levels(lost), ['aal2', 'aal2'])
+  t.same(await methods(lost), ['mfa/recovery_code', 'password'])
+  t.match((await lost.auth.mfa.recoveryCodes.getStatus()).data, { total: 10, remaining: 9 })
+  t.match((await lost.auth.mfa.recoveryCodes.verify({ code: codes[0]! })).error, { code: 'mfa_verification_failed' })
+
+  t.match((await lost.auth.mfa.unenroll({ factorId: phone.id })).error, { code: 'mfa_recovery_codes_sole_factor' })
+  await enrolApp(lost, 'Telefono nuovo')
+  t.equal((await lost.auth.mfa.unenroll({ factorId: phone.id })).error, null)
+  t.match((await lost.auth.mfa.unenroll({ factorId: data!.id })).error, { code: 'validation_failed' })
+
+  const renewed = await lost.auth.mfa.recoveryCodes.regenerate()
+  t.match(renewed.data, { id: data!.id, total: 10 })
+  t.match((await lost.auth.mfa.recoveryCodes.verify({ code: codes[1]! })).error, { code: 'mfa_verification_failed' })
+  t.match((await lost.auth.mfa.recoveryCodes.unenroll()).data, { id: data!.id })
+  t.same(await levels(lost), ['aal2', 'aal2'], 'the session stands on the new telephone')
+  t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
+})
+
+t.test('codes without an app are not to be had', async (t) => {
+  const { client, app: { id } } = await personWithApp(server)
+  t.equal((await client.auth.mfa.unenroll({ factorId: id })).error, null)
+  await app.sql`update sessions set factor_id = null`
+  t.match((await client.auth.mfa.recoveryCodes.generate()).error, { code: 'insufficient_aal' })
+})
+
+t.test('an administrator sees and removes the factors of a person; recovery codes go with the last', async (t) => {
+  const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
+  await client.auth.mfa.recoveryCodes.generate()
+  const { auth: { admin } } = open({ key: await server.token({ service: true }) })
+  t.match((await admin.mfa.listFactors({ userId })).data, {
+    factors: [{ id: phone.id, factor_type: 'totp', status: 'verified' }, { factor_type: 'recovery_code' }]
+  })
+  t.match((await admin.listUsers()).data.users.find(({ id }) => id === userId)?.factors, [{ id: phone.id }, {}])
+  t.equal((await admin.mfa.deleteFactor({ userId, id: phone.id })).error, null)
+  t.match((await admin.mfa.listFactors({ userId })).data, { factors: [] })
+  t.match((await admin.mfa.deleteFactor({ userId, id: phone.id })).error, { code: 'mfa_factor_not_found' })
+  t.equal((await auditOf(`factor:${phone.id}`)).at(-1), 'fattore_rimosso')
+
+  const back = open()
+  t.equal((await back.auth.signInWithPassword({ email, password: PASSWORD })).error, null)
+  t.same(await levels(back), ['aal1', 'aal1'])
+  t.equal(await isLetIn(app, { authorization: `Bearer ${(await tokensOf(back)).access}` }), 200)
+  t.match((await back.auth.admin.mfa.listFactors({ userId })).error, { code: 'no_authorization' })
+})
+
+t.test('nothing of a secret, and no code, is readable in the database or in the log at its finest', async (t) => {
+  const { client, app: { secret }, person: { email } } = await personWithApp(server)
+  const codes = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
+  await client.auth.mfa.recoveryCodes.verify({ code: codes[0]! })
+  const { Secret } = await import('otpauth')
+  const rows = await app.sql<{ secret: Buffer }[]>`select secret from factors where secret is not null`
+  t.ok(rows.length > 0)
+  t.notOk(rows.some((row) => row.secret.includes(Buffer.from(Secret.fromBase32(secret).bytes))))
+  const written = JSON.stringify([server.logs, await app.sql`select * from audit_log`])
+  for (const each of [secret, ...codes, email]) t.notMatch(written, each)
+})
+
+t.test('the calls are those of the protocol', async (t) => {
+  const client = await signedIn(await person())
+  await enrolApp(client)
+  t.match(requests(client), ['POST /factors', /^POST \/factors\/[^/]+\/challenge$/, /^POST \/factors\/[^/]+\/verify$/])
+})
