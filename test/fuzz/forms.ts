@@ -28,7 +28,9 @@ function file ({ contentMediaType }: SchemaOf, kind: Kind): Arbitrary<Buffer> {
 }
 
 /** A form for a schema. */
-export function formBody ({ properties = {}, required = [] }: SchemaOf, kind: Kind, resolve: Resolve): Arbitrary<Buffer> {
+export function formBody (
+  { properties = {}, required = [] }: SchemaOf, kind: Kind, resolve: Resolve
+): Arbitrary<Buffer> {
   const parts = Object.entries(properties).map(([name, each]) => {
     const isFile = each.contentMediaType !== undefined
     const content = isFile ? file(each, kind) : fitting(each, resolve).map((value) => Buffer.from(String(value)))

@@ -30,7 +30,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/operators',
-    config: { access: 'admin', findFaults: ({ body }) => operatorFaults(body) },
+    config: { access: 'admin', idempotent: true, findFaults: ({ body }) => operatorFaults(body) },
     schema: {
       operationId: 'createOperatore',
       tags,
