@@ -20,7 +20,7 @@ export type Expected = ReadonlySet<number> | undefined
 
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
-/** What a new booking is given; all else follows. Built once: to put the statement together takes longer than to run it. */
+/** What a new booking is given; all else follows. The statement is built once: that takes longer than to run it. */
 const given = {
   nome_cognome: sql.placeholder('nome_cognome'),
   lingua: sql.placeholder('lingua'),

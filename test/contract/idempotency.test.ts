@@ -26,7 +26,8 @@ t.test('Idempotency-Key', async (t) => {
       posts.filter((path) => !isProtocol(path)).sort()
     )
     t.same(honouring.sort(), Object.keys(HONOURED).sort())
-    const said = posts.filter((path) => paths[path]!.post!.parameters?.some(({ name }) => /^idempotency-key$/i.test(name)))
+    const said = posts.filter((path) =>
+      paths[path]!.post!.parameters?.some(({ name }) => /^idempotency-key$/i.test(name)))
     t.same(said.filter((path) => !(path in HONOURED)), [], 'and none that takes none says that it does')
   })
 
