@@ -25,7 +25,7 @@ t.test('every answer says how much of the limit is left, whatever it is', async 
     '404 of an area': { url: '/api/v1/prenotazioni/1', headers: KEY },
     405: { method: 'DELETE', url: '/api/v1/paesi', headers: KEY },
     413: { method: 'POST', url: '/api/v1/prenotazioni', headers: KEY, payload: { a: 'x'.repeat(1024 * 1024) } },
-    415: { method: 'PUT', url: '/api/v1/struttura', headers: { ...KEY, 'content-type': 'text/plain' }, payload: 'x' },
+    415: { method: 'POST', url: '/api/saveOspiti', headers: { ...KEY, 'content-type': 'text/plain' }, payload: 'x' },
     422: { method: 'POST', url: '/api/alloggiati/invio', headers: KEY, payload: { ospiti: [{}], prenotazione: {} } },
     '200 of the page of the description': { url: '/docs' }
   } as const)) {
