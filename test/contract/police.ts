@@ -17,7 +17,7 @@ const codes = (value: unknown) => Array.isArray(value) && value.length > 0 && va
   Object.keys(each).sort().join() === 'codice,descrizione')
 
 /** The rows of the police service. */
-export async function policeRows ({ key, url, dataDir }: House, prove: Prove): Promise<void> {
+export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove): Promise<void> {
   const send = async (ospiti: object[], more: object = {}) =>
     await key('POST', `${PATH}/invio`, { ospiti, prenotazione: STAY, ...more })
   const judge = async (...ospiti: object[]) => await key('POST', `${PATH}/valida`, { ospiti, prenotazione: STAY })
@@ -36,12 +36,11 @@ export async function policeRows ({ key, url, dataDir }: House, prove: Prove): P
     })
   })
 
+  const off = await build(t, { ALLOGGIATI_MODE: 'production' })
   await prove('F7', async (t) => {
-    const off = await build(t, { ALLOGGIATI_MODE: 'production' })
     exactly(t, await off.call('GET', `${PATH}/check`), 503, anError(503, /./, { connected: false }))
   })
   await prove('C10', async (t) => {
-    const off = await build(t, { ALLOGGIATI_MODE: 'production' })
     const answer = await off.call('GET', `${PATH}/check`)
     exactly(t, answer, 503, anError(503, 'Credenziali Alloggiati Web non configurate', { connected: false }))
     t.match(answer.headers['retry-after'], /^\d+$/)
