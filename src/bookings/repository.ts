@@ -1,4 +1,4 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
@@ -20,6 +20,19 @@ export type Expected = ReadonlySet<number> | undefined
 
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
+/** What a new booking is given; all else follows. The statement is built once: that takes longer than to run it. */
+const given = {
+  nome_cognome: sql.placeholder('nome_cognome'),
+  lingua: sql.placeholder('lingua'),
+  email: sql.placeholder('email'),
+  telefono: sql.placeholder('telefono'),
+  paese_id: sql.placeholder('paese_id'),
+  check_in: sql.placeholder('check_in'),
+  check_out: sql.placeholder('check_out'),
+  numero_ospiti: sql.placeholder('numero_ospiti'),
+  idf_gen: sql.placeholder('idf_gen')
+}
+
 function versioned ({ versione, ...booking }: Booking & { versione: number }): Versioned<Booking> {
   return { booking, versione }
 }
@@ -37,6 +50,7 @@ export interface Others {
 export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
   const detail = db.select({ booking: { ...bookingColumns, ospiti: guestList }, versione: t.versione })
     .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
+  const insert = db.insert(t).values(given).returning(versionedColumns).prepare('booking_creation')
 
   /** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
   async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]> {
@@ -50,6 +64,17 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
     await forgetAnswers(tx, {
       locations: ids.map((id) => `/api/v1/prenotazioni/${id}`), said: '"prenotazione_id":(\\d+)', names: ids
     })
+  }
+
+  /** In one statement. Undefined: there is no such booking, or none at an expected version. */
+  async function updatePlain (id: number, fields: PlainChange, expected: Expected) {
+    // One parameter, however many versions there are: each text of a statement is prepared on its own.
+    const isExpected = expected && sql`${t.versione} = any(${`{${[...expected].join()}}`}::bigint[])`
+    const [updated] = await db.update(t)
+      .set({ ...fields, updated_at: sql`now()`, versione: sql`${t.versione} + 1` })
+      .where(and(eq(t.id, id), isExpected))
+      .returning(versionedColumns).prepare('booking_change').execute()
+    return updated
   }
 
   /** What is kept of places that a booking for fewer guests has no more; those of saved guests stay. */
@@ -68,9 +93,11 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
       return found
     },
 
-    async create ({ check_in, check_out, numero_notti, ...rest }: BookingCreation): Promise<Versioned<Booking>> {
-      const [created] = await db.insert(t).values({ ...rest, ...newStay({ check_in, check_out, numero_notti }) })
-        .returning(versionedColumns)
+    async create ({
+      check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest
+    }: BookingCreation): Promise<Versioned<Booking>> {
+      const stay = newStay({ check_in, check_out, numero_notti })
+      const [created] = await insert.execute({ ...rest, ...stay, email, telefono, idf_gen })
       return versioned(created!)
     },
 
@@ -79,12 +106,14 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
      * @throws PrenotazioneNonTrovata
      * @throws PrenotazioneModificata when the booking is not at an expected version
      */
-    update (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned<Booking>> {
-      return db.transaction(async (tx) => {
+    async update (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned<Booking>> {
+      const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, ...writable } = change
+      const updated = isPlain(writable) ? await updatePlain(id, writable, expected) : undefined
+      if (updated) return versioned(updated)
+      return await db.transaction(async (tx) => {
         const [current] = await tx.select(versionedColumns).from(t).where(eq(t.id, id)).for('update')
         if (!current) throw new PrenotazioneNonTrovata()
         if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
-        const { id: _id, ospiti: _ospiti, created_at: _created, updated_at: _updated, ...writable } = change
         if (Object.keys(writable).length === 0) return versioned(current)
         const { numero_notti: _notti, ...fields } = writable
         const stay = changedStay(current, change)
@@ -138,4 +167,15 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
       })
     }
   }
+}
+
+/** What neither the stay nor the number of guests follows from, which are judged by the booking as it is. */
+type PlainChange = Pick<BookingUpdate, 'nome_cognome' | 'lingua' | 'email' | 'telefono' | 'paese_id' | 'idf_gen'>
+const PLAIN: ReadonlySet<string> = new Set<keyof PlainChange>([
+  'nome_cognome', 'lingua', 'email', 'telefono', 'paese_id', 'idf_gen'
+])
+
+function isPlain (change: object): change is PlainChange {
+  const names = Object.keys(change)
+  return names.length > 0 && names.every((name) => PLAIN.has(name))
 }

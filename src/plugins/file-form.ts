@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FastifyMultipartOptions, Multipart } from '@fastify/multipart'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
@@ -63,8 +64,16 @@ export function fileForm (bytesMax: number): FileForm {
         throw formError(err as FastifyError)
       }
       request.body = body
+      if (request.routeOptions.config.idempotent) request.bodyText = summaryOf(body)
     }
   }
+}
+
+/** What tells one form from another, for `Idempotency-Key`. */
+function summaryOf (body: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(Object.entries(body).sort(([one], [other]) => one < other ? -1 : 1).map(([name, value]) => (
+    [name, Buffer.isBuffer(value) ? createHash('sha256').update(value).digest('hex') : value]
+  )))
 }
 
 /** The name of a part; one that comes twice would be taken for what it is not. */

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { Ref } from '#schemas/common.ts'
 import { PdfBytesOrMade } from '#schemas/pdf.ts'
 import { CSV_BYTES_MAX, ReportForm } from '#schemas/report.ts'
@@ -33,10 +31,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
       response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
     },
     preParsing: form.check,
-    preValidation: async (request: FastifyRequest) => {
-      await form.read(request)
-      request.bodyText = summaryOf(request.body as Partial<ReportForm>)
-    },
+    preValidation: form.read,
     handler: (request, reply) => {
       const { file, decimali = 'punto', templateId, user_id, titolo } = request.body
       return answerReport(app, { config, clock }, request, reply, {
@@ -44,9 +39,4 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
       })
     }
   })
-}
-
-/** What tells one form from another, for `Idempotency-Key`. */
-function summaryOf ({ file, ...fields }: Partial<ReportForm>): string {
-  return JSON.stringify([createHash('sha256').update(file ?? '').digest('hex'), Object.entries(fields).sort()])
 }

@@ -19,7 +19,7 @@ interface ScanningOptions {
 /** What identity documents say of their holders. */
 const scanning: FastifyPluginAsyncTypebox<ScanningOptions> = async (app, { config, clock, ocrTimeoutMs }) => {
   await app.register(mrzRoutes, { clock })
-  await app.register(ocrRoutes, { config, clock, texts: textSource() })
+  await app.register(ocrRoutes, { clock, texts: textSource() })
 
   /** The provider that the settings name, else this machine. */
   function textSource (): TextSource {

@@ -8,6 +8,8 @@ declare module 'autocannon' {
     /** Milliseconds. */
     sampleInt?: number
     headers?: Record<string, string>
+    method?: 'GET' | 'POST'
+    body?: string
   }
   interface Result { requests: { total: number }, duration: number, non2xx: number, errors: number }
   export default function autocannon (options: Options): Promise<Result>

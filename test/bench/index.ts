@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { codecBench } from './codec.ts'
+import { creation, databaseForCreations } from './creation.ts'
 import { fill } from './data.ts'
 import { filesBench } from './files.ts'
 import { downloads } from './files-download.ts'
@@ -9,8 +11,9 @@ import { uploads } from './files-upload.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
+import { amongSlowClients, costOfLimits } from './limits.ts'
 import { pdfBench } from './pdf.ts'
-import { startLocanda, startPeer, temporaryFolder } from './process.ts'
+import { startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { accuracyTable, scanningParts } from './scanning.ts'
@@ -112,6 +115,17 @@ async function onServers (): Promise<BenchResult[]> {
     const compared = report([
       ...await throughput(small, peer), await endurance(small), await bearer(small), await underSignIns(small)
     ])
+    const own = temporaryFolder()
+    closing.push(() => rmSync(own, { recursive: true }))
+    const masterKey = randomBytes(32).toString('base64')
+    const others = await fill(cluster.url, 'bench_limits', FEW)
+    const limited = (limits: boolean) => started(startLimited(others, own, masterKey, limits))
+    const creations = await databaseForCreations(cluster.url)
+    compared.push(...report([
+      await costOfLimits(await limited(true), await limited(false)),
+      await amongSlowClients(small),
+      await creation(await locanda(creations), await started(startPeer(creations)))
+    ]))
     const many = await fill(cluster.url, 'bench_many', MANY)
     const large = await locanda(many)
     const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))

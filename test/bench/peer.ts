@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import Fastify from 'fastify'
 import postgres from 'postgres'
 import { Type } from '@sinclair/typebox'
-import { Booking, BookingDetailAnswer } from '#schemas/booking.ts'
+import { Booking, BookingAnswer, BookingDetailAnswer } from '#schemas/booking.ts'
 
 /*
  * The least that any service for the same work does: a bare Fastify, the same SQL prepared by the driver, the same
@@ -42,6 +42,21 @@ app.get(
   '/api/v1/prenotazioni',
   { schema: { response: { 200: Type.Object({ data: Type.Array(Booking) }) } } },
   async () => ({ data: await sql`select ${columns}, ${stamps} from prenotazioni order by id` })
+)
+
+app.post<{ Body: Record<string, string | number> }>(
+  '/api/v1/prenotazioni',
+  { schema: { response: { 201: BookingAnswer(201) } } },
+  async (request, reply) => {
+    const { nome_cognome = '', lingua = '', email = '', paese_id = 0, check_in = '', check_out = '' } = request.body
+    const { numero_ospiti = 0 } = request.body
+    const [data] = await sql`
+      insert into prenotazioni (nome_cognome, lingua, email, paese_id, check_in, check_out, numero_ospiti)
+      values (${nome_cognome}, ${lingua}, ${email}, ${paese_id}, ${check_in}, ${check_out}, ${numero_ospiti})
+      returning ${columns}, ${stamps}, versione`
+    reply.code(201)
+    return { data, status: 201 }
+  }
 )
 
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)

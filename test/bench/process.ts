@@ -78,6 +78,20 @@ export async function startPeer (databaseUrl: string): Promise<Running> {
   return await startBare('test/bench/peer.ts', { DATABASE_URL: databaseUrl })
 }
 
+/** The server of `limited.ts`, with rate limit and Idempotency-Key or without. */
+export async function startLimited (databaseUrl: string, dataDir: string, masterKey: string, limits: boolean) {
+  return await startBare('test/bench/limited.ts', {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: dataDir,
+    MASTER_KEY: masterKey,
+    API_KEY,
+    TODAY,
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_MAX: '1000000000',
+    ...(limits ? {} : { WITHOUT_LIMITS: 'true' })
+  })
+}
+
 /** The bare server of the files in a folder. */
 export async function startStatic (folder: string): Promise<Running> {
   return await startBare('test/bench/static-peer.ts', { FOLDER: folder })

@@ -9,6 +9,8 @@ export interface SchemaOf {
   $ref?: string
   type?: string | string[]
   format?: string
+  /** Of a file in a form. */
+  contentMediaType?: string
   pattern?: string
   const?: Json
   enum?: Json[]

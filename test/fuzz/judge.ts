@@ -17,7 +17,7 @@ export type Judge = (request: FuzzedRequest, answer: Answer) => string | undefin
 const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
 
 /** Another request has begun a maintenance, and ends it. */
-const MAINTENANCE = /"(?:error|msg)":"Servizio in manutenzione/
+const MAINTENANCE = /"(?:error|msg|message)":"Servizio in manutenzione/
 
 /**
  * An answer is no 5xx, but one that the description names for the operation by its number; its status, its type and its

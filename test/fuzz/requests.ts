@@ -1,9 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { Described, Json, Resolve, SchemaOf } from './document.ts'
-import { fitting, hostileBody, hostileParameter, nearly } from './values.ts'
-
-export const KINDS = ['valid', 'nearly', 'hostile'] as const
-export type Kind = typeof KINDS[number]
+import { fileBody, FORM_TYPE, formBody } from './forms.ts'
+import { fitting, hostileBody, hostileParameter, nearly, type Kind } from './values.ts'
 
 export const CALLERS = ['service', 'person', 'key', 'nobody'] as const
 
@@ -14,22 +12,28 @@ export interface FuzzedRequest {
   caller: typeof CALLERS[number]
   path: string
   headers: Record<string, string>
-  body: string | undefined
+  body: string | Buffer | undefined
 }
 
-const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+/** How bodies are described, and the header that comes with them. */
+const BODY_TYPES: Readonly<Record<string, string>> = {
+  'application/json': 'application/json',
+  'application/x-www-form-urlencoded': 'application/x-www-form-urlencoded',
+  'multipart/form-data': FORM_TYPE,
+  '*/*': 'image/png'
+}
 
 /** Requests of one kind for an operation. */
 export function requests (operation: Described, kind: Kind, resolve: Resolve): Arbitrary<FuzzedRequest> {
   const { parameters = [], requestBody } = operation.operation
-  const type = BODY_TYPES.find((each) => requestBody?.content[each] !== undefined)
+  const type = Object.keys(BODY_TYPES).find((each) => requestBody?.content[each] !== undefined)
   const media = type === undefined ? undefined : requestBody!.content[type]
   return fc.record({
     caller: fc.oneof({ weight: 4, arbitrary: fc.constant('service' as const) }, fc.constantFrom(...CALLERS)),
     path: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve)))
       .map((values) => pathOf(operation, values)),
     body: media?.schema === undefined ? noBody(kind) : body(media.schema, kind, resolve, type!),
-    headers: headers(kind, type)
+    headers: headers(kind, type && BODY_TYPES[type])
   }).map((made) => ({ ...made, operation, kind }))
 }
 
@@ -59,7 +63,11 @@ function noBody (kind: Kind): Arbitrary<string | undefined> {
   return kind === 'hostile' ? fc.option(hostileBody, { nil: undefined }) : fc.constant(undefined)
 }
 
-function body (schema: SchemaOf, kind: Kind, resolve: Resolve, type: string): Arbitrary<string | undefined> {
+function body (
+  schema: SchemaOf, kind: Kind, resolve: Resolve, type: string
+): Arbitrary<string | Buffer | undefined> {
+  if (type === 'multipart/form-data') return formBody(schema, kind, resolve)
+  if (type === '*/*') return fileBody(kind)
   const write = (value: Json) => type === 'application/json' ? JSON.stringify(value) : form(value)
   const examples = (schema.examples ?? []).map((value) => fc.constant(value))
   const right = fc.oneof(...examples, fitting(schema, resolve))

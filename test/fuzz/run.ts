@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { callers, type Callers } from './callers.ts'
 import { operationsOf, resolver, type Document, withAnswers } from './document.ts'
 import { judge, type Answer, type Judge } from './judge.ts'
-import { KINDS, requests, type FuzzedRequest, type Kind } from './requests.ts'
+import { requests, type FuzzedRequest } from './requests.ts'
+import { KINDS, type Kind } from './values.ts'
 
 export interface FuzzResult {
   requests: number
@@ -85,7 +86,7 @@ async function one (fuzzed: FuzzedRequest, { address, agent, who, judged, result
   const fault = judged(fuzzed, answer)
   if (fault !== undefined) {
     const { headers, body } = fuzzed
-    const sent = `${JSON.stringify(headers)} ${body?.slice(0, 300) ?? ''}`
+    const sent = `${JSON.stringify(headers)} ${body?.slice(0, 300).toString() ?? ''}`
     result.faults.push(`${fault}: ${operation.method} ${path} as ${caller} ${sent}`)
   }
   const undo = UNDO[`${operation.method} ${operation.path}`]

@@ -38,7 +38,8 @@ export async function fuzzServer (databaseUrl?: string): Promise<FuzzServer> {
     MAIL_FROM: 'locanda@example.org',
     QUERY_PASSWORD: 'una-frase-per-la-console',
     RATE_LIMIT_MAX: '100000000',
-    RATE_LIMIT_LOGIN_MAX: '1000000'
+    RATE_LIMIT_LOGIN_MAX: '1000000',
+    RATE_LIMIT_HEAVY_MAX: '100000000'
   }
   const config = readConfig(environ)
   const { PATH = '', HOME = '' } = process.env

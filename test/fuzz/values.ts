@@ -1,8 +1,12 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { hostileText, hostileValue } from '#test/identity/attacks/hostile.ts'
 import type { Json, Resolve, SchemaOf } from './document.ts'
+import { PICTURES } from './pictures.ts'
 
 /* From a schema to values: those that it allows, those that it nearly allows, and others. */
+
+export const KINDS = ['valid', 'nearly', 'hostile'] as const
+export type Kind = typeof KINDS[number]
 
 /** Numbers and identifiers are small ones, so that requests meet what others have made. */
 const SMALL = 12
@@ -49,6 +53,7 @@ const day = fc.date({ min: new Date('2026-10-01'), max: new Date('2027-02-01'), 
 function text ({ format, pattern }: SchemaOf, minLength: number, maxLength: number): Arbitrary<string> {
   if (format === 'date') return day.map((instant) => instant.slice(0, 10))
   if (format === 'date-time') return day
+  if (format === 'byte') return fc.constantFrom(...PICTURES)
   if (format === 'email') return fc.stringMatching(/^[a-z]{1,6}@example\.org$/)
   // What a look ahead demands is not made: such fields have examples.
   if (pattern !== undefined && !pattern.includes('(?')) return fc.stringMatching(new RegExp(pattern))

@@ -1,11 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { testDatabase } from '#test/database.ts'
+import { API_KEY, build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { startServer } from '#test/running-server.ts'
 
 const isThere = spawnSync('redis-server', ['--version']).status === 0
 
@@ -56,6 +60,42 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
       [await status(one), await status(two), await status(one), await status(two), await status(one)],
       [404, 404, 404, 429, 429]
     )
+  })
+
+  t.test('two processes share the counters of each class of work, and say so in every answer', async (t) => {
+    const port = await freePort()
+    await redis(t, port)
+    const environ = {
+      DATABASE_URL: (await testDatabase(t)).url,
+      DATA_DIR: temporaryFolder(t),
+      MASTER_KEY: randomBytes(32).toString('base64'),
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      RATE_LIMIT_MAX: '4',
+      RATE_LIMIT_HEAVY_MAX: '2',
+      RATE_LIMIT_WINDOW: '600',
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? ''
+    }
+    const servers = await Promise.all([startServer(environ), startServer(environ)])
+    t.teardown(() => Promise.all(servers.map((server) => server.end())))
+    const inTurns = async (path: string, options: RequestInit, times: number) => {
+      const told: string[] = []
+      for (let n = 0; n < times; n++) {
+        const { status, headers } = await fetch(servers[n % 2]!.address + path, options)
+        told.push(`${status} ${headers.get('ratelimit-remaining')} of ${headers.get('ratelimit-limit')}`)
+      }
+      return told
+    }
+    const json = { 'content-type': 'application/json' }
+    const key = { 'x-api-key': API_KEY }
+    t.same(await inTurns('/api/v1/paesi', { headers: key }, 5),
+      ['200 3 of 4', '200 2 of 4', '200 1 of 4', '200 0 of 4', '429 0 of 4'])
+    t.same(await inTurns('/api/ocr', { method: 'POST', headers: { ...json, ...key }, body: '{}' }, 3),
+      ['400 1 of 2', '400 0 of 2', '429 0 of 2'])
+    const password = JSON.stringify({ email: 'nessuno@example.org', password: 'sbagliata-ma-lunga' })
+    t.same(await inTurns('/auth/v1/token?grant_type=password', { method: 'POST', headers: json, body: password }, 5),
+      ['400 3 of 4', '400 2 of 4', '400 1 of 4', '400 0 of 4', '429 0 of 4'])
+    t.same(await inTurns('/nulla', {}, 1), ['429 0 of 4'])
   })
 
   t.test('while it is gone each process counts alone, says so once and in a metric; it shares again', async (t) => {

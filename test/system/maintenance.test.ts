@@ -124,8 +124,9 @@ t.test('during a maintenance every route that is not public refuses who is no ad
       t.match(answer.headers, { 'retry-after': '60', 'cache-control': 'no-store' }, route.name)
       if (route.method === 'HEAD') continue
       if (route.url.startsWith('/auth/v1/')) t.match(answer.json(), { code: 503, error_code: 'unexpected_failure' })
-      else if (route.url.startsWith('/storage/v1/')) t.match(answer.json(), { statusCode: '503', code: 'SlowDown' })
-      else {
+      else if (route.url.startsWith('/storage/v1/')) {
+        t.match(answer.json(), { statusCode: '503', code: 'SlowDown', message: 'Servizio in manutenzione: Alle 14' })
+      } else {
         t.strictSame({ ...answer.json(), requestId: '' }, {
           error: 'Servizio in manutenzione: Alle 14', status: 503, codice: 'MANUTENZIONE', requestId: ''
         }, route.name)

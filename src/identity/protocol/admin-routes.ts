@@ -182,6 +182,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       await db.transaction(async (tx) => {
         await deleteUser(tx, id, soft)
         await discardPicture(tx, app.storage, id)
+        await app.forgetAnswers(tx, { said: '^\\{"id":"([0-9a-f-]{36})"', names: [id] })
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'utente_eliminato',

@@ -30,7 +30,9 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/operators',
-    config: { access: 'admin', recentFactor: true, findFaults: ({ body }) => operatorFaults(body) },
+    config: {
+      access: 'admin', recentFactor: true, idempotent: true, findFaults: ({ body }) => operatorFaults(body)
+    },
     schema: {
       operationId: 'createOperatore',
       tags,

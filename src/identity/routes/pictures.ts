@@ -21,7 +21,7 @@ const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { co
     method: 'POST',
     url: '/api/operators/pfp',
     bodyLimit: form.bodyLimit,
-    config: { access: 'admin', holdsBody: true },
+    config: { access: 'admin', idempotent: true, holdsBody: true },
     schema: {
       operationId: 'setImmagineProfilo',
       tags: ['Utenti'],

@@ -11,7 +11,7 @@ const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'POST',
     url: '/api/v1/signing-keys/rotate',
-    config: { access: 'admin', recentFactor: true },
+    config: { access: 'admin', recentFactor: true, idempotent: true },
     schema: {
       operationId: 'rotateChiaveDiFirma',
       tags: ['Provider di identità'],

@@ -1,27 +1,22 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
-import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { departureOf } from '#src/plugins/departures.ts'
 import type { TextSource } from '../text/source.ts'
 import { documentReader } from './read-document.ts'
 
-interface OcrOptions { config: Pick<Config, 'RATE_LIMIT_HEAVY_MAX'>, clock: Clock, texts: TextSource }
+interface OcrOptions { clock: Clock, texts: TextSource }
 
 /** Pictures of documents: their text and their zone. Nothing is stored. */
-export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { config, clock, texts }) => {
+export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { clock, texts }) => {
   const readDocument = documentReader(app, { clock, texts })
 
   app.route({
     method: 'POST',
     url: '/api/ocr',
     bodyLimit: IMAGE_BODY_MAX,
-    config: {
-      access: 'auth',
-      holdsBody: true,
-      rateLimit: { max: config.RATE_LIMIT_HEAVY_MAX, groupId: 'heavy' }
-    },
+    config: { access: 'auth', holdsBody: true, heavy: true },
     schema: {
       operationId: 'ocr',
       tags: ['Scansione'],

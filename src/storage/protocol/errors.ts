@@ -101,6 +101,7 @@ function translate (err: FastifyError | StorageError): StorageError {
   if (err instanceof StorageError) return err
   const code = API_ERRORS[err.code]
   if (code !== undefined) return new StorageError(code)
+  if (err.code === 'MANUTENZIONE') return new StorageError('Unavailable', err.message)
   if (err.validation) return invalid(err)
   if (BROKEN_BODY.test(err.message)) return new StorageError('InvalidRequest', 'The body is broken off, or is no form')
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500

@@ -1,0 +1,95 @@
+import { connect, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compareCpu, interleaved, median, within, type BenchResult } from './harness.ts'
+import { API_KEY, type Running } from './process.ts'
+import { DETAIL, load } from './requests.ts'
+
+/** What rate limit and Idempotency-Key add to a plain GET: the server against itself without them. */
+export async function costOfLimits (limited: Running, unlimited: Running): Promise<BenchResult> {
+  const spent: Record<'limited' | 'unlimited', number[]> = { limited: [], unlimited: [] }
+  const result = within(1.1, await interleaved(
+    'detail: time with rate limit and Idempotency-Key / without',
+    () => load(limited, DETAIL, spent.limited),
+    () => load(unlimited, DETAIL, spent.unlimited),
+    { rounds: 9, warmUps: 2 }
+  ))
+  return { ...result, detail: `${result.detail}; ${compareCpu(spent.limited, spent.unlimited)}` }
+}
+
+const SLOW_CLIENTS = 200
+const ROUNDS = 5
+const MEASURED_MS = 2000
+/** Between two requests. */
+const EVERY_MS = 5
+/** Clients are there before it is measured. */
+const SETTLE_MS = 1500
+
+/** The 95th percentile of a plain GET among 200 clients of a byte a second, against that of a quiet server. */
+export async function amongSlowClients (server: Running): Promise<BenchResult> {
+  const ratios: number[] = []
+  const all: Record<'quiet' | 'among', number[]> = { quiet: [], among: [] }
+  await p95(server)
+  for (let round = 0; round < ROUNDS; round++) {
+    const quiet = await p95(server)
+    const clients = slowClients(server)
+    await sleep(SETTLE_MS)
+    const among = await p95(server)
+    const open = clients.open()
+    clients.end()
+    if (open < SLOW_CLIENTS * 0.9) throw new Error(`only ${open} slow clients were connected`)
+    ratios.push(among / quiet)
+    all.quiet.push(quiet)
+    all.among.push(among)
+  }
+  const ratio = median(ratios)
+  return {
+    name: `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`,
+    ratio,
+    bound: '≤ 2x',
+    ok: ratio <= 2,
+    detail: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}; ` +
+      `${median(all.among).toFixed(2)} ms against ${median(all.quiet).toFixed(2)} ms`
+  }
+}
+
+async function p95 (server: Running): Promise<number> {
+  const times: number[] = []
+  for (const end = performance.now() + MEASURED_MS; performance.now() < end;) {
+    const start = performance.now()
+    const answer = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
+    await answer.arrayBuffer()
+    if (!answer.ok) throw new Error(`${DETAIL}: ${answer.status}`)
+    times.push(performance.now() - start)
+    await sleep(EVERY_MS)
+  }
+  return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
+}
+
+const HEAD = `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: x\r\nx-api-key: ${API_KEY}\r\n` +
+  'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n'
+
+/** Half of them send a head, half a body, a byte a second; one whose connection is cut comes back. */
+function slowClients ({ url }: Running) {
+  const sockets: (Socket | undefined)[] = []
+  const join = (at: number) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    if (at % 2 === 0) socket.write(HEAD)
+    sockets[at] = socket
+  }
+  for (let at = 0; at < SLOW_CLIENTS; at++) join(at)
+  const sending = setInterval(() => {
+    for (const [at, socket] of sockets.entries()) {
+      if (socket === undefined || socket.destroyed) join(at)
+      else socket.write('x')
+    }
+  }, 1000)
+  return {
+    open: () => sockets.filter((socket) => socket?.readyState === 'open').length,
+    end () {
+      clearInterval(sending)
+      for (const socket of sockets) socket?.destroy()
+    }
+  }
+}

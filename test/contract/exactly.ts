@@ -1,0 +1,43 @@
+import type { LightMyRequestResponse } from 'fastify'
+import type { Test } from 'tap'
+
+/* Machine clients rely on strict schemas: an answer has the fields that are promised, and no others. */
+
+/** A value as it must be: a regular expression for a text, a function for what a word says better, else itself. */
+export type Wanted = RegExp | ((value: unknown) => boolean) | string | number | boolean | null | Wanted[] | WantedFields
+interface WantedFields { [name: string]: Wanted }
+
+export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const anInteger = (value: unknown) => Number.isSafeInteger(value)
+export const anyText = (value: unknown) => typeof value === 'string'
+
+/** The fields that every error has, and its own. */
+export function anError (status: number, error: Wanted, more: WantedFields = {}): WantedFields {
+  return { error, status, codice: /^[A-Z_]+$/, requestId: UUID, ...more }
+}
+
+/** An answer of exactly this status and body. @returns the body */
+export function exactly<Body> (t: Test, answer: LightMyRequestResponse, status: number, wanted: Wanted): Body {
+  t.equal(answer.statusCode, status, answer.body.slice(0, 500))
+  t.match(answer.headers['content-type'], /^application\/json/)
+  const body = answer.json<Body>()
+  t.same(differences(body, wanted), [])
+  return body
+}
+
+/** Where a value is not as it must be. */
+export function differences (value: unknown, wanted: Wanted, place = ''): string[] {
+  const differs = [`${place}: ${JSON.stringify(value)}`]
+  if (wanted instanceof RegExp) return typeof value === 'string' && wanted.test(value) ? [] : differs
+  if (typeof wanted === 'function') return wanted(value) ? [] : differs
+  if (typeof wanted !== 'object' || wanted === null) return value === wanted ? [] : differs
+  if (typeof value !== 'object' || value === null || Array.isArray(value) !== Array.isArray(wanted)) return differs
+  const given = value as Readonly<Record<string, unknown>>
+  const fields = wanted as WantedFields
+  return [...new Set([...Object.keys(given), ...Object.keys(fields)])].flatMap((name) => {
+    const inner = `${place}.${name}`
+    if (!(name in fields)) return [`${inner} is too much`]
+    return name in given ? differences(given[name], fields[name]!, inner) : [`${inner} is missing`]
+  })
+}

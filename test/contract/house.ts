@@ -1,0 +1,74 @@
+import type { InjectOptions, LightMyRequestResponse, RouteOptions } from 'fastify'
+import type { Test } from 'tap'
+import { API_KEY, build, extraRoutes, signIn, type TestApp } from '#test/helper.ts'
+import { startSmtp, type Smtp } from '#test/smtp.ts'
+import { PROMISES, type RowId } from './rows.ts'
+
+export const TODAY = '2026-11-23'
+export const QUERY_PASSWORD = 'una-frase-per-la-console'
+export const PUBLIC_URL = 'https://locanda.example'
+
+type Method = InjectOptions['method']
+/** A request of one caller; a body is sent as JSON. */
+type Ask = (
+  method: Method, url: string, body?: object, headers?: Record<string, string>
+) => Promise<LightMyRequestResponse>
+
+/** The server that all rows share, and who calls it. */
+export interface House extends TestApp {
+  t: Test
+  smtp: Smtp
+  /** With the server's key, as most machines do. */
+  key: Ask
+  admin: Ask
+  operator: Ask
+  nobody: Ask
+  /** The id of the operator. */
+  operatorId: string
+}
+
+/** Proves a row. */
+export type Prove = (row: RowId, work: (t: Test) => Promise<void>) => Promise<void>
+
+/** @param see sees every route that is added */
+export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<House> {
+  const failing = extraRoutes((app) => {
+    app.get('/prova/guasto', { config: { access: 'public' }, schema: { hide: true } }, async () => {
+      throw new TypeError('guasto di prova')
+    })
+  })
+  const smtp = await startSmtp(t)
+  const server = await build(t, {
+    TODAY, QUERY_PASSWORD, PUBLIC_URL, SMTP_URL: smtp.url, MAIL_FROM: 'locanda@example.org', HOSTING_DEPLOY: 'prova'
+  }, (app) => {
+    app.addHook('onRoute', see)
+    failing(app)
+  })
+  const { app } = server
+  const with_ = (credentials: Record<string, string>): Ask => (method = 'GET', url, payload, headers) =>
+    app.inject({ method, url, headers: { ...credentials, ...headers }, ...(payload && { payload }) })
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const anna = await signIn(app, 'anna', 'operator')
+  return {
+    ...server,
+    t,
+    smtp,
+    key: with_({ 'x-api-key': API_KEY }),
+    admin: with_(bearer((await signIn(app, 'capo', 'admin')).access_token)),
+    operator: with_(bearer(anna.access_token)),
+    nobody: with_({}),
+    operatorId: anna.user.id
+  }
+}
+
+/** Names the test of each row by the row, and remembers which rows have one. */
+export function prover (t: Test): { prove: Prove, proven: RowId[] } {
+  const proven: RowId[] = []
+  return {
+    proven,
+    prove: async (row, work) => {
+      proven.push(row)
+      await t.test(`${row} ${PROMISES[row]}`, work)
+    }
+  }
+}

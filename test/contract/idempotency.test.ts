@@ -1,0 +1,67 @@
+import t from 'tap'
+import { openHouse } from './house.ts'
+import { HONOURED, WITHOUT_KEY } from './replays.ts'
+
+/* Idempotency-Key, over all that the description lets be posted. */
+
+interface Described { paths: Record<string, Record<string, { parameters?: { name: string }[] }>> }
+
+/** The protocols of the identity provider and of the storage are others' contracts: their clients send no key. */
+const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
+const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
+
+t.test('Idempotency-Key', async (t) => {
+  const honouring: string[] = []
+  const house = await openHouse(t, ({ method, url, config }) => {
+    if (method === 'POST' && config?.idempotent) honouring.push(addressOf(url))
+  })
+  const { app } = house
+  const { paths } = (await app.inject('/openapi.json')).json<Described>()
+  const posts = Object.keys(paths).filter((path) => paths[path]!.post !== undefined)
+
+  t.test('every POST of the description takes the key, or there is a reason why it needs none', async (t) => {
+    const without = Object.values(WITHOUT_KEY).flat()
+    t.same(
+      [...Object.keys(HONOURED), ...without].sort(),
+      posts.filter((path) => !isProtocol(path)).sort()
+    )
+    t.same(honouring.sort(), Object.keys(HONOURED).sort())
+    const said = posts.filter((path) =>
+      paths[path]!.post!.parameters?.some(({ name }) => /^idempotency-key$/i.test(name)))
+    t.same(said.filter((path) => !(path in HONOURED)), [], 'and none that takes none says that it does')
+  })
+
+  const authorization = `Bearer ${await house.token({ name: 'capo', role: 'admin' })}`
+  for (const [path, prepare] of Object.entries(HONOURED)) {
+    await t.test(`POST ${path} with the same key is done once; with another body the key is refused`, async (t) => {
+      const { url, payload, other, headers } = await prepare(house)
+      const send = async (body: object) => await app.inject({
+        method: 'POST', url, payload: body, headers: { authorization, 'idempotency-key': `di ${path}`, ...headers }
+      })
+      const first = await send(payload)
+      t.ok(first.statusCode < 300 || path.endsWith('/decisione'), first.body)
+      t.equal(first.headers['idempotency-replayed'], undefined)
+      const second = await send(payload)
+      t.equal(second.statusCode, first.statusCode)
+      t.equal(second.body, first.body)
+      t.equal(second.headers['idempotency-replayed'], 'true')
+      t.match((await send(other)).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
+    })
+  }
+
+  t.test('the answer that made a user is forgotten with the user', async (t) => {
+    const email = 'dimenticata@example.org'
+    const send = async () => await app.inject({
+      method: 'POST',
+      url: '/api/operators',
+      payload: { email, password: 'una-frase-lunga-e-mia', name: 'Dina', surname: 'Verdi' },
+      headers: { authorization, 'idempotency-key': 'dimenticata' }
+    })
+    const { id } = (await send()).json<{ id: string }>()
+    const kept = async () => (await app.sql`select from idempotency_keys where body like ${`%${email}%`}`).length
+    t.equal(await kept(), 1)
+    await app.inject({ method: 'DELETE', url: `/auth/v1/admin/users/${id}`, headers: { authorization }, payload: {} })
+    t.equal(await kept(), 0)
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  })
+})

@@ -1,0 +1,144 @@
+import type { InjectOptions } from 'fastify'
+import { single } from '#test/alloggiati/rules/samples.ts'
+import { booking, create } from '#test/bookings/samples.ts'
+import { form, FORM_TYPE } from '#test/identity/form.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
+import { HOLDER } from '#test/scans/scanning.ts'
+import { TODAY, type House } from './house.ts'
+
+/** A request that honours the key, another body of which is refused with the same key. */
+export interface Replayed { url: string, payload: object, other: object, headers?: Record<string, string> }
+
+const STAY = { check_in: TODAY, numero_notti: 3 }
+const guest = (n: number) => single({ cognome: `RIPETUTI ${'ABCDEFGH'[n]}`, numero_documento: `CA0010${n}AA` })
+const PAGE = '<document><page><p>{{ nome }}</p></page></document>'
+const REASON = 'Motivo della richiesta di prova'
+
+/** The POSTs that create or send: for each a request that does so. */
+export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replayed>>> = {
+  '/api/operators': async () => {
+    const person = { email: 'ripetuta@example.org', password: 'una-frase-lunga-e-mia', name: 'Rita', surname: 'Neri' }
+    return { url: '/api/operators', payload: person, other: { ...person, name: 'Altra' } }
+  },
+  '/api/operators/pfp': async ({ operatorId }) => {
+    const picture = async (width: number) => form([['userId', operatorId], ['file', await jpeg(width), 'io.jpg']])
+    return {
+      url: '/api/operators/pfp',
+      payload: await picture(64),
+      other: await picture(32),
+      headers: { 'content-type': FORM_TYPE }
+    }
+  },
+  '/api/v1/signing-keys/rotate': async () => ({
+    url: '/api/v1/signing-keys/rotate', payload: {}, other: { immediate: false }
+  }),
+  '/api/v1/prenotazioni': async () => ({
+    url: '/api/v1/prenotazioni', payload: booking(), other: booking({ lingua: 'EN' })
+  }),
+  '/api/saveOspiti': async ({ call }) => {
+    const body = { prenotazione_id: (await create(call)).id, dati: [{ nome: 'Anna', cognome: 'Bianchi' }] }
+    return { url: '/api/saveOspiti', payload: body, other: { ...body, dati: [] } }
+  },
+  '/api/alloggiati/invio': async () => ({
+    url: '/api/alloggiati/invio',
+    payload: { ospiti: [guest(0)], prenotazione: STAY },
+    other: { ospiti: [guest(1)], prenotazione: STAY }
+  }),
+  '/api/v1/prenotazioni/{id}/invio': async ({ call }) => {
+    const { id } = await create(call, { numero_ospiti: 1, ...STAY })
+    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest(2)] })
+    return { url: `/api/v1/prenotazioni/${id}/invio`, payload: {}, other: { testMode: true } }
+  },
+  '/api/v1/invii/giornata': async ({ call }) => {
+    const { id } = await create(call, { numero_ospiti: 1, ...STAY })
+    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest(3)] })
+    return { url: '/api/v1/invii/giornata', payload: { prenotazioni: [id] }, other: { prova: true } }
+  },
+  // Of no submission: the refusal is told again. That a decision is taken once stands with the ledger's tests.
+  '/api/v1/invii/{id}/decisione': async () => {
+    const body = { decisione: 'annulla', motivo: REASON, versione: 1, conferma: `1 ospite ${TODAY}` }
+    return { url: '/api/v1/invii/2147483647/decisione', payload: body, other: { ...body, versione: 2 } }
+  },
+  '/api/v1/invii/{id}/correzione': async ({ call }) => {
+    const sent = await call('POST', '/api/alloggiati/invio', { ospiti: [guest(4)], prenotazione: STAY })
+    return {
+      url: `${String(sent.headers.location)}/correzione`,
+      payload: { motivo: REASON },
+      other: { motivo: REASON, protocollo: 'PEC 1' }
+    }
+  },
+  '/api/v1/appartamenti': async () => {
+    const home = {
+      descrizione: 'Casa al lago',
+      comune_codice: '412058091',
+      indirizzo: 'Via dei Prati, 8',
+      proprietario: 'Ada Provetti'
+    }
+    return { url: '/api/v1/appartamenti', payload: home, other: { ...home, descrizione: 'Altra' } }
+  },
+  '/api/documents/upload': async ({ call }) => {
+    const base64Image = (await jpeg()).toString('base64')
+    const body = { booking_id: (await create(call)).id, guest_idx: 0, side: 'front', base64Image, ext: 'jpg' }
+    return { url: '/api/documents/upload', payload: body, other: { ...body, side: 'back' } }
+  },
+  '/api/lettere-benvenuto/genera': async ({ call }) => {
+    const body = { prenotazione_id: (await create(call)).id, nome_ospite: 'Anna Bianchi', lingua: 'IT' }
+    return { url: '/api/lettere-benvenuto/genera', payload: body, other: { ...body, lingua: 'EN' } }
+  },
+  '/api/generate-pdf': async () => ({
+    url: '/api/generate-pdf',
+    payload: { template: PAGE, data: { nome: 'Anna' } },
+    other: { template: PAGE, data: { nome: 'Piero' } }
+  }),
+  '/api/generate-template': async () => ({
+    url: '/api/generate-template',
+    payload: { rows: [{ listingTitle: 'Bilocale' }] },
+    other: { rows: [] },
+    headers: { accept: 'application/json' }
+  }),
+  '/api/v1/report/csv': async () => ({
+    url: '/api/v1/report/csv',
+    payload: form([['file', 'listingTitle\nBilocale', 'r.csv']]),
+    other: form([['file', 'listingTitle\nTrilocale', 'r.csv']]),
+    headers: { 'content-type': FORM_TYPE, accept: 'application/json' }
+  }),
+  '/api/save-scan': async () => ({
+    url: '/api/save-scan', payload: HOLDER, other: { ...HOLDER, name: 'ALTRA' }
+  }),
+  '/api/v1/scansioni/{id}/ospite': async ({ call }) => {
+    const { id } = (await call('POST', '/api/save-scan', HOLDER)).json<{ id: number }>()
+    const prenotazione_id = (await create(call)).id
+    const body = { prenotazione_id, guest_idx: 0 }
+    return { url: `/api/v1/scansioni/${id}/ospite`, payload: body, other: { ...body, dati: { sesso: 'M' } } }
+  },
+  '/api/send-email': async () => {
+    const mail = { recipients: ['ada@ospiti.example'], subject: 'Il vostro arrivo', body: '<p>Vi aspettiamo.</p>' }
+    return { url: '/api/send-email', payload: mail, other: { ...mail, subject: 'Altro' } }
+  }
+} satisfies Record<string, (house: House) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
+
+/** The POSTs that take no key, by why they need none. */
+export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {
+  'nothing is kept: the same body gives the same answer': [
+    '/api/alloggiati/file',
+    '/api/alloggiati/valida',
+    '/api/mrz/parse',
+    '/api/ocr',
+    '/api/v1/prenotazioni/{id}/schedine',
+    '/api/v1/templates/valida',
+    '/api/v1/templates/{id}/preview'
+  ],
+  'a state is set: set twice, it is the same': [
+    '/api/settings/features',
+    '/api/settings/maintenance',
+    '/api/v1/invii/sospensione'
+  ],
+  'something is taken away: there is nothing left to take': [
+    '/api/auth/unlink',
+    '/api/sessions/revoke-all',
+    '/api/v1/prenotazioni/delete-bulk',
+    '/api/v1/prenotazioni/{id}/cancellazione'
+  ],
+  'a job is harmless when it is run twice': ['/api/v1/jobs/{nome}/avvia'],
+  'the answer holds rows of any table, or secrets, which are not kept': ['/api/admin/grant-cookie', '/api/querysql']
+}
