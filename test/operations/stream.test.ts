@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { MintedKey } from '#schemas/api-key.ts'
 import type { Event } from '#schemas/event.ts'
 import { BOOKINGS, create } from '#test/bookings/samples.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -85,7 +86,7 @@ t.test('a stream ends when its session, its key or its person is not good any mo
   const signedOut = await openStream(t, address, leaver)
   const minter = await bearer('chiave')
   const minted = await app.inject({ method: 'GET', url: '/api/cli/auth/key', headers: minter })
-  const { key: text, id } = minted.json<{ key: string, id: string }>()
+  const { apiKey: text, id } = minted.json<MintedKey>()
   const keyed = await openStream(t, address, { 'x-api-key': text })
   t.equal(keyed.status, 200)
 

@@ -21,8 +21,8 @@ export interface EventFeed {
   follow (onNews: () => void): () => void
   /** Whether the process hears of changes; it does from the first call on. */
   ready (): Promise<boolean>
-  /** Puts in order what has been committed so far; of a large import a part. */
-  order (): Promise<void>
+  /** Puts in order what has been committed so far; of a large import a part, unless all is asked for. */
+  order (batches?: number): Promise<void>
   /** Looks for new events, if anybody follows them. */
   look (): void
   /** Ends it, and waits for the look under way. */
@@ -88,7 +88,7 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
       return () => { followers.delete(onNews) }
     },
     ready: () => listener.ready(),
-    order: () => orderEvents(db, BATCHES_OF_A_REQUEST),
+    order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),
     look,
     async close () {
       end.abort()

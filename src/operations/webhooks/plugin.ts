@@ -71,7 +71,9 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   app.addHook('preClose', worker.stop)
 
   await app.register(noBody)
-  await app.register(webhookRoutes, { keys, receivers, onChange: refresh })
+  await app.register(webhookRoutes, {
+    keys, receivers, closePast: () => feed.order(Infinity), onChange: refresh
+  })
   await app.register(deliveryRoutes, { onChange: refresh })
 }
 export default webhooks

@@ -16,12 +16,15 @@ export const URL = '/api/v1/webhooks'
 export interface WebhookRoutesOptions {
   keys: Keys
   receivers: Receivers
+  /** Gives what has happened so far to the webhooks of so far. */
+  closePast: () => Promise<void>
   /** There is one more to serve, or something more to deliver. */
   onChange: () => Promise<void>
 }
 
 /** Webhooks: made, listed, deleted, set going again; their secrets. */
-const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, { keys, receivers, onChange }) => {
+const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (app, options) => {
+  const { keys, receivers, closePast, onChange } = options
   const { db, audit } = app
   app.addSchema(Webhook)
 
@@ -49,6 +52,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
       response: { 201: WebhookAnswer }
     },
     handler: async (request, reply) => {
+      await closePast()
       const data = await db.transaction(async (tx) => {
         const created = await createWebhook(tx, keys, request.body)
         await audit.append(tx, {
@@ -119,6 +123,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     },
     handler: async (request) => {
       const { id } = request.params
+      await closePast()
       const data = await db.transaction(async (tx) => {
         const resumed = await resumeWebhook(tx, id)
         await audit.append(tx, { ...authorOf(request), action: 'webhook_riattivato', object: `webhook:${id}` })
