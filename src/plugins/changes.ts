@@ -14,8 +14,8 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 const UNANSWERED_MAX = 1000
 
 /**
- * What is reported: of users, sessions and keys the id that has changed, of the settings which ones; of events that there
- * are new ones.
+ * What is reported: of users, sessions and keys the id that has changed, of the settings which ones; of events that
+ * there are new ones.
  */
 export type Change = 'user' | 'session' | 'key' | 'signing' | 'settings' | 'events'
 

@@ -175,7 +175,8 @@ t.test('pages follow each other by cursor, counted on the first, filtered by typ
   ])
   t.notOk(second.headers.link)
   t.notOk(second.headers['x-total-count'])
-  t.same(words(await read(`&prenotazione_id=${id}&tipo=prenotazione.creata`)), [`prenotazione.creata prenotazione:${id}`])
+  const created = await read(`&prenotazione_id=${id}&tipo=prenotazione.creata`)
+  t.same(words(created), [`prenotazione.creata prenotazione:${id}`])
 })
 
 t.test('a cursor that names no event that is kept is told: some may have been missed', async (t) => {

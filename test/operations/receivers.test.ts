@@ -12,14 +12,14 @@ const message = (url: string) => ({ url, headers: { 'content-type': 'application
 const port = (url: string) => new URL(url).port
 
 t.test('an address is public or not, in every spelling', async (t) => {
-  for (const address of ['8.8.8.8', '151.1.1.1', '2a00:1450:4002:809::200e', '::ffff:8.8.8.8', '172.15.0.1', '172.32.0.1']) {
-    t.ok(isPublicAddress(address), address)
-  }
   for (const address of [
-    '0.0.0.0', '10.1.2.3', '100.64.0.1', '100.100.100.200', '127.0.0.1', '169.254.169.254', '172.16.0.1', '172.31.255.255',
-    '192.0.0.192', '192.168.1.1', '198.18.0.1', '203.0.113.7', '224.0.0.1', '255.255.255.255', '168.63.129.16',
-    '::', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:a9fe:a9fe', '::7f00:1', '64:ff9b::7f00:1', 'fc00::1', 'fd00:ec2::254', 'fe80::1',
-    'fec0::1', 'ff02::1', '2001::1', '2001:db8::1', '2002:7f00:1::', '3fff::1', '5f00::1', 'eventi.example', ''
+    '8.8.8.8', '151.1.1.1', '2a00:1450:4002:809::200e', '::ffff:8.8.8.8', '172.15.0.1', '172.32.0.1'
+  ]) t.ok(isPublicAddress(address), address)
+  for (const address of [
+    '0.0.0.0', '10.1.2.3', '100.64.0.1', '100.100.100.200', '127.0.0.1', '169.254.169.254', '172.16.0.1',
+    '172.31.255.255', '192.0.0.192', '192.168.1.1', '198.18.0.1', '203.0.113.7', '224.0.0.1', '255.255.255.255', '168.63.129.16',
+    '::', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:a9fe:a9fe', '::7f00:1', '64:ff9b::7f00:1',
+    'fc00::1', 'fd00:ec2::254', 'fe80::1', 'fec0::1', 'ff02::1', '2001::1', '2001:db8::1', '2002:7f00:1::', '3fff::1', '5f00::1', 'eventi.example', ''
   ]) t.notOk(isPublicAddress(address), address)
 })
 
@@ -58,7 +58,7 @@ t.test('a name that cannot be resolved is told by its code', async (t) => {
 const own = selfSigned(t.testdir(), 'DNS:eventi.example')
 const skip = own === undefined ? 'openssl is not installed: no certificate to test with' : false
 
-t.test('certificates are verified, by the name, and the connection goes to the address that was checked', { skip }, async (t) => {
+t.test('certificates are verified, and the connection goes to the address that was checked', { skip }, async (t) => {
   const receiver = await startReceiver(t, own)
   let asked = 0
   const resolve = async () => asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']

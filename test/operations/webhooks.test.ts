@@ -222,7 +222,7 @@ t.test('webhooks are for administrators alone', async (t) => {
   }
 })
 
-t.test('an address that must not be asked for is refused with the field at fault, and each wrong field is named', async (t) => {
+t.test('an address that must not be asked for is refused, and every wrong field is named', async (t) => {
   for (const url of [
     'nonsense', 'http://eventi.example/x', 'ftp://eventi.example', 'https://a:b@eventi.example', 'https://10.0.0.1/',
     'https://[::ffff:10.0.0.1]/', 'https://169.254.169.254/latest/meta-data', 'https://[fd00:ec2::254]/',
@@ -243,7 +243,8 @@ t.test('the same Idempotency-Key makes one webhook, and there are twenty at most
   const receiver = await startReceiver(t)
   const headers = { 'idempotency-key': 'uno' }
   const [first, again] = [
-    await ask('POST', WEBHOOKS, { url: receiver.url }, headers), await ask('POST', WEBHOOKS, { url: receiver.url }, headers)
+    await ask('POST', WEBHOOKS, { url: receiver.url }, headers),
+    await ask('POST', WEBHOOKS, { url: receiver.url }, headers)
   ]
   t.equal(first.statusCode, 201)
   t.match(first.headers.location, /^\/api\/v1\/webhooks\/\d+$/)

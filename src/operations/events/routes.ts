@@ -22,7 +22,8 @@ export interface EventRoutesOptions { feed: EventFeed, heartbeatMs?: number | un
 type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
 
 /** The events, in pages or as they happen. */
-const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, { feed, heartbeatMs = HEARTBEAT_MS }) => {
+const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
+  const { feed, heartbeatMs = HEARTBEAT_MS } = options
   const { db } = app
   const takeTurn = limitCallers(STREAMS)
   const streams = openStreams(app.changes)
@@ -39,7 +40,8 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, {
       description:
         'Ogni evento ha un cursor: con quello dell’ultimo letto si leggono i successivi, e nessuno manca. Con Accept: ' +
         'text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso; finisce ' +
-        'quando le credenziali cambiano o scadono, e dopo 15 minuti. 410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
+        'quando le credenziali cambiano o scadono, e dopo 15 minuti. 410 CURSORE_SCADUTO: qualcosa può essere ' +
+        'andato perso.',
       querystring: EventQuery,
       response: { 200: EventAnswer }
     },

@@ -22,7 +22,8 @@ export interface StreamOptions {
 }
 
 /**
- * Events as they happen, in the format of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Events as they happen, in the format of server-sent events
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  * They are read when the client has read those before, so that a slow client costs no memory.
  */
 export function eventStream (options: StreamOptions): Readable {

@@ -65,7 +65,8 @@ export async function repeatDelivery (tx: Transaction, webhook: number, id: numb
 }
 
 const SOONER = {
-  prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo} else least(${t.prossimo_tentativo}, now()) end`
+  prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo}
+    else least(${t.prossimo_tentativo}, now()) end`
 }
 const AGAIN = {
   stato: 'in_coda' as const,

@@ -133,7 +133,8 @@ export async function release (db: Database, { id, tentativi }: Claimed): Promis
 /** Nothing more is delivered to it until a person sets it going again. That is an event, for those who still listen. */
 async function suspend (tx: Transaction, id: number): Promise<void> {
   await tx.update(webhooks).set({ stato: 'sospeso', sospeso_il: sql`now()` }).where(eq(webhooks.id, id))
-  await tx.update(t).set({ stato: 'abbandonata', presa: false }).where(and(eq(t.webhook_id, id), eq(t.stato, 'in_coda')))
+  await tx.update(t).set({ stato: 'abbandonata', presa: false })
+    .where(and(eq(t.webhook_id, id), eq(t.stato, 'in_coda')))
   await tx.execute(sql`select evento_annota('webhook.sospeso', ${`webhook:${id}`}, null)`)
 }
 

@@ -37,7 +37,8 @@ async function exchange (receivers: Receivers, { url: text, headers, body }: Mes
   const url = new URL(text)
   const addresses = await receivers.addressesOf(url)
   signal.throwIfAborted()
-  const options = { method: 'POST', agent: false, signal, lookup: pinned(addresses), headers: withLength(headers, body) }
+  const lookup = pinned(addresses)
+  const options = { method: 'POST', agent: false, signal, lookup, headers: withLength(headers, body) }
   const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
   sending.end(body)
   const [answer] = await once(sending, 'response') as [IncomingMessage]
