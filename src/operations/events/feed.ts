@@ -7,8 +7,8 @@ import { orderEvents } from './order.ts'
 /** Between two looks at the database, so that many changes cost one look. */
 const PAUSE_MS = 100
 /**
- * Looks after a notice. Of transactions that commit at once one gives notice; the others have committed by then, or soon
- * after.
+ * Looks after a notice. Of transactions that commit at once one gives notice; the others have committed by then, or
+ * soon after.
  */
 const AGAIN_MS = [250, 1000, 5000]
 

@@ -7,8 +7,8 @@ const CURSOR = /^([1-9]\d{0,9})-([\da-f]{8})$/
 const LAST = 2_147_483_647
 
 /**
- * The cursor of an event. The id tells whether the event in that place is still the same: after a restore of the database
- * places are given a second time.
+ * The cursor of an event. The id tells whether the event in that place is still the same: after a restore of the
+ * database places are given a second time.
  */
 export function cursorOf ({ posizione, id }: { posizione: number, id: string }): string {
   return `${posizione}-${id.slice(0, 8)}`

@@ -47,8 +47,8 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Has a delivery made once more, whatever became of it before. One that was made, or given up, goes now: it waits for no
- * other, and no other waits for it. Of one in the queue only the wait for the next attempt ends.
+ * Has a delivery made once more, whatever became of it before. One that was made, or given up, goes now: it waits for
+ * no other, and no other waits for it. Of one in the queue only the wait for the next attempt ends.
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (tx: Transaction, webhook: number, id: number): Promise<Delivery> {

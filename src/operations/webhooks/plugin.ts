@@ -22,7 +22,7 @@ export interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, 
 
 const FIRST_DELAY_MS = 5000
 const ATTEMPT_MS = 10_000
-/** How much longer than an attempt a claim lasts: the name of the receiver is resolved, and the outcome is written down. */
+/** How much longer than an attempt a claim lasts: the receiver's name is resolved, the outcome written down. */
 const SLACK_MS = 20_000
 
 /** Webhooks, and the worker of this process that delivers to them. */

@@ -42,8 +42,8 @@ export async function readyWebhooks (db: Database): Promise<number[]> {
 }
 
 /**
- * Takes the delivery of a webhook that has been due for longest, and that waits for no earlier one of the same object. No
- * other process gets it before the lease is over.
+ * Takes the delivery of a webhook that has been due for longest, and that waits for no earlier one of the same object.
+ * No other process gets it before the lease is over.
  */
 export async function claim (db: Database, webhook: number, { leaseMs }: QueueTimes): Promise<Claimed | undefined> {
   const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`

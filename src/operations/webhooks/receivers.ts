@@ -21,8 +21,8 @@ export interface Receivers {
   /** What is wrong with an address, Italian, as far as can be told without asking for it. */
   faultOf (url: string): string | undefined
   /**
-   * The IP addresses of a receiver, all of them allowed. The connection must go to one of these: a name that is resolved
-   * again may say something else.
+   * The IP addresses of a receiver, all of them allowed. The connection must go to one of these: a name that is
+   * resolved again may say something else.
    * @throws ForbiddenReceiver; or the error of the resolution
    */
   addressesOf (url: URL): Promise<string[]>

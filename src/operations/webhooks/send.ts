@@ -18,8 +18,8 @@ export interface Message { url: string, headers: Readonly<Record<string, string>
 export type Send = (message: Message, signal: AbortSignal) => Promise<Outcome>
 
 /**
- * One POST: over a connection of its own to an address that was checked, certificates verified, within a time limit, and
- * a redirect is an answer like others.
+ * One POST: over a connection of its own to an address that was checked, certificates verified, within a time limit,
+ * and a redirect is an answer like others.
  */
 export function sender (receivers: Receivers, limitMs: number): Send {
   return async (message, signal) => {

@@ -11,9 +11,7 @@ import { signatureHeaders } from './signature.ts'
 /** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
 const AT_ONCE = 2
 const LONGEST_SLEEP_MS = 60_000
-/**
- * How long the end of the process waits for attempts under way, and then, once they are broken off, for the note of that.
- */
+/** How long the end of the process waits for attempts under way, and for the note of those that it breaks off. */
 const CLOSE_WITHIN_MS = 2000
 
 export interface DeliveryWorker {
@@ -34,8 +32,8 @@ interface WorkerOptions {
 }
 
 /**
- * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between the
- * receiver's answer and the note of it, it is made again, with the same `webhook-id`.
+ * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
+ * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
  */
 export function deliveryWorker ({ db, keys, send, times, log, isTold }: WorkerOptions): DeliveryWorker {
   const end = new AbortController()

@@ -24,7 +24,7 @@ export const LOCKS = {
   storageKeys: 168_182,
   /** The order of events: one transaction at a time gives places in it. */
   eventOrder: 168_183,
-  /** Held until the commit by a transaction that wakes the readers of events; taken by the function of migration 0020. */
+  /** Held to its end by a transaction that wakes the readers of events; taken by the function of migration 0020. */
   eventWake: 168_184,
   /** The number of webhooks. */
   webhooks: 168_185,
