@@ -49,6 +49,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   ADMIN_EMAIL: ['nessuno', 'a@b c', '@'],
   ADMIN_PASSWORD: ['corta', 'x'.repeat(129)],
   SIGNUP_ENABLED: ['si', '1', 'TRUE', 'null'],
+  WEBHOOKS_TO_LOOPBACK: ['si', '1', 'TRUE', 'null'],
   OAUTH_PROVIDERS: [
     'google',
     '{}',
