@@ -57,7 +57,12 @@ export const AZIONI = [
   'modello_salvato',
   'modello_eliminato',
   'lettera_eliminata',
-  'struttura_cambiata'
+  'struttura_cambiata',
+  'webhook_creato',
+  'webhook_eliminato',
+  'webhook_riattivato',
+  'webhook_segreto',
+  'webhook_consegna'
 ] as const
 
 const EXAMPLE = {

@@ -106,6 +106,10 @@ export const Environment = Type.Object({
     'A chi vanno gli allarmi degli invii alla Polizia e il riepilogo della sera: indirizzi separati da virgola. ' +
       'Serve SMTP_URL'
   ),
+  WEBHOOKS_TO_LOOPBACK: Type.Boolean({
+    default: false,
+    description: 'I webhook possono stare anche su questa macchina, e allora in http; per prove e programmi vicini'
+  }),
   PDF_ENGINE: Type.Optional(OneOf(['apitemplate', 'gotenberg'], {
     description: 'Chi disegna i PDF al posto di questo server: apitemplate o gotenberg. Serve PDF_ENGINE_URL'
   })),

@@ -44,6 +44,7 @@ import downloads from './plugins/storage/downloads.ts'
 import storedFiles from './plugins/storage/plugin.ts'
 import streams from './plugins/streams.ts'
 import workers from './plugins/workers/plugin.ts'
+import { events, type EventTimes } from './operations/index.ts'
 import { reports } from './reports/index.ts'
 import { guestCodes, scanning } from './scanning/index.ts'
 import { scans } from './scans/index.ts'
@@ -72,6 +73,8 @@ export interface BuildOptions {
   ocrTimeoutMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
+  /** For tests: milliseconds of heartbeats, attempts and delays of events, in place of the usual seconds. */
+  eventTimes?: EventTimes
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
   jobsByClock?: boolean
   /** For tests: what stands between the server and the files that it keeps. */
@@ -82,7 +85,7 @@ export interface BuildOptions {
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
-  const { jobsByClock, wrapBackend } = options
+  const { jobsByClock, wrapBackend, eventTimes } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -149,6 +152,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(reports, { config, clock })
     await app.register(scans, { config, keys, clock })
     await app.register(storage, { config, keys })
+    await app.register(events, { config, keys, times: eventTimes })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
 

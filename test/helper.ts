@@ -71,7 +71,7 @@ export async function build (
   options: Pick<
     BuildOptions,
     | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
-    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs'
+    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)

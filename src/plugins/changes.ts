@@ -13,8 +13,11 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 /** Questions that wait for an answer; more than all processes together ask at once. */
 const UNANSWERED_MAX = 1000
 
-/** What is reported: of users, sessions and keys the id that has changed, of the settings which ones. */
-export type Change = 'user' | 'session' | 'key' | 'signing' | 'settings'
+/**
+ * What is reported: of users, sessions and keys the id that has changed, of the settings which ones; of events that
+ * there are new ones.
+ */
+export type Change = 'user' | 'session' | 'key' | 'signing' | 'settings' | 'events'
 
 /** What to do when something of a kind has changed. */
 export type ChangeHandlers = Partial<Record<Change, (id: string) => void>>

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 const LARGE = 8192
 /** Paths of the sign-in, and of single things. */
 const NEVER = /^\/auth\/|:/
-const COMPRESSIBLE = /json|text|xml|javascript/
+const COMPRESSIBLE = /json|text(?!\/event-stream)|xml|javascript/
 /** Named, and not refused by `q=0` (RFC 9110, 12.5.3). */
 const TAKES_GZIP = /(?:^|[,\s])gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i
 /** A list of bookings becomes a tenth also by the fastest of the levels. */

@@ -52,6 +52,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PASSKEY_DOMAIN: ['https://locanda.example', 'Locanda.example', '.example'],
   REQUIRE_MFA: ['si', 'true', 'ALL'],
   REQUIRE_RECENT_MFA: ['si', '1', 'TRUE', 'null'],
+  WEBHOOKS_TO_LOOPBACK: ['si', '1', 'TRUE', 'null'],
   OAUTH_PROVIDERS: [
     'google',
     '{}',

@@ -36,12 +36,13 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   t.same(data.map(({ nome }) => nome), [
     'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
     'image-retention', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters',
-    'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts', 'receipts-read-again', 'reconciliation',
-    'record-erasure', 'scan-retention', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups'
+    'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts', 'receipts-read-again',
+    'reconciliation', 'record-erasure', 'scan-retention', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups',
+    'webhooks'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
     'audit-head', 'discarded-files', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again',
-    'reconciliation'
+    'reconciliation', 'webhooks'
   ])
   for (const job of data) t.ok(Date.parse(job.prossimo_avvio) > Date.now() - 60_000, job.nome)
   t.match(data.find(({ nome }) => nome === 'prova'), {

@@ -53,7 +53,12 @@ export const ACTIONS = {
   modello_salvato: 'Modello di PDF salvato',
   modello_eliminato: 'Modello di PDF eliminato',
   lettera_eliminata: 'Lettera di benvenuto eliminata',
-  struttura_cambiata: 'Dati della struttura, o logo, cambiati'
+  struttura_cambiata: 'Dati della struttura, o logo, cambiati',
+  webhook_creato: 'Webhook creato',
+  webhook_eliminato: 'Webhook eliminato',
+  webhook_riattivato: 'Webhook riattivato',
+  webhook_segreto: 'Segreto di un webhook letto o cambiato',
+  webhook_consegna: 'Consegna a un webhook ripetuta a mano'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

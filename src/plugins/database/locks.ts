@@ -22,6 +22,12 @@ export const LOCKS = {
   signingKeys: 168_181,
   /** The rotation of the keys of stored files. */
   storageKeys: 168_182,
+  /** The order of events: one transaction at a time gives places in it. */
+  eventOrder: 168_183,
+  /** Held to its end by a transaction that wakes the readers of events; taken by the function of migration 0023. */
+  eventWake: 168_184,
+  /** The number of webhooks. */
+  webhooks: 168_185,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */

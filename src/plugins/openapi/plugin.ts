@@ -34,6 +34,7 @@ const TAGS = [
   { name: 'Chiavi API', description: 'Chiavi personali' },
   { name: 'Provider di identità', description: 'Il provider incorporato, con il protocollo di Supabase Auth' },
   { name: 'Storage', description: 'I file archiviati, anche con il protocollo di Supabase Storage' },
+  { name: 'Eventi', description: 'Che cosa è successo, e a chi si consegna' },
   { name: 'Sistema', description: 'Stato e descrizione del servizio' }
 ]
 

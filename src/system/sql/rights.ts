@@ -40,14 +40,17 @@ export const RIGHTS: readonly Right[] = [
   ),
   ...readOnly('audit_log'),
   ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store'),
-  ...readOnly('generated_pdfs', 'pdf_templates', 'pdf_template_versions', 'scansioni', 'lettere_benvenuto', 'struttura')
+  ...readOnly('generated_pdfs', 'pdf_templates', 'pdf_template_versions', 'scansioni', 'lettere_benvenuto', 'struttura'),
+  ...readOnly('eventi', 'eventi_in_arrivo', 'webhook_consegne', 'webhook_tentativi')
 ]
 
 /** Credentials, and what becomes one: not even read. A test compares both lists with the tables that there are. */
 export const CLOSED = [
   'users', 'identities', 'sessions', 'seen_sessions', 'flow_states', 'one_time_tokens', 'signing_keys', 'api_keys',
   'factors', 'factor_challenges', 'recovery_codes', 'webauthn_credentials', 'webauthn_challenges', 'admin_sessions',
-  'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys'
+  'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys',
+  // Addresses of receivers may hold a secret.
+  'webhooks'
 ] as const
 
 const byTable = new Map(RIGHTS.map((right) => [right.table, right]))

@@ -1,0 +1,74 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
+import { paging } from './paging.ts'
+import { STATE_NAMES } from './submission.ts'
+
+/* Events: what happened to what, and when. They hold ids; who wants to know more asks for the object itself. */
+
+/** Written by triggers: see the migration `event_rules`. */
+export const EVENT_TYPES = [
+  'prenotazione.creata',
+  'prenotazione.modificata',
+  'prenotazione.eliminata',
+  'ospiti.modificati',
+  ...STATE_NAMES.map((state) => `invio.${state}` as const),
+  'ricevuta.creata',
+  'ricevuta.modificata',
+  'lettera.creata',
+  'lettera.eliminata',
+  'scansione.creata',
+  'scansione.modificata',
+  'scansione.eliminata',
+  'allarme.sollevato',
+  'webhook.sospeso'
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+export const EventTypeName = OneOf(EVENT_TYPES, { examples: ['prenotazione.creata'] })
+
+const EXAMPLE = {
+  id: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
+  cursor: '7-0d9b7b1e',
+  tipo: 'prenotazione.creata',
+  quando: '2026-11-21T09:30:00.000Z',
+  oggetto: 'prenotazione:7',
+  prenotazione_id: 7,
+  dettaglio: null
+} as const
+
+export const Event = Closed({
+  id: Type.String({ description: 'Lo stesso in ogni lettura e in ogni consegna' }),
+  cursor: Type.String({ description: 'Per leggere da qui in poi' }),
+  tipo: EventTypeName,
+  quando: Instant,
+  oggetto: Type.String({ description: 'A che cosa è successo, per esempio invio:7 o ricevuta:2026-11-21' }),
+  prenotazione_id: Nullable(Type.Integer({ description: 'La prenotazione che riguarda, se è una' })),
+  dettaglio: Nullable(Type.String({ description: 'Di un allarme: quale' }))
+}, { $id: 'Evento', examples: [EXAMPLE] })
+export type Event = Static<typeof Event>
+
+export const EventQuery = Closed({
+  tipo: Type.Optional(EventTypeName),
+  prenotazione_id: Type.Optional(Id),
+  ...paging
+})
+export type EventQuery = Static<typeof EventQuery>
+
+const EventList = Closed({ data: Type.Array(Ref(Event)) }, { examples: [{ data: [EXAMPLE] }] })
+
+/** A page, or with `Accept: text/event-stream` the events as they happen. */
+export const EventAnswer = {
+  description: 'Una pagina di eventi, o il flusso degli eventi',
+  content: {
+    'application/json': { schema: EventList },
+    'text/event-stream': { schema: { type: 'string' } }
+  }
+}
+
+/** What a webhook gets. */
+export const EventMessage = Closed({
+  type: EventTypeName,
+  timestamp: Instant,
+  data: Ref(Event)
+}, { $id: 'MessaggioWebhook' })
+export type EventMessage = Static<typeof EventMessage>

@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm'
+import { eventi, eventi_in_arrivo as arriving } from '#drizzle/tables/operations.ts'
+import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { fanOut } from '../webhooks/fan-out.ts'
+
+/** Events that one transaction moves on. */
+const BATCH = 1000
+const KEPT = sql`now() - interval '30 days'`
+
+/**
+ * Gives the events of committed transactions their places in the order, and writes them down for the webhooks that want
+ * them. A number that a transaction takes while it writes says nothing of when its commit is seen: a reader that has
+ * passed it would miss a late one. A place is given when the event is seen, by one process at a time: whoever gets the
+ * lock sees every place that was given before. (The numbers of PostgreSQL's transactions would do, too, but for a
+ * database that was restored elsewhere, where they begin anew.)
+ * @param batches of 1,000 events, the oldest first
+ */
+export async function orderEvents (db: Database, batches = Infinity): Promise<void> {
+  for (let turn = 0; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
+}
+
+async function anyArriving (db: Database): Promise<boolean> {
+  const [row] = await db.select({ numero: arriving.numero }).from(arriving).limit(1)
+  return row !== undefined
+}
+
+async function moveOn (tx: Transaction): Promise<void> {
+  // A statement of its own: the next one sees what was committed while this one waited.
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
+  // Two transactions that change the same thing write their events one after the other: `numero` keeps their order.
+  await tx.execute(sql`
+    with taken as (
+      delete from ${arriving}
+      where numero in (select numero from ${arriving} order by numero limit ${BATCH}) returning *
+    ), ordered as (
+      insert into ${eventi} (id, tipo, oggetto, prenotazione_id, dettaglio, quando)
+      select id, tipo, oggetto, prenotazione_id, dettaglio, quando from taken order by numero
+      returning posizione, tipo, oggetto
+    )
+    ${fanOut}`)
+}
+
+/** Forgets events of more than 30 days ago, but the last one: who has read up to it has missed nothing. */
+export async function forgetOldEvents (db: Database): Promise<void> {
+  await db.execute(sql`
+    delete from ${eventi} where quando < ${KEPT} and posizione < (select max(posizione) from ${eventi})`)
+}

@@ -1,0 +1,96 @@
+import { finished } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Event, EventAnswer, EventQuery } from '#schemas/event.ts'
+import { prefers } from '#src/lib/accept.ts'
+import { DEFAULT_LIMIT } from '#src/lib/paging.ts'
+import { limitCallers } from '#src/plugins/caller-turns.ts'
+import { departureOf } from '#src/plugins/departures.ts'
+import type { EventFeed } from './feed.ts'
+import { countEvents, lastEvent, placeOf, readEvents } from './list.ts'
+import { openStreams } from './open-streams.ts'
+import { cursorOf, readCursor } from './position.ts'
+import { eventStream } from './stream.ts'
+
+const URL = '/api/v1/eventi'
+/** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
+const STREAMS = { total: 100, perCaller: 6 }
+export const HEARTBEAT_MS = 15_000
+
+export interface EventRoutesOptions { feed: EventFeed, heartbeatMs?: number | undefined }
+
+type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
+
+/** The events, in pages or as they happen. */
+const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
+  const { feed, heartbeatMs = HEARTBEAT_MS } = options
+  const { db } = app
+  const takeTurn = limitCallers(STREAMS)
+  const streams = openStreams(app.changes)
+  app.addSchema(Event)
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: 'auth' },
+    schema: {
+      operationId: 'listEventi',
+      tags: ['Eventi'],
+      summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
+      description:
+        'Ogni evento ha un cursor: con quello dell’ultimo letto si leggono i successivi, e nessuno manca. Con ' +
+        'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso; ' +
+        'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti. 410 CURSORE_SCADUTO: qualcosa può ' +
+        'essere andato perso.',
+      querystring: EventQuery,
+      response: { 200: EventAnswer }
+    },
+    handler: (request, reply) => {
+      reply.header('vary', 'Accept')
+      return prefers(request.headers.accept, 'text/event-stream', 'application/json')
+        ? onStream(request, reply)
+        : onPage(request, reply)
+    }
+  })
+
+  async function onPage (request: EventRequest, reply: FastifyReply) {
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
+    await feed.order()
+    const after = position ? await placeOf(db, position) : 0
+    // One more than asked for tells whether any follows.
+    const found = await readEvents(db, filters, after, limit + 1)
+    const data = found.slice(0, limit).map(({ event }) => event)
+    if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
+    if (found.length > limit) reply.header('link', nextPage(request.query, data.at(-1)!.cursor))
+    return reply.type('application/json; charset=utf-8').send({ data })
+  }
+
+  async function onStream (request: EventRequest, reply: FastifyReply) {
+    const { cursor, tipo, prenotazione_id } = request.query
+    const header = request.headers['last-event-id']
+    // A client that comes again repeats its address, too: what it has seen last is in the header.
+    const position = typeof header === 'string' && header !== ''
+      ? readCursor('Last-Event-ID', header)
+      : cursor === undefined ? undefined : readCursor('cursor', cursor)
+    finished(reply.raw, takeTurn(request))
+    await feed.ready()
+    const { signal, forget } = streams.signalFor(request)
+    finished(reply.raw, forget)
+    await feed.order()
+    const last = position ? undefined : await lastEvent(db)
+    const from = position
+      ? { place: await placeOf(db, position), cursor: undefined }
+      : { place: last?.posizione ?? 0, cursor: last && cursorOf(last) }
+    const ended = AbortSignal.any([signal, app.closing, departureOf(reply)])
+    return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
+      .send(eventStream({ db, feed, filters: { tipo, prenotazione_id }, from, signal: ended, heartbeatMs }))
+  }
+}
+export default eventRoutes
+
+/** As `nextLink`, with the cursor of an event. */
+function nextPage (query: EventQuery, cursor: string): string {
+  const fields = Object.entries({ ...query, cursor }).map(([name, value]): [string, string] => [name, String(value)])
+  return `<${URL}?${new URLSearchParams(fields)}>; rel="next"`
+}

@@ -1,0 +1,90 @@
+import { and, count, desc, eq, lt, sql, type SQL } from 'drizzle-orm'
+import {
+  eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
+} from '#drizzle/tables/operations.ts'
+import type { Delivery } from '#schemas/webhook.ts'
+import { decodeCursor, type Position } from '#src/lib/paging.ts'
+import { isoInstant } from '#src/plugins/database/columns.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { ConsegnaNonTrovata, WebhookSospeso } from './errors.ts'
+
+/** The only order of the list: the newest first. */
+const SORT = '-id'
+/** Attempts that are shown of a delivery. */
+const ATTEMPTS = 20
+
+const columns = {
+  id: t.id,
+  evento: eventi.id,
+  tipo: eventi.tipo,
+  oggetto: t.oggetto,
+  stato: t.stato,
+  prossimo_tentativo: sql<string | null>`case when ${t.stato} = 'in_coda' then ${isoInstant(t.prossimo_tentativo)} end`,
+  creata_il: isoInstant(t.creata_il),
+  consegnata_il: isoInstant(t.consegnata_il),
+  numero_tentativi: t.tentativi,
+  tentativi: sql<Delivery['tentativi']>`(
+    select coalesce(json_agg(json_build_object(
+      'quando', ${isoInstant(sql`a.quando`)}, 'durata_ms', a.durata_ms, 'stato_http', a.stato_http, 'errore', a.errore
+    ) order by a.id desc), '[]')
+    from (select * from ${attempts} where consegna_id = ${t.id} order by id desc limit ${ATTEMPTS}) a
+  )`
+}
+
+/** A page of a webhook's deliveries, the newest first. */
+export async function deliveryPage (
+  db: Executor, webhook: number, { stato }: { stato?: Delivery['stato'] | undefined }, limit: number, cursor?: string
+): Promise<{ data: Delivery[], next: Position | undefined }> {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
+  const found = await db.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
+    .where(and(...of(webhook, stato), after && lt(t.id, after.id))).orderBy(desc(t.id)).limit(limit + 1)
+  const last = found.length > limit ? found[limit - 1] : undefined
+  return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
+}
+
+export function countDeliveries (db: Executor, webhook: number, stato?: Delivery['stato']): Promise<number> {
+  return db.$count(t, and(...of(webhook, stato)))
+}
+
+/**
+ * Has a delivery made once more, whatever became of it before. One that was made, or given up, goes now: it waits for
+ * no other, and no other waits for it. Of one in the queue only the wait for the next attempt ends.
+ * @throws ConsegnaNonTrovata, WebhookSospeso
+ */
+export async function repeatDelivery (tx: Transaction, webhook: number, id: number): Promise<Delivery> {
+  // The webhook is locked first, as where attempts are written down.
+  const [owner] = await tx.update(webhooks).set({ fermo_fino_al: sql`now()` }).where(eq(webhooks.id, webhook))
+    .returning({ stato: webhooks.stato })
+  const mine = and(eq(t.id, id), eq(t.webhook_id, webhook))
+  const [found] = await tx.select({ stato: t.stato }).from(t).where(mine).for('update')
+  if (!owner || !found) throw new ConsegnaNonTrovata()
+  if (owner.stato === 'sospeso') throw new WebhookSospeso()
+  await tx.update(t).set(found.stato === 'in_coda' ? SOONER : AGAIN).where(mine)
+  const [delivery] = await tx.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento)).where(mine)
+  return delivery!
+}
+
+const SOONER = {
+  prossimo_tentativo: sql`case when ${t.presa} then ${t.prossimo_tentativo}
+    else least(${t.prossimo_tentativo}, now()) end`
+}
+const AGAIN = {
+  stato: 'in_coda' as const,
+  a_mano: true,
+  falliti: 0,
+  provata_dal: null,
+  consegnata_il: null,
+  prossimo_tentativo: sql`now()`
+}
+
+/** How many deliveries there are in each state. */
+export async function countByState (db: Executor): Promise<Record<Delivery['stato'], number>> {
+  const found = await db.select({ stato: t.stato, total: count() }).from(t).groupBy(t.stato)
+  const counts = { in_coda: 0, consegnata: 0, abbandonata: 0 }
+  for (const { stato, total } of found) counts[stato] = total
+  return counts
+}
+
+function of (webhook: number, stato: Delivery['stato'] | undefined): (SQL | undefined)[] {
+  return [eq(t.webhook_id, webhook), stato === undefined ? undefined : eq(t.stato, stato)]
+}

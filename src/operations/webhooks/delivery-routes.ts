@@ -1,0 +1,68 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { IdParams } from '#schemas/common.ts'
+import {
+  Delivery, DeliveryAnswer, DeliveryList, DeliveryParams, DeliveryQuery, WebhookEmptyBody
+} from '#schemas/webhook.ts'
+import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
+import { authorOf } from '#src/plugins/audit/log.ts'
+import { countDeliveries, deliveryPage, repeatDelivery } from './deliveries.ts'
+import { findWebhook } from './repository.ts'
+import { URL, type WebhookRoutesOptions } from './routes.ts'
+
+const tags = ['Eventi']
+
+/** What became of the deliveries of a webhook, and making one once more. */
+const deliveryRoutes: FastifyPluginAsyncTypebox<Pick<WebhookRoutesOptions, 'onChange'>> = async (app, { onChange }) => {
+  const { db, audit } = app
+  app.addSchema(Delivery)
+
+  app.route({
+    method: 'GET',
+    url: `${URL}/:id/consegne`,
+    config: { access: 'admin' },
+    schema: {
+      operationId: 'listConsegneWebhook',
+      tags,
+      summary: 'Le consegne di un webhook con i loro tentativi, dalla più recente, a pagine',
+      params: IdParams,
+      querystring: DeliveryQuery,
+      response: { 200: DeliveryList }
+    },
+    handler: async (request, reply) => {
+      const { params: { id }, query } = request
+      const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, stato } = query
+      await findWebhook(db, id)
+      const { data, next } = await deliveryPage(db, id, { stato }, limit, cursor)
+      if (conteggio) reply.header('x-total-count', await countDeliveries(db, id, stato))
+      if (next) reply.header('link', nextLink(`${URL}/${id}/consegne`, query, next))
+      return { data }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${URL}/:id/consegne/:consegna/ripeti`,
+    config: { access: 'admin', idempotent: true },
+    schema: {
+      operationId: 'ripetiConsegnaWebhook',
+      tags,
+      summary: 'Ripete subito una consegna, fuori dall’ordine, con lo stesso webhook-id',
+      params: DeliveryParams,
+      body: WebhookEmptyBody,
+      response: { 200: DeliveryAnswer }
+    },
+    handler: async (request) => {
+      const { id, consegna } = request.params
+      const data = await db.transaction(async (tx) => {
+        const repeated = await repeatDelivery(tx, id, consegna)
+        await audit.append(tx, {
+          ...authorOf(request), action: 'webhook_consegna', object: `webhook:${id}`, details: { consegna }
+        })
+        return repeated
+      })
+      await onChange()
+      return { data }
+    }
+  })
+}
+export default deliveryRoutes

@@ -1,0 +1,79 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import noBody from '#src/plugins/no-body.ts'
+import type { EventFeed } from '../events/feed.ts'
+import { countByState } from './deliveries.ts'
+import deliveryRoutes from './delivery-routes.ts'
+import { receivers as receiversOf } from './receivers.ts'
+import { hasActive } from './repository.ts'
+import webhookRoutes from './routes.ts'
+import { sender } from './send.ts'
+import { deliveryWorker } from './worker.ts'
+
+export interface WebhookTimes {
+  /** Milliseconds until the second attempt. */
+  firstDelayMs: number
+  /** Milliseconds for one attempt. */
+  attemptMs: number
+}
+
+export interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: Partial<WebhookTimes> }
+
+const FIRST_DELAY_MS = 5000
+const ATTEMPT_MS = 10_000
+/** How much longer than an attempt a claim lasts: the receiver's name is resolved, the outcome written down. */
+const SLACK_MS = 20_000
+
+/** Webhooks, and the worker of this process that delivers to them. */
+const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
+  const { db, log } = app
+  const { firstDelayMs = FIRST_DELAY_MS, attemptMs = ATTEMPT_MS } = times
+  const receivers = receiversOf(config.WEBHOOKS_TO_LOOPBACK)
+  const worker = deliveryWorker({
+    db,
+    keys,
+    send: sender(receivers, attemptMs),
+    times: { firstDelayMs, leaseMs: attemptMs + SLACK_MS },
+    log,
+    isTold: app.isToldOfDisk
+  })
+  /** Ends following the events; without a webhook to serve this process does not follow them. */
+  let leave: (() => void) | undefined
+
+  async function refresh (): Promise<void> {
+    const isWanted = await hasActive(db)
+    if (!isWanted) {
+      leave?.()
+      leave = undefined
+      return
+    }
+    leave ??= feed.follow(worker.wake)
+    await feed.ready()
+    feed.look()
+  }
+
+  app.addJob({
+    name: 'webhooks',
+    description: 'Consegna gli eventi ai webhook',
+    cron: '* * * * *',
+    // It wakes the worker of this process.
+    everyProcess: true,
+    atStart: true,
+    run: refresh
+  })
+  app.addGauge({
+    name: 'webhook_deliveries',
+    help: 'Deliveries to webhooks of the last 30 days by state.',
+    label: 'stato',
+    read: () => countByState(db)
+  })
+  app.addHook('preClose', worker.stop)
+
+  await app.register(noBody)
+  await app.register(webhookRoutes, {
+    keys, receivers, closePast: () => feed.order(Infinity), onChange: refresh
+  })
+  await app.register(deliveryRoutes, { onChange: refresh })
+}
+export default webhooks

@@ -1,0 +1,148 @@
+import { and, eq, lte, sql } from 'drizzle-orm'
+import {
+  eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
+} from '#drizzle/tables/operations.ts'
+import type { Event } from '#schemas/event.ts'
+import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import { eventColumns, presentEvent } from '../events/list.ts'
+import type { Outcome } from './send.ts'
+
+/** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
+export interface Claimed {
+  id: number
+  webhook_id: number
+  tentativi: number
+  falliti: number
+  url: string
+  event: Event
+}
+
+/** What an attempt has changed. */
+export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
+
+export interface QueueTimes {
+  /** Milliseconds until the second attempt; each further delay is twice as long. */
+  firstDelayMs: number
+  /** Milliseconds after which the process of an attempt is taken for dead. */
+  leaseMs: number
+}
+
+const LONGEST_DELAY_MS = 4 * 3_600_000
+/** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
+const FAILURES_IN_A_ROW = 3
+const PATIENCE = sql`interval '3 days'`
+/** The receiver wants nothing more (Standard Webhooks). */
+const GONE = 410
+
+/** The webhooks that may be served now. */
+export async function readyWebhooks (db: Database): Promise<number[]> {
+  const found = await db.select({ id: webhooks.id }).from(webhooks)
+    .where(and(eq(webhooks.stato, 'attivo'), lte(webhooks.fermo_fino_al, sql`now()`)))
+  return found.map(({ id }) => id)
+}
+
+/**
+ * Takes the delivery of a webhook that has been due for longest, and that waits for no earlier one of the same object.
+ * No other process gets it before the lease is over.
+ */
+export async function claim (db: Database, webhook: number, { leaseMs }: QueueTimes): Promise<Claimed | undefined> {
+  const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`
+    update ${t} set
+      tentativi = tentativi + 1,
+      presa = true,
+      provata_dal = coalesce(provata_dal, now()),
+      prossimo_tentativo = now() + ${leaseMs} * interval '1 millisecond'
+    where id = (
+      select c.id from ${t} c
+      where c.webhook_id = ${webhook} and c.stato = 'in_coda' and c.prossimo_tentativo <= now()
+        and (c.a_mano or not exists (
+          select from ${t} p where p.webhook_id = c.webhook_id and p.oggetto = c.oggetto and p.id < c.id
+            and p.stato = 'in_coda' and not p.a_mano
+        ))
+      order by c.prossimo_tentativo, c.id limit 1 for update skip locked
+    )
+    returning id, webhook_id, tentativi, falliti, evento`)
+  if (!taken) return undefined
+  const { evento, ...claimed } = taken
+  const [found] = await db.select({ url: webhooks.url, ...eventColumns }).from(eventi)
+    .innerJoin(webhooks, eq(webhooks.id, webhook)).where(eq(eventi.posizione, evento))
+  // Deleted meanwhile, and its delivery with it.
+  if (!found) return undefined
+  const { url, ...event } = found
+  return { ...claimed, url, event: presentEvent(event) }
+}
+
+/** Milliseconds until something may be due; undefined when nothing waits. */
+export async function untilDue (db: Database): Promise<number | undefined> {
+  // What is due already waits for the end of another attempt, or for its webhook: nothing is gained by asking again.
+  const [row] = await db.execute<{ ms: number | null }>(sql`
+    select (extract(epoch from min(least(
+      case when c.has_due and w.fermo_fino_al > now() then w.fermo_fino_al end,
+      case when c.next is not null then greatest(c.next, w.fermo_fino_al) end
+    )) - now()) * 1000)::float8 as ms
+    from ${webhooks} w cross join lateral (select
+      (select min(q.prossimo_tentativo) from ${t} q
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo > now()) as next,
+      exists (select from ${t} q
+        where q.webhook_id = w.id and q.stato = 'in_coda' and q.prossimo_tentativo <= now()) as has_due
+    ) c where w.stato = 'attivo'`)
+  return row?.ms ?? undefined
+}
+
+/** Writes down what came of an attempt, and what follows from it. */
+export async function settle (
+  db: Database, claimed: Claimed, outcome: Outcome & { at: Date, durationMs: number }, times: QueueTimes
+): Promise<Settled> {
+  const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
+  const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
+  return await db.transaction(async (tx) => {
+    // Those of one webhook one after the other: its failures are counted.
+    const [webhook] = await tx.select({ errori_di_fila: webhooks.errori_di_fila }).from(webhooks)
+      .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
+    if (!webhook) return 'gone'
+    const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
+    const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
+      .where(stillMine).for('update')
+    // Another process has taken this one for dead, or nothing is delivered any more.
+    if (!mine) return 'gone'
+    await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
+    if (isGood) {
+      await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
+      await tx.update(webhooks).set({ errori_di_fila: 0, fermo_fino_al: sql`now()` })
+        .where(eq(webhooks.id, claimed.webhook_id))
+      return 'consegnata'
+    }
+    const inARow = webhook.errori_di_fila + 1
+    const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
+    const next = after(delay(claimed.falliti + 1, times))
+    await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
+    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: after(rest) })
+      .where(eq(webhooks.id, claimed.webhook_id))
+    if (!mine.isOver && stato_http !== GONE) return 'in_coda'
+    await suspend(tx, claimed.webhook_id)
+    return 'sospeso'
+  })
+}
+
+/** Sets free what this process has claimed and has not tried to the end. */
+export async function release (db: Database, { id, tentativi }: Claimed): Promise<void> {
+  await db.update(t).set({ prossimo_tentativo: sql`now()`, presa: false })
+    .where(and(eq(t.id, id), eq(t.tentativi, tentativi), eq(t.stato, 'in_coda')))
+}
+
+/** Nothing more is delivered to it until a person sets it going again. That is an event, for those who still listen. */
+async function suspend (tx: Transaction, id: number): Promise<void> {
+  await tx.update(webhooks).set({ stato: 'sospeso', sospeso_il: sql`now()` }).where(eq(webhooks.id, id))
+  await tx.update(t).set({ stato: 'abbandonata', presa: false })
+    .where(and(eq(t.webhook_id, id), eq(t.stato, 'in_coda')))
+  await tx.execute(sql`select evento_annota('webhook.sospeso', ${`webhook:${id}`}, null)`)
+}
+
+/** Up to a tenth more or less, so that those that failed together do not come back together. */
+function delay (failures: number, { firstDelayMs }: QueueTimes): number {
+  return Math.min(firstDelayMs * 2 ** (failures - 1), LONGEST_DELAY_MS) * (0.9 + Math.random() / 5)
+}
+
+function after (ms: number) {
+  return sql`now() + ${ms}::float8 * interval '1 millisecond'`
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { isIPv6, type LookupFunction } from 'node:net'
+import type { Receivers } from './receivers.ts'
+
+/** Of an answer nothing is used but its status; so much of its body is read, for receivers that want it read. */
+const BODY_MAX = 65_536
+/** Codes of errors as Node has them; other errors are told by their name. */
+const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
+
+/** What came of one attempt: a status, or a code where no answer came. */
+export interface Outcome { stato_http: number | null, errore: string | null }
+
+export interface Message { url: string, headers: Readonly<Record<string, string>>, body: string }
+
+/** Sends a message and says what came of it; it never fails. */
+export type Send = (message: Message, signal: AbortSignal) => Promise<Outcome>
+
+/**
+ * One POST: over a connection of its own to an address that was checked, certificates verified, within a time limit,
+ * and a redirect is an answer like others.
+ */
+export function sender (receivers: Receivers, limitMs: number): Send {
+  return async (message, signal) => {
+    const limit = AbortSignal.timeout(limitMs)
+    try {
+      const stato = await exchange(receivers, message, AbortSignal.any([signal, limit]))
+      return { stato_http: stato, errore: null }
+    } catch (err) {
+      return { stato_http: null, errore: limit.aborted ? 'TEMPO_SCADUTO' : codeOf(err) }
+    }
+  }
+}
+
+async function exchange (receivers: Receivers, { url: text, headers, body }: Message, signal: AbortSignal) {
+  const url = new URL(text)
+  const addresses = await receivers.addressesOf(url)
+  signal.throwIfAborted()
+  const lookup = pinned(addresses)
+  const options = { method: 'POST', agent: false, signal, lookup, headers: withLength(headers, body) }
+  const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
+  sending.end(body)
+  const [answer] = await once(sending, 'response') as [IncomingMessage]
+  await readSome(answer)
+  sending.destroy()
+  return answer.statusCode!
+}
+
+/** The status is known by now: how the body ends changes nothing. */
+async function readSome (answer: IncomingMessage): Promise<void> {
+  let size = 0
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > BODY_MAX) return
+    }
+  } catch {
+    // Cut off, by the receiver or at the time limit.
+  }
+}
+
+/** Takes the place of the name's resolution: the connection goes to what was checked, and to nothing else. */
+function pinned (addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  return (_name, { all: wantsAll }, callback) => {
+    if (wantsAll) callback(null, all)
+    else callback(null, all[0]!.address, all[0]!.family)
+  }
+}
+
+function withLength (headers: Message['headers'], body: string): Record<string, string | number> {
+  return { ...headers, 'content-length': Buffer.byteLength(body) }
+}
+
+function codeOf (err: unknown): string {
+  if (!(err instanceof Error)) return 'ERRORE'
+  const code = 'code' in err ? String(err.code) : ''
+  return CODE.test(code) ? code : err.name
+}

@@ -1,0 +1,218 @@
+import t, { type Test } from 'tap'
+import type { Event } from '#schemas/event.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { BOOKINGS, create, fieldsAtFault } from '#test/bookings/samples.ts'
+import { dump, guestNo } from '#test/alloggiati/stand-in.ts'
+import { build } from '#test/helper.ts'
+
+const EVENTS = '/api/v1/eventi'
+
+const server = await build(t, { TODAY: '2026-11-21' })
+const { app, call, token, url } = server
+
+async function read (query = ''): Promise<Event[]> {
+  const answer = await call('GET', `${EVENTS}?limit=1000${query}`)
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json<{ data: Event[] }>().data
+}
+
+/** What happened from now on. */
+async function following (): Promise<() => Promise<Event[]>> {
+  const cursor = (await read()).at(-1)?.cursor
+  return () => read(cursor === undefined ? '' : `&cursor=${cursor}`)
+}
+
+const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${oggetto}`)
+
+/** A second connection, with a booking of another country's (they are counted by country) that is committed later. */
+async function lateTransaction (t: Test) {
+  const other = connect(url, 1)
+  t.teardown(() => other.close())
+  const hasWritten = Promise.withResolvers<number>()
+  const commit = Promise.withResolvers<void>()
+  const committed = other.sql.begin(async (sql) => {
+    const [row] = await sql<{ id: number }[]>`
+      insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+      values ('Carla Neri', 'IT', 276, '2026-12-01', '2026-12-03', 1) returning id`
+    hasWritten.resolve(row!.id)
+    await commit.promise
+  })
+  const id = await hasWritten.promise
+  return { id, commit: async () => { commit.resolve(); await committed } }
+}
+
+t.test('a booking leaves an event for each thing that happens to it, in order', async (t) => {
+  const news = await following()
+  const { id } = await create(call)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '031 555' })
+  const dati = [{ nome: 'Anna', cognome: 'Bianchi' }, { nome: 'Bruno', cognome: 'Verdi' }]
+  await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati })
+  await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: dati.slice(0, 1) })
+  await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [id] })
+  const events = await news()
+  t.same(words(events), [
+    `prenotazione.creata prenotazione:${id}`,
+    `prenotazione.modificata prenotazione:${id}`,
+    `ospiti.modificati prenotazione:${id}`,
+    `ospiti.modificati prenotazione:${id}`,
+    `prenotazione.eliminata prenotazione:${id}`
+  ])
+  for (const event of events) t.match(event, { prenotazione_id: id, dettaglio: null, quando: /^20.*Z$/ })
+  t.equal(new Set(events.map((event) => event.id)).size, 5)
+})
+
+t.test('what is refused, or changes nothing, leaves no event', async (t) => {
+  const { id } = await create(call)
+  const news = await following()
+  await call('PUT', `${BOOKINGS}/${id}`, { numero_ospiti: 0 })
+  await call('PUT', `${BOOKINGS}/${id}`, {})
+  await call('PUT', `${BOOKINGS}/${id}`, { lingua: 'IT' })
+  await app.db.transaction(async (tx) => {
+    await tx.execute(`delete from prenotazioni where id = ${id}`)
+    throw new Error('undone')
+  }).catch(() => {})
+  t.same(words(await news()), [])
+})
+
+t.test('a submission leaves an event in each of its states, and its alarm and its receipt one', async (t) => {
+  const news = await following()
+  const { id } = await create(call, { check_in: '2026-11-21', numero_ospiti: 1 })
+  await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guestNo(1)] })
+  const sent = await call('POST', `${BOOKINGS}/${id}/invio`, {})
+  t.equal(sent.statusCode, 200, sent.body)
+  const [{ number: invio }] = await app.sql<[{ number: number }]>`select max(id) as number from invii`
+  await app.sql`insert into allarmi (argomento, giorno) values
+    (${`sandbox unknown-outcome invio=${invio} tentativo=1`}, '2026-11-21'),
+    (${`sandbox deadline prenotazione=${id} minuti=30`}, '2026-11-21'),
+    ('sandbox missing-receipt utente=AB giorno=2026-11-20', '2026-11-21'), ('sandbox broken-chain', '2026-11-21')`
+  await app.sql`insert into ricevute (utente, giorno, pdf, sha256) values ('AB', '2026-11-20', '', '')`
+  const events = await news()
+  t.same(words(events).slice(2), [
+    ...['pronto', 'preso', 'in_invio', 'acquisito'].map((state) => `invio.${state} invio:${invio}`),
+    `allarme.sollevato invio:${invio}`,
+    `allarme.sollevato prenotazione:${id}`,
+    'allarme.sollevato giorno:2026-11-20',
+    'allarme.sollevato allarme:broken-chain',
+    'ricevuta.creata ricevuta:2026-11-20'
+  ])
+  t.equal(events[2]!.prenotazione_id, id)
+  t.same(events.slice(6, 10).map(({ dettaglio }) => dettaglio), [
+    'unknown-outcome', 'deadline', 'missing-receipt', 'broken-chain'
+  ])
+})
+
+t.test('letters and scans leave theirs', async (t) => {
+  const { id } = await create(call)
+  const news = await following()
+  const letter = await call('POST', '/api/lettere-benvenuto/genera', {
+    prenotazione_id: id, nome_ospite: 'Anna Bianchi', lingua: 'IT'
+  })
+  t.ok(letter.statusCode < 300, letter.body)
+  await app.sql`insert into scansioni (dati, prenotazione_id, guest_idx) values ('', ${id}, 0)`
+  const events = await news()
+  t.match(words(events), [/^lettera.creata lettera:\d+$/, /^scansione.creata scansione:\d+$/])
+  for (const event of events) t.equal(event.prenotazione_id, id)
+})
+
+t.test('a transaction that commits late is not skipped by a reader that has passed its number', async (t) => {
+  const news = await following()
+  const late = await lateTransaction(t)
+  const { id } = await create(call)
+  const before = await news()
+  t.same(words(before), [`prenotazione.creata prenotazione:${id}`])
+  await late.commit()
+  const after = await read(`&cursor=${before.at(-1)!.cursor}`)
+  t.same(words(after), [`prenotazione.creata prenotazione:${late.id}`])
+})
+
+t.test('readers who follow while many write see every event once, and each booking\'s in order', async (t) => {
+  const news = await following()
+  const start = (await read()).at(-1)!.cursor
+  let writing = true
+  const readers = [1, 2, 3].map(async () => {
+    const seen: Event[] = []
+    for (let last = false; ;) {
+      const page = await read(`&cursor=${seen.at(-1)?.cursor ?? start}`)
+      seen.push(...page)
+      if (last && page.length === 0) return seen
+      last = !writing
+    }
+  })
+  const late = await lateTransaction(t)
+  const ids = await Promise.all(Array.from({ length: 8 }, async (_, n) => {
+    const { id } = await create(call)
+    for (const telefono of ['1', '2', '3']) await call('PUT', `${BOOKINGS}/${id}`, { telefono })
+    if (n === 4) await late.commit()
+    await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [id] })
+    return id
+  }))
+  writing = false
+  const all = await Promise.all(readers)
+  for (const seen of all) {
+    t.equal(seen.length, 8 * 5 + 1)
+    t.equal(new Set(seen.map(({ id }) => id)).size, seen.length)
+    for (const id of ids) {
+      t.same(seen.filter((event) => event.prenotazione_id === id).map(({ tipo }) => tipo.split('.')[1]), [
+        'creata', 'modificata', 'modificata', 'modificata', 'eliminata'
+      ])
+    }
+  }
+  t.same(words(await news()), words(all[0]!), 'in one order for all')
+})
+
+t.test('pages follow each other by cursor, counted on the first, filtered by type and booking', async (t) => {
+  const { id } = await create(call)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '2' })
+  const first = await call('GET', `${EVENTS}?prenotazione_id=${id}&limit=2`)
+  t.equal(first.headers['x-total-count'], '3')
+  const next = /^<(.*)>; rel="next"$/.exec(String(first.headers.link))![1]!
+  const second = await call('GET', next)
+  t.same(words([...first.json<{ data: Event[] }>().data, ...second.json<{ data: Event[] }>().data]), [
+    `prenotazione.creata prenotazione:${id}`,
+    `prenotazione.modificata prenotazione:${id}`,
+    `prenotazione.modificata prenotazione:${id}`
+  ])
+  t.notOk(second.headers.link)
+  t.notOk(second.headers['x-total-count'])
+  const created = await read(`&prenotazione_id=${id}&tipo=prenotazione.creata`)
+  t.same(words(created), [`prenotazione.creata prenotazione:${id}`])
+})
+
+t.test('a cursor that names no event that is kept is told: some may have been missed', async (t) => {
+  await create(call)
+  const all = await read()
+  const [first] = all
+  const [place] = all.at(-1)!.cursor.split('-')
+  for (const cursor of ['2000000000-00000000', `${place}-00000000`]) {
+    const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
+    t.match(answer.json(), { status: 410, codice: 'CURSORE_SCADUTO' }, cursor)
+  }
+  for (const cursor of ['nonsense', '0-00000000', '99999999999-00000000']) {
+    const answer = await call('GET', `${EVENTS}?cursor=${cursor}`)
+    t.equal(answer.statusCode, 400)
+    t.same(fieldsAtFault(answer), ['cursor'])
+  }
+  await app.sql`update eventi set quando = now() - interval '31 days'`
+  const admin = { authorization: `Bearer ${await token({ role: 'admin' })}` }
+  await app.inject({ method: 'POST', url: '/api/v1/jobs/old-events/avvia', headers: admin })
+  t.same((await read()).map(({ cursor }) => cursor), [all.at(-1)!.cursor], 'the last one stays')
+  t.equal((await call('GET', `${EVENTS}?cursor=${first!.cursor}`)).statusCode, 410)
+  t.same(await read(`&cursor=${all.at(-1)!.cursor}`), [])
+})
+
+t.test('an erased booking leaves no personal data in the events', async (t) => {
+  const news = await following()
+  const { id } = await create(call, { nome_cognome: 'Zeno Quintavalle', email: 'zeno.quintavalle@example.org' })
+  await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [{ nome: 'Zeno', cognome: 'Quintavalle' }] })
+  const erased = await call('POST', `${BOOKINGS}/${id}/cancellazione`, {})
+  t.equal(erased.statusCode, 200, erased.body)
+  t.equal((await news()).at(-1)!.tipo, 'prenotazione.eliminata')
+  t.notMatch(await dump(server), /quintavalle/i)
+})
+
+t.test('who has no credentials reads no events', async (t) => {
+  t.equal((await app.inject({ method: 'GET', url: EVENTS })).statusCode, 401)
+  const stream = { accept: 'text/event-stream' }
+  t.equal((await app.inject({ method: 'GET', url: EVENTS, headers: stream })).statusCode, 401)
+})

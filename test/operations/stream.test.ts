@@ -1,0 +1,126 @@
+import t from 'tap'
+import type { MintedKey } from '#schemas/api-key.ts'
+import type { Event } from '#schemas/event.ts'
+import { BOOKINGS, create } from '#test/bookings/samples.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { API_KEY, build } from '#test/helper.ts'
+import { listen, openStream } from './event-source.ts'
+
+const { app, call, token, url } = await build(t, { TODAY: '2026-11-21' }, undefined, {
+  eventTimes: { heartbeatMs: 50 }
+})
+const address = await listen(app)
+const key = { 'x-api-key': API_KEY }
+const bearer = async (name: string, role: 'admin' | 'operator' = 'operator') =>
+  ({ authorization: `Bearer ${await token({ name, role })}` })
+
+t.test('a stream brings what happens from now on, whichever process does it, uncompressed', async (t) => {
+  await create(call)
+  const stream = await openStream(t, address, key)
+  t.equal(stream.status, 200)
+  t.match(stream.headers, { 'content-type': /^text\/event-stream/, 'cache-control': 'no-store' })
+  t.notOk(stream.headers['content-encoding'])
+  const { id } = await create(call)
+  const other = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url })
+  await other.call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  const events = await stream.await(2)
+  t.match(events, [
+    { tipo: 'prenotazione.creata', prenotazione_id: id }, { tipo: 'prenotazione.modificata', prenotazione_id: id }
+  ])
+  t.match(stream.text(), `id: ${events[0]!.cursor}\nevent: prenotazione.creata\ndata: {`)
+  t.equal(stream.events().length, 2, 'nothing of before, and nothing twice')
+})
+
+t.test('a stream that comes again goes on after the last event that it has seen', async (t) => {
+  const first = await openStream(t, address, key)
+  const begins = /^id: (\S+)$/m.exec(first.text()) ?? await until(() => first.text().includes('id: '))
+    .then(() => /^id: (\S+)$/m.exec(first.text()))
+  first.close()
+  const { id } = await create(call)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  const second = await openStream(t, address, { ...key, 'last-event-id': begins![1]! })
+  const [created, changed] = await second.await(2)
+  t.same([created!.tipo, changed!.tipo], ['prenotazione.creata', 'prenotazione.modificata'])
+  // The header of a client that comes again goes before the address that it repeats.
+  const third = await openStream(t, address, { ...key, 'last-event-id': created!.cursor }, `?cursor=${begins![1]!}`)
+  t.same(await third.await(1), [changed])
+  const gone = await openStream(t, address, { ...key, 'last-event-id': '2000000000-00000000' })
+  t.equal(gone.status, 410)
+  const bad = await openStream(t, address, { ...key, 'last-event-id': 'x' })
+  t.equal(bad.status, 400)
+})
+
+t.test('a stream can be of one booking, or of one type, alone', async (t) => {
+  const { id } = await create(call)
+  const stream = await openStream(t, address, key, `?prenotazione_id=${id}&tipo=prenotazione.modificata`)
+  await create(call)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  t.match(await stream.await(1), [{ tipo: 'prenotazione.modificata', prenotazione_id: id }])
+})
+
+t.test('in silence comments show that the connection lives', async (t) => {
+  const stream = await openStream(t, address, key)
+  await until(() => /\n:\n\n:\n\n/.test(stream.text()))
+  t.same(stream.events(), [])
+})
+
+t.test('a caller has six streams at a time, and gets the place of one that is closed', async (t) => {
+  const headers = await bearer('molti')
+  const streams = []
+  for (let n = 0; n < 6; n++) streams.push(await openStream(t, address, headers))
+  t.same(streams.map(({ status }) => status), Array(6).fill(200))
+  t.equal((await openStream(t, address, headers)).status, 503)
+  t.equal((await openStream(t, address, await bearer('altra'))).status, 200)
+  streams[0]!.close()
+  await until(async () => {
+    const again = await openStream(t, address, headers)
+    if (again.status !== 200) return false
+    again.close()
+    return true
+  })
+})
+
+t.test('a stream ends when its session, its key or its person is not good any more', async (t) => {
+  const stays = await openStream(t, address, await bearer('resta'))
+  const leaver = await bearer('esce')
+  const signedOut = await openStream(t, address, leaver)
+  const minter = await bearer('chiave')
+  const minted = await app.inject({ method: 'GET', url: '/api/cli/auth/key', headers: minter })
+  const { apiKey: text, id } = minted.json<MintedKey>()
+  const keyed = await openStream(t, address, { 'x-api-key': text })
+  t.equal(keyed.status, 200)
+
+  const out = await app.inject({ method: 'POST', url: '/auth/v1/logout', headers: leaver, payload: {} })
+  t.equal(out.statusCode, 204, out.body)
+  await signedOut.ended
+  t.equal((await openStream(t, address, leaver)).status, 401)
+
+  await app.inject({ method: 'DELETE', url: `/api/v1/keys/${id}`, headers: minter })
+  await keyed.ended
+  t.equal((await openStream(t, address, { 'x-api-key': text })).status, 401)
+
+  const banned = await openStream(t, address, await bearer('bandita'))
+  await app.sql`update users set banned_until = now() + interval '1 day' where email = 'bandita@example.org'`
+  await banned.ended
+
+  const { id: booking } = await create(call)
+  t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
+})
+
+t.test('the end of the server ends streams', async (t) => {
+  const other = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url })
+  const stream = await openStream(t, await listen(other.app), key)
+  t.equal(stream.status, 200)
+  await Promise.all([other.app.close(), stream.ended])
+})
+
+t.test('a page is what everybody gets who does not ask for a stream by name', async (t) => {
+  for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
+    const answer = await call('GET', '/api/v1/eventi?limit=1', undefined, { accept })
+    t.equal(answer.json<{ data: Event[] }>().data.length, 1, accept)
+  }
+  const head = await fetch(`${address}/api/v1/eventi`, {
+    method: 'HEAD', headers: { ...key, accept: 'text/event-stream' }
+  })
+  t.equal(head.status, 200)
+})
