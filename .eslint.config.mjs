@@ -11,7 +11,7 @@ const floors = [
   ['plugins'],
   ['bookings', 'identity', 'pdf', 'scanning'],
   ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'system'],
-  ['administration'],
+  ['administration', 'operations'],
   // The tool stands beside the server: of the server it does not even import what `notForTheTool` names.
   ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli']
 ]

@@ -51,7 +51,8 @@ export const AZIONI = [
   'modello_salvato',
   'modello_eliminato',
   'lettera_eliminata',
-  'struttura_cambiata'
+  'struttura_cambiata',
+  'ripristino'
 ] as const
 
 const EXAMPLE = {

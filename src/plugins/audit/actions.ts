@@ -47,7 +47,8 @@ export const ACTIONS = {
   modello_salvato: 'Modello di PDF salvato',
   modello_eliminato: 'Modello di PDF eliminato',
   lettera_eliminata: 'Lettera di benvenuto eliminata',
-  struttura_cambiata: 'Dati della struttura, o logo, cambiati'
+  struttura_cambiata: 'Dati della struttura, o logo, cambiati',
+  ripristino: 'Salvataggio ripristinato'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

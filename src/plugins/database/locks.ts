@@ -22,6 +22,8 @@ export const LOCKS = {
   signingKeys: 168_181,
   /** The rotation of the keys of stored files. */
   storageKeys: 168_182,
+  /** A backup reads the files that its snapshot names; whoever removes files tries to share it first. */
+  backup: 168_183,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */

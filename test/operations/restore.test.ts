@@ -1,0 +1,239 @@
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { firstAdministrator } from '#src/identity/index.ts'
+import { readConfig } from '#src/config/config.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { create, saveGuests, guests } from '#test/bookings/samples.ts'
+import { user } from '#test/cli/process.ts'
+import { testDatabase } from '#test/database.ts'
+import { uploading } from '#test/documents/uploading.ts'
+import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { jpeg } from '#test/plugins/images/pictures.ts'
+
+const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
+const lately = addDays(createClock().today(), -2)
+const pdf = Buffer.from('%PDF-1.4 prova')
+
+/** Everything that a person would look for first. */
+async function look ({ app, call }: TestApp, booking: number, submission: number) {
+  const body = async (url: string) => {
+    const { statusCode, rawPayload } = await call('GET', url)
+    return { url, statusCode, body: rawPayload.toString('base64') }
+  }
+  const signedIn = await app.inject({
+    method: 'POST',
+    url: '/auth/v1/token?grant_type=password',
+    payload: { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD }
+  })
+  return {
+    reads: await Promise.all([
+      '/api/v1/prenotazioni', `/api/v1/prenotazioni/${booking}`, `/api/documents/${booking}/0/front`,
+      `/api/v1/invii/${submission}`, '/api/v1/invii', `/api/alloggiati/ricevute?data=${lately}`
+    ].map(body)),
+    signedIn: signedIn.statusCode
+  }
+}
+
+/** A server that has been at work: a booking with guests and an image, a submission, a receipt, an administrator. */
+async function worked (t: Test) {
+  const police = await standIn(t)
+  police.on.Ricevuta = answer(plainAnswer('Ricevuta')
+    .replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
+  const environ = productionEnviron(police)
+  const server = await build(t, environ)
+  await firstAdministrator(server.app, readConfig({ ...ADMIN, DATA_DIR: server.dataDir }))
+  const { id } = await create(server.call, { numero_ospiti: 2 })
+  await saveGuests(server.call, id, guests(2))
+  await uploading(server).upload(id, { image: await jpeg() })
+  await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  const [{ id: submission }] = await server.app.sql<[{ id: number }]>`select id from invii`
+  await server.call('GET', `/api/alloggiati/ricevute?data=${lately}`)
+  return { police, environ, server, booking: id, submission }
+}
+
+const { police, environ, server, booking, submission } = await worked(t)
+const folder = temporaryFolder(t)
+const file = join(folder, 'locanda.bak')
+const { act } = user(t)
+/** The server's own environment. */
+const own = {
+  ...environ, DATABASE_URL: server.url, DATA_DIR: server.dataDir, MASTER_KEY: server.masterKey, BACKUP_PASSPHRASE
+}
+const empty = async (t: Test) => ({
+  ...own, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t)
+})
+const before = await look(server, booking, submission)
+const made = await act(['--json', 'backup', file], { env: own })
+/** The tables that there are, and whether any file is. */
+async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
+  const { connect } = await import('#src/plugins/database/connect.ts')
+  const { sql, close } = connect(env.DATABASE_URL, 1)
+  const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
+  await close()
+  const files = existsSync(join(env.DATA_DIR, 'files'))
+    ? (await readdir(join(env.DATA_DIR, 'files'), { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
+    : []
+  return { tables: tables.length, files: files.length }
+}
+
+t.test('a backup of a running server is one private file, in which nothing can be read', async (t) => {
+  t.equal(made.code, 0, made.stderr)
+  const told = JSON.parse(made.stdout) as Record<string, unknown>
+  t.match(told, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
+  t.same(await readdir(folder), ['locanda.bak'])
+  t.notMatch((await readFile(file)).toString('latin1'), 'example.org')
+  const verified = await act(['--json', 'backup', '--verify', file], { env: { BACKUP_PASSPHRASE } })
+  t.equal(verified.code, 0, verified.stderr)
+  t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: told.tabelle })
+})
+
+t.test('after the loss of everything a restored server answers as the one before', async (t) => {
+  const env = await empty(t)
+  const ended = await act(['restore', file], { env })
+  t.equal(ended.code, 0, ended.stderr)
+  const next = await build(t, { ...environ, DATABASE_URL: env.DATABASE_URL, DATA_DIR: env.DATA_DIR, MASTER_KEY: own.MASTER_KEY })
+  t.same(await look(next, booking, submission), before)
+  t.ok(before.reads.every(({ statusCode }) => statusCode === 200))
+  t.equal(before.signedIn, 200)
+
+  const hold = (await next.call('GET', '/api/v1/invii/sospensione')).json<{ sospeso: boolean }>()
+  t.match(hold, { sospeso: true, chi: 'sistema', motivo: /ripristinato un salvataggio/ })
+  const calls = police.callsOf('Send').length
+  const refused = await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+  t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.equal(police.callsOf('Send').length, calls, 'nothing is sent')
+
+  const admin = { authorization: `Bearer ${await next.token({ name: 'capo', role: 'admin' })}` }
+  const verdict = async (url: string) => (await next.app.inject({ url, headers: admin })).json<object>()
+  t.match(await verdict('/api/v1/audit/verifica'), { integro: true })
+  t.match(await verdict('/api/v1/invii/verifica'), { integra: true })
+  const resumed = await next.app.inject({
+    method: 'POST',
+    url: '/api/v1/invii/sospensione',
+    headers: admin,
+    payload: { sospeso: false, motivo: 'Ricevute confrontate' }
+  })
+  t.match(resumed.json(), { sospeso: false })
+  t.equal((await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))).statusCode, 200)
+  t.ok((await create(next.call)).id > booking, 'ids go on behind those that were given')
+})
+
+t.test('triggers, foreign keys, indexes, sequences and rights are those of a server that was never restored', async (t) => {
+  const env = await empty(t)
+  t.equal((await act(['restore', file], { env })).code, 0)
+  const { connect } = await import('#src/plugins/database/connect.ts')
+  const describe = async (url: string) => {
+    const { sql, close } = connect(url, 1)
+    const found = [
+      await sql`select conname, conrelid::regclass::text as t, pg_get_constraintdef(oid) as d, convalidated from pg_constraint
+        where connamespace = 'public'::regnamespace order by 2, 1`,
+      await sql`select tgname, tgrelid::regclass::text as t, tgenabled from pg_trigger where not tgisinternal order by 2, 1`,
+      await sql`select indexdef from pg_indexes where schemaname = 'public' order by 1`,
+      await sql`select sequencename, last_value from pg_sequences where sequencename not like 'invii_sosp%'
+        and sequencename not like 'audit%' order by 1`,
+      await sql`select hash, created_at from drizzle.__drizzle_migrations order by created_at`
+    ]
+    await close()
+    return found
+  }
+  t.same(await describe(env.DATABASE_URL), await describe(server.url))
+})
+
+t.test('what cannot be restored is refused in one line, and nothing is there afterwards', async (t) => {
+  const env = await empty(t)
+  const content = await readFile(file)
+  const cut = join(folder, 'tagliato.bak')
+  const changed = join(folder, 'cambiato.bak')
+  await writeFile(cut, content.subarray(0, content.length - 1))
+  const flipped = Buffer.from(content)
+  flipped[content.length - 100]! ^= 1
+  await writeFile(changed, flipped)
+  const cases: [string, string, Record<string, string>, RegExp][] = [
+    ['a wrong passphrase', file, { BACKUP_PASSPHRASE: 'non è questa' }, /passphrase/],
+    ['a cut file', cut, {}, /danneggiato o incompleto/],
+    ['a flipped bit', changed, {}, /danneggiato o incompleto/],
+    ['no backup', join(server.dataDir, 'master.key'), {}, /non è un salvataggio|non si può leggere/],
+    ['no file', join(folder, 'nessuno.bak'), {}, /ENOENT/],
+    ['another master key', file, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, /MASTER_KEY non è quella/],
+    ['no master key', file, { MASTER_KEY: '' }, /master\.key/],
+    ['a database in use', file, { DATABASE_URL: server.url }, /database non è vuoto/]
+  ]
+  for (const [title, path, more, expected] of cases) {
+    const { code, stdout, stderr } = await act(['restore', path], { env: { ...env, ...more } })
+    t.equal(code, 1, title)
+    t.equal(stdout, '', title)
+    t.match(stderr, /^Errore: [^\n]+\n$/, title)
+    t.match(stderr, expected, title)
+  }
+  t.same(await left(env), { tables: 0, files: 0 })
+  await rm(cut)
+  await rm(changed)
+})
+
+t.test('files of another database in the place are no place for a restore', async (t) => {
+  const env = { ...await empty(t), DATA_DIR: server.dataDir }
+  const { code, stderr } = await act(['restore', file], { env })
+  t.equal(code, 1)
+  t.match(stderr, /posto dei file .* non è vuoto/)
+  t.equal((await left(env)).tables, 0)
+})
+
+t.test('a file that is removed while a backup is made stays until it is made', async (t) => {
+  const { app } = server
+  const { id } = await create(server.call)
+  const { upload, stored } = uploading(server)
+  await upload(id, { image: await jpeg() })
+  const [name] = await stored(id)
+  const object = (await app.storage.find(app.db, 'documents', name!))!
+  const kept = join(server.dataDir, 'files', object.id.slice(0, 2), object.id)
+  const reserved = await app.sql.reserve()
+  await reserved`select pg_advisory_lock(${LOCKS.backup})`
+  await app.db.transaction((tx) => app.storage.discard(tx, [object]))
+  app.storage.removeDiscarded()
+  // Once the worker has looked and gone, what is due is still due.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  t.ok(existsSync(kept))
+  await reserved`select pg_advisory_unlock(${LOCKS.backup})`
+  reserved.release()
+  app.storage.removeDiscarded()
+  await until(() => !existsSync(kept))
+})
+
+t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
+  const { app } = server
+  const { id } = await create(server.call)
+  const { upload, stored } = uploading(server)
+  await upload(id, { image: await jpeg() })
+  const [name] = await stored(id)
+  const object = (await app.storage.find(app.db, 'documents', name!))!
+  await rm(join(server.dataDir, 'files', object.id.slice(0, 2), object.id))
+  const path = join(folder, 'mancante.bak')
+  const ended = await act(['backup', path], { env: own })
+  t.equal(ended.code, 0)
+  t.match(ended.stderr, new RegExp(object.id))
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+})
+
+t.test('wrong use of the commands is said in one line', async (t) => {
+  for (const [args, env, expected] of [
+    [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Manca la passphrase/],
+    [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],
+    [['backup'], own, /Manca l'argomento/]
+  ] as const) {
+    const { code, stderr } = await act(args, { env })
+    t.equal(code, 2)
+    t.match(stderr, expected)
+  }
+  const nowhere = await act(['backup', join(folder, 'x.bak')], {
+    env: { ...own, DATABASE_URL: '', DATA_DIR: temporaryFolder(t) }
+  })
+  t.equal(nowhere.code, 1)
+  t.match(nowhere.stderr, /^Errore: DATA_DIR: nessun server[^\n]*\n$/)
+})
