@@ -1,11 +1,19 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
 import t, { type Test } from 'tap'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
+import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { removalWorker } from '#src/plugins/storage/removal.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
 import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
@@ -16,6 +24,7 @@ import { uploading } from '#test/documents/uploading.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
 
+const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
 const lately = addDays(createClock().today(), -2)
@@ -73,7 +82,6 @@ const before = await look(server, booking, submission)
 const made = await act(['--json', 'backup', file], { env: own })
 /** The tables that there are, and whether any file is. */
 async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
-  const { connect } = await import('#src/plugins/database/connect.ts')
   const { sql, close } = connect(env.DATABASE_URL, 1)
   const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
   await close()
@@ -128,7 +136,6 @@ t.test('after the loss of everything a restored server answers as the one before
 t.test('triggers, foreign keys, indexes, sequences and rights are those of a server that was never restored', async (t) => {
   const env = await empty(t)
   t.equal((await act(['restore', file], { env })).code, 0)
-  const { connect } = await import('#src/plugins/database/connect.ts')
   const describe = async (url: string) => {
     const { sql, close } = connect(url, 1)
     const found = [
@@ -193,17 +200,23 @@ t.test('a file that is removed while a backup is made stays until it is made', a
   const [name] = await stored(id)
   const object = (await app.storage.find(app.db, 'documents', name!))!
   const kept = join(server.dataDir, 'files', object.id.slice(0, 2), object.id)
-  const reserved = await app.sql.reserve()
-  await reserved`select pg_advisory_lock(${LOCKS.backup})`
   await app.db.transaction((tx) => app.storage.discard(tx, [object]))
-  app.storage.removeDiscarded()
-  // Once the worker has looked and gone, what is due is still due.
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  const round = async () => {
+    const store = { require: async () => {}, adopted: async () => undefined }
+    const backend = filesBackend(join(server.dataDir, 'files'))
+    const worker = removalWorker({ db: app.db, backend, store, log: pino({ level: 'silent' }) })
+    worker.remove()
+    await worker.stop()
+  }
+  const { sql, close } = connect(server.url, 1)
+  await sql`select pg_advisory_lock(${LOCKS.backup})`
+  await round()
   t.ok(existsSync(kept))
-  await reserved`select pg_advisory_unlock(${LOCKS.backup})`
-  reserved.release()
-  app.storage.removeDiscarded()
-  await until(() => !existsSync(kept))
+  await close()
+  await until(async () => {
+    await round()
+    return !existsSync(kept)
+  })
 })
 
 t.test('a file that is missing in the server is named, and the rest is saved', async (t) => {
@@ -219,6 +232,47 @@ t.test('a file that is missing in the server is named, and the rest is saved', a
   t.equal(ended.code, 0)
   t.match(ended.stderr, new RegExp(object.id))
   t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+})
+
+/** The real tool, killed once a fact holds. */
+async function killed (args: string[], env: Record<string, string>, isReached: () => boolean): Promise<void> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: 'ignore' })
+  const end = once(child, 'close')
+  await until(() => isReached() || child.exitCode !== null)
+  child.kill('SIGKILL')
+  t.same(await end, [null, 'SIGKILL'], 'it was at work')
+}
+
+t.test('a backup that is killed leaves the file of before, and the next one is whole', async (t) => {
+  const path = join(folder, 'ucciso.bak')
+  await writeFile(path, 'di prima')
+  const { sql, close } = connect(server.url, 1)
+  // The tool waits for this table, and has written others.
+  await sql.begin(async (tx) => {
+    await tx`lock table users in access exclusive mode`
+    await killed(['backup', path], own, () => existsSync(`${path}.partial`))
+  })
+  await close()
+  t.equal(await readFile(path, 'utf8'), 'di prima')
+  t.equal((await act(['backup', path], { env: own })).code, 0)
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+  t.notOk(existsSync(`${path}.partial`))
+})
+
+t.test('a restore that is killed leaves no table, and is begun again', async (t) => {
+  const env = await empty(t)
+  const { sql, close } = connect(env.DATABASE_URL, 1)
+  // The tool waits until it is known whether this table stays.
+  await sql.begin(async (tx) => {
+    await tx`create table users (id int)`
+    await killed(['restore', file], env, () => existsSync(join(env.DATA_DIR, 'files')))
+    await tx`drop table users`
+  })
+  await close()
+  await until(async () => (await left(env)).tables === 0)
+  const again = await act(['restore', file], { env })
+  t.equal(again.code, 0, again.stderr)
+  t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
 })
 
 t.test('wrong use of the commands is said in one line', async (t) => {
