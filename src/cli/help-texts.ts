@@ -97,3 +97,11 @@ recente. Dopo, gli invii alla Polizia restano sospesi finché un amministratore 
 
 Esempio:
   DATA_DIR=/srv/locanda-nuova locanda restore /mnt/salvataggi/locanda.bak`
+
+export const DOCTOR_HELP = `
+Legge l'ambiente del server e guarda chiave, database, orologio, file, posta, Redis, credenziali della Polizia, disco,
+salvataggi, indirizzo pubblico, certificato e proxy. Non cambia e non invia nulla. Esce con 1 se c'è un errore; gli avvisi
+non contano.
+
+Esempio:
+  DATA_DIR=/srv/locanda locanda doctor`

@@ -7,6 +7,7 @@ import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
 import { backup, restore } from './commands/backup.ts'
+import { doctor } from './commands/doctor.ts'
 import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
 import { login, logout } from './commands/login.ts'
@@ -17,6 +18,7 @@ import { createContext, type Context } from './context.ts'
 import { usageError, type Exit } from './errors.ts'
 import {
   BACKUP_HELP,
+  DOCTOR_HELP,
   HELP,
   JOB_HELP,
   KEY_HELP,
@@ -149,6 +151,8 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
   command(program, 'restore', 'Rimette un salvataggio in un database nuovo (sulla macchina del server)', RESTORE_HELP)
     .argument('<file>', 'il salvataggio')
     .action(run(restore))
+  command(program, 'doctor', 'Controlla ciò che serve al server (sulla sua macchina)', DOCTOR_HELP)
+    .action(run((context) => doctor(context)))
   return program
 }
 
