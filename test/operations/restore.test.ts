@@ -4,14 +4,22 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { readConfig } from '#src/config/config.ts'
+import { sealSettings } from '#src/alloggiati/index.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock } from '#src/lib/time.ts'
+import { writeContainer } from '#src/operations/backup/container.ts'
+import type { Manifest, Summary } from '#src/operations/backup/contents.ts'
+import { createBackup, masterKeyMark } from '#src/operations/backup/create.ts'
+import { section } from '#src/operations/backup/sections.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { carryOut, knownMigrations, lastMigration } from '#src/plugins/database/migrate.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
 import { removalWorker } from '#src/plugins/storage/removal.ts'
 import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
@@ -273,6 +281,39 @@ t.test('a restore that is killed leaves no table, and is begun again', async (t)
   const again = await act(['restore', file], { env })
   t.equal(again.code, 0, again.stderr)
   t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
+})
+
+t.test('a backup of an older version is brought to the present schema; one of a newer version is refused', async (t) => {
+  const known = knownMigrations()
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const older = await testDatabase(t, true)
+  const { sql, close } = connect(older.url, 1, sealSettings(keys))
+  await sql.begin((tx) => carryOut(tx, known.slice(0, 14)))
+  await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
+  const path = join(folder, 'vecchio.bak')
+  const backend = filesBackend(temporaryFolder(t))
+  await createBackup({ sql, backend, keys }, path, BACKUP_PASSPHRASE)
+  await close()
+  const env = await empty(t)
+  const ended = await act(['restore', path], { env })
+  t.equal(ended.code, 0, ended.stderr)
+  const next = await build(t, { ...environ, DATABASE_URL: env.DATABASE_URL, DATA_DIR: env.DATA_DIR, MASTER_KEY: own.MASTER_KEY })
+  t.equal(await lastMigration(next.app.sql), known.at(-1)!.folderMillis)
+  t.match((await next.call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Prenotazione Vecchia' }] })
+
+  const manifest: Manifest = {
+    kind: 'manifest', version: '9.9.9', created: '2030-01-01T00:00:00.000Z', migration: 9e12, masterKey: masterKeyMark(keys)
+  }
+  const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+  await writeContainer(path, BACKUP_PASSPHRASE, Readable.from([
+    ...await Array.fromAsync(section(manifest)), ...await Array.fromAsync(section(end))
+  ]))
+  const newer = await empty(t)
+  const refused = await act(['restore', path], { env: newer })
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /^Errore: il salvataggio è di Locanda 9\.9\.9, più recente[^\n]*\n$/)
+  t.same(await left(newer), { tables: 0, files: 0 })
 })
 
 t.test('wrong use of the commands is said in one line', async (t) => {
