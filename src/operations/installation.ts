@@ -33,8 +33,8 @@ export interface Installation {
 export function readEnvironment (environ: Environ): Config {
   const dataDir = resolve(environ.DATA_DIR || Environment.properties.DATA_DIR.default)
   if (!environ.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
-    throw new OperationError(`MASTER_KEY manca, e non c’è ${join(dataDir, 'master.key')}: servono l’ambiente e la chiave ` +
-      'del server')
+    throw new OperationError(`MASTER_KEY manca, e non c’è ${join(dataDir, 'master.key')}: servono l’ambiente e ` +
+      'la chiave del server')
   }
   try {
     return readConfig(environ)

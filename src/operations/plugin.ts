@@ -20,7 +20,8 @@ const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock 
     description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
     cron: '40 3 * * *',
     async run () {
-      const { size, summary } = await createBackup({ sql, backend, keys }, backupFile(folder, clock.today()), passphrase)
+      const path = backupFile(folder, clock.today())
+      const { size, summary } = await createBackup({ sql, backend, keys }, path, passphrase)
       const { files, missing } = summary
       app.log.info({ size, files }, 'backup made')
       if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')

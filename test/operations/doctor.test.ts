@@ -80,10 +80,8 @@ t.test('each part that does not work is a fault that says what to do, and the ex
     ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/]
   ]
   // One file first: the place is looked at.
-  await server.app.storage.settle(
-    await server.app.storage.write(Buffer.from('a'), { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }, 9),
-    async () => {}
-  )
+  const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
+  await server.app.storage.write(Buffer.from('a'), place, 9)
   for (const [subject, more, expected] of cases) {
     const { code, found } = await doctor(more)
     t.equal(code, 1, subject)

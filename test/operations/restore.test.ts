@@ -93,10 +93,9 @@ async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
   const { sql, close } = connect(env.DATABASE_URL, 1)
   const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
   await close()
-  const files = existsSync(join(env.DATA_DIR, 'files'))
-    ? (await readdir(join(env.DATA_DIR, 'files'), { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
-    : []
-  return { tables: tables.length, files: files.length }
+  const place = join(env.DATA_DIR, 'files')
+  const entries = existsSync(place) ? await readdir(place, { recursive: true, withFileTypes: true }) : []
+  return { tables: tables.length, files: entries.filter((each) => each.isFile()).length }
 }
 
 t.test('a backup of a running server is one private file, in which nothing can be read', async (t) => {
@@ -114,7 +113,8 @@ t.test('after the loss of everything a restored server answers as the one before
   const env = await empty(t)
   const ended = await act(['restore', file], { env })
   t.equal(ended.code, 0, ended.stderr)
-  const next = await build(t, { ...environ, DATABASE_URL: env.DATABASE_URL, DATA_DIR: env.DATA_DIR, MASTER_KEY: own.MASTER_KEY })
+  const { DATABASE_URL, DATA_DIR, MASTER_KEY } = env
+  const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
   t.same(await look(next, booking, submission), before)
   t.ok(before.reads.every(({ statusCode }) => statusCode === 200))
   t.equal(before.signedIn, 200)
@@ -141,15 +141,16 @@ t.test('after the loss of everything a restored server answers as the one before
   t.ok((await create(next.call)).id > booking, 'ids go on behind those that were given')
 })
 
-t.test('triggers, foreign keys, indexes, sequences and rights are those of a server that was never restored', async (t) => {
+t.test('triggers, foreign keys, indexes and sequences are those of a server that was never restored', async (t) => {
   const env = await empty(t)
   t.equal((await act(['restore', file], { env })).code, 0)
   const describe = async (url: string) => {
     const { sql, close } = connect(url, 1)
     const found = [
-      await sql`select conname, conrelid::regclass::text as t, pg_get_constraintdef(oid) as d, convalidated from pg_constraint
-        where connamespace = 'public'::regnamespace order by 2, 1`,
-      await sql`select tgname, tgrelid::regclass::text as t, tgenabled from pg_trigger where not tgisinternal order by 2, 1`,
+      await sql`select conname, conrelid::regclass::text as t, pg_get_constraintdef(oid) as d, convalidated
+        from pg_constraint where connamespace = 'public'::regnamespace order by 2, 1`,
+      await sql`select tgname, tgrelid::regclass::text as t, tgenabled from pg_trigger where not tgisinternal
+        order by 2, 1`,
       await sql`select indexdef from pg_indexes where schemaname = 'public' order by 1`,
       await sql`select sequencename, last_value from pg_sequences where sequencename not like 'invii_sosp%'
         and sequencename not like 'audit%' order by 1`,
@@ -283,7 +284,7 @@ t.test('a restore that is killed leaves no table, and is begun again', async (t)
   t.equal((await left(env)).files, 2, 'the file, and the empty one that says whose the place is')
 })
 
-t.test('a backup of an older version is brought to the present schema; one of a newer version is refused', async (t) => {
+t.test('a backup of an older version gets the present schema; one of a newer version is refused', async (t) => {
   const known = knownMigrations()
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const older = await testDatabase(t, true)
@@ -298,12 +299,17 @@ t.test('a backup of an older version is brought to the present schema; one of a 
   const env = await empty(t)
   const ended = await act(['restore', path], { env })
   t.equal(ended.code, 0, ended.stderr)
-  const next = await build(t, { ...environ, DATABASE_URL: env.DATABASE_URL, DATA_DIR: env.DATA_DIR, MASTER_KEY: own.MASTER_KEY })
+  const { DATABASE_URL, DATA_DIR, MASTER_KEY } = env
+  const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
   t.equal(await lastMigration(next.app.sql), known.at(-1)!.folderMillis)
   t.match((await next.call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Prenotazione Vecchia' }] })
 
   const manifest: Manifest = {
-    kind: 'manifest', version: '9.9.9', created: '2030-01-01T00:00:00.000Z', migration: 9e12, masterKey: masterKeyMark(keys)
+    kind: 'manifest',
+    version: '9.9.9',
+    created: '2030-01-01T00:00:00.000Z',
+    migration: 9e12,
+    masterKey: masterKeyMark(keys)
   }
   const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
   await writeContainer(path, BACKUP_PASSPHRASE, Readable.from([

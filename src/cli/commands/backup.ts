@@ -34,7 +34,8 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const operations = await import('#src/operations/index.ts')
   const summary = await told(() => operations.restore(env, file, passphrase))
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
-  out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli (POST /api/v1/invii/sospensione)')
+  out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +
+    '(POST /api/v1/invii/sospensione)')
   return EXIT.ok
 }
 

@@ -45,7 +45,10 @@ export async function openHeader (bytes: Buffer, passphrase: string): Promise<Bu
 async function keysOf (passphrase: string, salt: Buffer): Promise<{ key: Buffer, check: Buffer }> {
   const secret = await new Promise<Buffer>((resolve, reject) => {
     // Keyboards spell an accented letter in more than one way.
-    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, COST, (err, made) => { if (err) reject(err); else resolve(made) })
+    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, COST, (err, made) => {
+      if (err) reject(err)
+      else resolve(made)
+    })
   })
   const part = (label: string, length: number) =>
     Buffer.from(hkdfSync('sha256', secret, salt, `locanda/backup/${label}`, length))

@@ -33,6 +33,9 @@ export interface Summary {
   sequences: Record<string, string>
 }
 
+/** What has been there so far. */
+type Counts = Pick<Summary, 'tables' | 'files' | 'bytes'>
+
 export type Head = Manifest | TableHead | FileHead | Summary
 
 /** Who reads a backup: section by section, as they come. What is not read of one is passed over. */
@@ -40,8 +43,6 @@ export interface Reader {
   manifest (manifest: Manifest): Promise<void>
   table (head: TableHead, rows: AsyncIterable<Buffer>): Promise<void>
   file (head: FileHead, content: AsyncIterable<Buffer>): Promise<void>
-  /** Once everything has been there that must be. */
-  end (summary: Summary): Promise<void>
 }
 
 const NEWLINE = 0x0a
@@ -56,42 +57,50 @@ export async function readBackup (
   reader: Partial<Reader> = {}
 ): Promise<{ manifest: Manifest, summary: Summary }> {
   return readContainer(path, passphrase, async (content) => {
-    const counts = { tables: {} as Record<string, number>, files: 0, bytes: 0 }
+    const counts: Counts = { tables: {}, files: 0, bytes: 0 }
     let manifest: Manifest | undefined
     let summary: Summary | undefined
     for await (const { head, pieces } of sectionsOf<Head>(content)) {
-      if ((head.kind === 'manifest') !== (manifest === undefined) || summary !== undefined) throw new OperationError(DAMAGED)
-      switch (head.kind) {
-        case 'manifest':
-          manifest = head
-          await reader.manifest?.(head)
-          break
-        case 'table': {
-          const rows = counted(pieces, rowsIn)
-          await reader.table?.(head, rows.content)
-          counts.tables[head.name] = await rows.total()
-          break
-        }
-        case 'file': {
-          const bytes = counted(pieces, ({ length }) => length)
-          await reader.file?.(head, bytes.content)
-          counts.files++
-          counts.bytes += head.size
-          if (await bytes.total() !== head.size) throw new OperationError(DAMAGED)
-          break
-        }
-        case 'end':
-          summary = head
-          if (!isComplete(head, counts)) throw new OperationError(DAMAGED)
-          await reader.end?.(head)
-      }
+      const isFirst = manifest === undefined
+      if ((head.kind === 'manifest') !== isFirst || summary !== undefined) throw new OperationError(DAMAGED)
+      if (head.kind === 'manifest') manifest = head
+      if (head.kind === 'end') summary = head
+      await readSection(head, pieces, reader, counts)
     }
     if (manifest === undefined || summary === undefined) throw new OperationError(DAMAGED)
     return { manifest, summary }
   })
 }
 
-function isComplete (end: Summary, found: Pick<Summary, 'tables' | 'files' | 'bytes'>): boolean {
+async function readSection (
+  head: Head,
+  pieces: AsyncGenerator<Buffer>,
+  reader: Partial<Reader>,
+  counts: Counts
+): Promise<void> {
+  switch (head.kind) {
+    case 'manifest':
+      return reader.manifest?.(head)
+    case 'table': {
+      const rows = counted(pieces, rowsIn)
+      await reader.table?.(head, rows.content)
+      counts.tables[head.name] = await rows.total()
+      return
+    }
+    case 'file': {
+      const bytes = counted(pieces, ({ length }) => length)
+      await reader.file?.(head, bytes.content)
+      counts.files++
+      counts.bytes += head.size
+      if (await bytes.total() !== head.size) throw new OperationError(DAMAGED)
+      return
+    }
+    case 'end':
+      if (!isComplete(head, counts)) throw new OperationError(DAMAGED)
+  }
+}
+
+function isComplete (end: Summary, found: Counts): boolean {
   const names = Object.keys(end.tables)
   return end.files === found.files && end.bytes === found.bytes &&
     names.length === Object.keys(found.tables).length &&

@@ -58,7 +58,11 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
   const migration = await lastMigration(tx)
   if (migration === undefined) throw new OperationError('il database è vuoto: non c’è nulla da salvare')
   yield * section({
-    kind: 'manifest', version: VERSION, created: new Date().toISOString(), migration, masterKey: masterKeyMark(source.keys)
+    kind: 'manifest',
+    version: VERSION,
+    created: new Date().toISOString(),
+    migration,
+    masterKey: masterKeyMark(source.keys)
   } satisfies Manifest)
   for (const table of await readTables(tx)) yield * tableSection(tx, table, summary)
   yield * fileSections(tx, source.backend, summary)
@@ -82,7 +86,11 @@ async function * tableSection (tx: postgres.TransactionSql, table: Table, { tabl
 /** Rows of files in memory at a time. */
 const BATCH = 500
 
-async function * fileSections (tx: postgres.TransactionSql, backend: Backend, summary: Summary): AsyncGenerator<Buffer> {
+async function * fileSections (
+  tx: postgres.TransactionSql,
+  backend: Backend,
+  summary: Summary
+): AsyncGenerator<Buffer> {
   for (let last = '00000000-0000-0000-0000-000000000000', more = true; more;) {
     const rows = await tx<{ id: string, size: string }[]>`
       select id, size from objects where id > ${last} order by id limit ${BATCH}`

@@ -22,7 +22,8 @@ export async function filePlace (backend: Backend, manifest: Manifest): Promise<
   const mark = markOf(manifest)
   const isResumed = await backend.head(mark) !== undefined
   if (!isResumed) {
-    for await (const _ of backend.list()) {
+    const first = await backend.list()[Symbol.asyncIterator]().next()
+    if (!first.done) {
       throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: un ' +
         'ripristino ne vuole uno vuoto')
     }

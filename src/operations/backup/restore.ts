@@ -92,8 +92,8 @@ function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick
     throw new OperationError(`il salvataggio è di Locanda ${version}, più recente di questa: usare quella versione`)
   }
   if (masterKey !== masterKeyMark(keys)) {
-    throw new OperationError('MASTER_KEY non è quella del salvataggio: rimettere il file master.key di allora, o dare ' +
-      'la chiave in MASTER_KEY')
+    throw new OperationError('MASTER_KEY non è quella del salvataggio: rimettere il file master.key di allora, o ' +
+      'dare la chiave in MASTER_KEY')
   }
 }
 

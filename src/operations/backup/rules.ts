@@ -14,7 +14,9 @@ export const withoutRules = {
     await tx.unsafe(`create temporary table ${KEYS} on commit drop as
       select conrelid::regclass::text as tabella, quote_ident(conname) as nome, pg_get_constraintdef(oid) as regola
       from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`)
-    for (const { tabella, nome } of await readKeys(tx)) await tx.unsafe(`alter table ${tabella} drop constraint ${nome}`)
+    for (const { tabella, nome } of await readKeys(tx)) {
+      await tx.unsafe(`alter table ${tabella} drop constraint ${nome}`)
+    }
     const tables = await names(tx)
     for (const name of tables) await tx.unsafe(`alter table ${name} disable trigger user`)
     await tx.unsafe(`truncate ${tables.join(', ')}`)

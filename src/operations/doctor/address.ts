@@ -13,9 +13,12 @@ const RENEW_DAYS = 14
 export function publicUrl ({ PUBLIC_URL: url }: Config): Look {
   return async () => {
     const { hostname, protocol } = new URL(url)
-    if (hostname === '0.0.0.0' || hostname === '[::]') return fault(`${url} non porta da nessuna parte: impostare PUBLIC_URL`)
+    if (hostname === '0.0.0.0' || hostname === '[::]') {
+      return fault(`${url} non porta da nessuna parte: impostare PUBLIC_URL`)
+    }
     try {
-      const { status } = await fetch(`${url}/health/live`, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) })
+      const signal = AbortSignal.timeout(WITHIN_MS)
+      const { status } = await fetch(`${url}/health/live`, { redirect: 'manual', signal })
       if (status !== 200) return warning(`${url} risponde ${status}: il proxy porta altrove?`)
       return protocol === 'http:' && !isLoopbackHost(hostname)
         ? warning(`${url} è in chiaro: mettere davanti un proxy con https`)

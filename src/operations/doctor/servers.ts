@@ -14,7 +14,8 @@ export function files ({ config, sql, backend }: Installation): Look {
       select id, adopted_at is not null as adopted from file_store`
     try {
       if (!row?.adopted) {
-        if (s3Settings(config)) for await (const _ of backend.list('00')) break
+        // Whether the bucket can be read at all.
+        if (s3Settings(config)) await Array.fromAsync(backend.list('00'))
         return ok(`${place}: ancora nessun file`)
       }
       return await backend.head(row.id)
@@ -44,7 +45,12 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
   return async () => {
     if (url === undefined) return undefined
     const { Redis } = await import('ioredis')
-    const client = new Redis(url, { lazyConnect: true, connectTimeout: 5000, commandTimeout: 5000, retryStrategy: () => null })
+    const client = new Redis(url, {
+      lazyConnect: true,
+      connectTimeout: 5000,
+      commandTimeout: 5000,
+      retryStrategy: () => null
+    })
     client.on('error', () => {})
     try {
       await client.connect()

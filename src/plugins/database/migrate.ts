@@ -45,7 +45,8 @@ export function knownMigrations (): MigrationMeta[] {
  */
 export async function carryOut (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
   await tx.unsafe(`create schema if not exists drizzle;
-    create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`)
+    create table if not exists drizzle.__drizzle_migrations (
+      id serial primary key, hash text not null, created_at bigint)`)
   for (const { sql, hash, folderMillis } of migrations) {
     for (const statement of sql) await tx.unsafe(statement)
     await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`

@@ -30,7 +30,8 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   const { db, log } = app
   const remote = s3Settings(config)
   const backend = guarded(wrapBackend(backendOf(config)), log)
-  const store = fileStore({ db, log, backend, make: async () => { if (!remote) await makeFolder(filesFolder(config)) } })
+  const make = async () => { if (!remote) await makeFolder(filesFolder(config)) }
+  const store = fileStore({ db, log, backend, make })
   const worker = removalWorker({ db, backend, store, log })
 
   app.decorate('storage', objectStorage({

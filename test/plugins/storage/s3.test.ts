@@ -53,7 +53,10 @@ t.test('with an S3 server', { skip: noRadosgw, timeout: 300_000 }, async (t) => 
     const { act } = user(t)
     const file = join(temporaryFolder(t), 'locanda.bak')
     const env = {
-      ...environ, DATABASE_URL: before.url, DATA_DIR: before.dataDir, MASTER_KEY: before.masterKey,
+      ...environ,
+      DATABASE_URL: before.url,
+      DATA_DIR: before.dataDir,
+      MASTER_KEY: before.masterKey,
       BACKUP_PASSPHRASE: 'otto barche sul lago'
     }
     t.equal((await act(['backup', file], { env })).code, 0)
