@@ -5,6 +5,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import t, { type Test } from 'tap'
@@ -313,7 +314,7 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
   }
   const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
   await writeContainer(path, BACKUP_PASSPHRASE, Readable.from([
-    ...await Array.fromAsync(section(manifest)), ...await Array.fromAsync(section(end))
+    await buffer(section(manifest)), await buffer(section(end))
   ]))
   const newer = await empty(t)
   const refused = await act(['restore', path], { env: newer })

@@ -15,7 +15,7 @@ export function files ({ config, sql, backend }: Installation): Look {
     try {
       if (!row?.adopted) {
         // Whether the bucket can be read at all.
-        if (s3Settings(config)) await Array.fromAsync(backend.list('00'))
+        if (s3Settings(config)) await backend.list('00')[Symbol.asyncIterator]().next()
         return ok(`${place}: ancora nessun file`)
       }
       return await backend.head(row.id)
