@@ -10,8 +10,8 @@ const floors = [
   ['config'],
   ['plugins'],
   ['bookings', 'identity', 'pdf', 'scanning'],
-  ['alloggiati', 'documents', 'letters', 'operations', 'reports', 'scans', 'storage', 'system'],
-  ['administration'],
+  ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'system'],
+  ['administration', 'operations'],
   // The tool stands beside the server: of the server it does not even import what `notForTheTool` names.
   ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli']
 ]

@@ -62,7 +62,8 @@ export const AZIONI = [
   'webhook_eliminato',
   'webhook_riattivato',
   'webhook_segreto',
-  'webhook_consegna'
+  'webhook_consegna',
+  'ripristino'
 ] as const
 
 const EXAMPLE = {

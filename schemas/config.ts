@@ -32,6 +32,11 @@ export const Environment = Type.Object({
   S3_ACCESS_KEY_ID: secret('Chiave S3'),
   S3_SECRET_ACCESS_KEY: secret('Segreto S3'),
 
+  BACKUP_DIR: optional(undefined, 'Cartella, che c’è già, dei salvataggi notturni. Serve BACKUP_PASSPHRASE'),
+  BACKUP_PASSPHRASE: Type.Optional(
+    Type.String({ minLength: 12, maxLength: 200, description: 'Con che cosa si cifrano i salvataggi' })
+  ),
+
   MASTER_KEY: optional(
     '^[A-Za-z0-9+/]{43}=$',
     '32 byte in base64, da cui derivano tutti gli altri segreti; generata in DATA_DIR se manca'

@@ -11,6 +11,7 @@ import { instanceOptions } from './instance.ts'
 import { letters } from './letters/index.ts'
 import { createKeys } from './lib/secrets.ts'
 import { createClock } from './lib/time.ts'
+import { operations } from './operations/index.ts'
 import { pdf } from './pdf/index.ts'
 import audit from './plugins/audit/plugin.ts'
 import auth, { guards } from './plugins/auth.ts'
@@ -155,6 +156,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(events, { config, keys, times: eventTimes })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
+    await app.register(operations, { config, keys, clock })
 
     await app.ready()
     return app

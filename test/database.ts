@@ -15,12 +15,15 @@ export function databaseUrl (url: string, database: string): string {
 
 export interface TestDatabase extends Connection { url: string }
 
-/** A migrated database of the test's own, a copy of the run's template, dropped when the test ends. */
-export async function testDatabase (t: Test): Promise<TestDatabase> {
+/**
+ * A migrated database of the test's own, a copy of the run's template, dropped when the test ends.
+ * @param isEmpty it has no tables
+ */
+export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatabase> {
   if (!existsSync(STATE_FILE)) throw new Error('No test cluster: run the file through tap (npx tap test/….test.ts)')
   const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
   const name = `test_${randomBytes(6).toString('hex')}`
-  await administer(url, (sql) => sql.unsafe(`create database ${name} template ${template}`))
+  await administer(url, (sql) => sql.unsafe(`create database ${name} template ${isEmpty ? 'template0' : template}`))
   const own = databaseUrl(url, name)
   const connection = connect(own, 4)
   t.teardown(async () => {

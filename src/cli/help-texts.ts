@@ -92,3 +92,28 @@ con cui è stato avviato. La chiave dà tutti i diritti, per esempio a supabase-
 
 Esempio:
   DATA_DIR=/srv/locanda locanda service-key`
+
+export const BACKUP_HELP = `
+Non chiede nulla al server, che può essere in funzione: legge il suo ambiente (DATABASE_URL o DATA_DIR, MASTER_KEY,
+S3_…). La passphrase si dà in BACKUP_PASSPHRASE, oppure viene chiesta. La chiave MASTER_KEY non è nel salvataggio:
+conservarla a parte.
+
+Esempi:
+  DATA_DIR=/srv/locanda locanda backup /mnt/salvataggi/locanda.bak
+  locanda backup --verify /mnt/salvataggi/locanda.bak`
+
+export const RESTORE_HELP = `
+Vuole un database e un posto dei file vuoti, e la chiave MASTER_KEY del salvataggio; il salvataggio può essere di una
+versione precedente di Locanda. Dopo, gli invii alla Polizia restano sospesi finché un amministratore non ha confrontato
+le ricevute.
+
+Esempio:
+  DATA_DIR=/srv/locanda-nuova locanda restore /mnt/salvataggi/locanda.bak`
+
+export const DOCTOR_HELP = `
+Legge l'ambiente del server e guarda chiave, database, orologio, file, posta, Redis, credenziali della Polizia, disco,
+salvataggi, indirizzo pubblico, certificato e proxy. Non cambia e non invia nulla. Esce con 1 se c'è un errore; gli
+avvisi non contano.
+
+Esempio:
+  DATA_DIR=/srv/locanda locanda doctor`

@@ -7,6 +7,8 @@ import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { createAdmin, resetPassword } from './commands/admin.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
+import { backup, restore } from './commands/backup.ts'
+import { doctor } from './commands/doctor.ts'
 import { job } from './commands/job.ts'
 import { key } from './commands/key.ts'
 import { login, logout } from './commands/login.ts'
@@ -17,6 +19,8 @@ import { createContext, type Context } from './context.ts'
 import { usageError, type Exit } from './errors.ts'
 import {
   ADMIN_HELP,
+  BACKUP_HELP,
+  DOCTOR_HELP,
   HELP,
   JOB_HELP,
   KEY_HELP,
@@ -24,6 +28,7 @@ import {
   LOGIN_HELP,
   MAINTENANCE_HELP,
   REHEARSE_HELP,
+  RESTORE_HELP,
   SERVICE_KEY_HELP,
   SHOW_HELP,
   VALIDATE_HELP
@@ -151,6 +156,16 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
 
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)
     .action(run(printServiceKey))
+
+  command(program, 'backup', 'Salva database e file in un file cifrato (sulla macchina del server)', BACKUP_HELP)
+    .argument('<file>', 'dove: un file che c\'è già viene sostituito alla fine')
+    .option('--verify', 'legge tutto un salvataggio e lo controlla, senza il server')
+    .action(run(backup))
+  command(program, 'restore', 'Rimette un salvataggio in un database nuovo (sulla macchina del server)', RESTORE_HELP)
+    .argument('<file>', 'il salvataggio')
+    .action(run(restore))
+  command(program, 'doctor', 'Controlla ciò che serve al server (sulla sua macchina)', DOCTOR_HELP)
+    .action(run((context) => doctor(context)))
   return program
 }
 

@@ -78,6 +78,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PDF_ENGINE_URL: URLS,
   OCR_PROVIDER: ['Google', 'tesseract'],
   OCR_PROVIDER_URL: URLS,
+  BACKUP_PASSPHRASE: ['corta', 'x'.repeat(201)],
   QUERY_PASSWORD: ['corta'],
   TRUST_PROXY: [
     'true',
@@ -130,6 +131,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
 
 /** Everything else takes any text: names, secrets and passwords of other people's services. */
 const FREE: readonly (keyof Environment)[] = [
+  'BACKUP_DIR',
   'HOST',
   'DATA_DIR',
   'S3_ACCESS_KEY_ID',
@@ -186,6 +188,7 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ['S3_REGION', { S3_REGION: 'eu-south-1' }],
   ['S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'file', S3_ACCESS_KEY_ID: 'a' }],
   ['MAIL_FROM', { SMTP_URL: 'smtp://mail.example' }],
+  ['BACKUP_PASSPHRASE', { BACKUP_DIR: '/srv/salvataggi' }],
   ['SMTP_URL', { ALARM_EMAIL: 'direzione@example.com' }],
   ['SIGNUP_ENABLED', { SIGNUP_ENABLED: 'true' }],
   ['PASSKEY_DOMAIN', { PASSKEY_DOMAIN: 'locanda.example' }],

@@ -58,7 +58,8 @@ export const ACTIONS = {
   webhook_eliminato: 'Webhook eliminato',
   webhook_riattivato: 'Webhook riattivato',
   webhook_segreto: 'Segreto di un webhook letto o cambiato',
-  webhook_consegna: 'Consegna a un webhook ripetuta a mano'
+  webhook_consegna: 'Consegna a un webhook ripetuta a mano',
+  ripristino: 'Salvataggio ripristinato'
 } as const satisfies Record<typeof AZIONI[number], string>
 
 export type AuditAction = typeof AZIONI[number]

@@ -28,6 +28,8 @@ export const LOCKS = {
   eventWake: 168_184,
   /** The number of webhooks. */
   webhooks: 168_185,
+  /** A backup reads the files that its snapshot names; whoever removes files tries to share it first. */
+  backup: 168_186,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account's name: the numbers of that account's apartments in the sandbox. */

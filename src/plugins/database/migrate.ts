@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
 import { within } from '#src/lib/within.ts'
@@ -34,6 +34,35 @@ export class NewerDatabaseError extends Error {}
 /** What is connected to gives no answer: it may be no PostgreSQL. */
 export class SilentDatabaseError extends Error {}
 
+/** Every migration of this program, the earliest first. */
+export function knownMigrations (): MigrationMeta[] {
+  return readMigrationFiles({ migrationsFolder: MIGRATIONS })
+}
+
+/**
+ * Carries migrations out in the caller's transaction, and records them as drizzle's own `migrate` does: for a database
+ * that is to hold an older state first.
+ */
+export async function carryOut (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
+  await tx.unsafe(`create schema if not exists drizzle;
+    create table if not exists drizzle.__drizzle_migrations (
+      id serial primary key, hash text not null, created_at bigint)`)
+  for (const { sql, hash, folderMillis } of migrations) {
+    for (const statement of sql) await tx.unsafe(statement)
+    await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`
+  }
+}
+
+/** The instant by which the last migration of a database is known; undefined: it has none. */
+export async function lastMigration (sql: postgres.ISql): Promise<number | undefined> {
+  const [{ made }] = await sql<[{ made: boolean }]>`
+    select to_regclass('drizzle.__drizzle_migrations') is not null as made`
+  if (!made) return undefined
+  const [{ latest }] = await sql<[{ latest: string | null }]>`
+    select max(created_at) as latest from drizzle.__drizzle_migrations`
+  return latest === null ? undefined : Number(latest)
+}
+
 async function requireAnswer (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
   await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
@@ -41,11 +70,6 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
 }
 
 async function refuseNewer (sql: postgres.Sql): Promise<void> {
-  const [{ made }] = await sql<[{ made: boolean }]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as made`
-  if (!made) return
-  const [{ latest }] = await sql<[{ latest: string | null }]>`
-    select max(created_at) as latest from drizzle.__drizzle_migrations`
-  const known = readMigrationFiles({ migrationsFolder: MIGRATIONS }).at(-1)!.folderMillis
-  if (Number(latest) > known) throw new NewerDatabaseError()
+  const latest = await lastMigration(sql)
+  if (latest !== undefined && latest > knownMigrations().at(-1)!.folderMillis) throw new NewerDatabaseError()
 }

@@ -90,6 +90,18 @@ export function smtpOptions (url: string): SMTPPoolOptions & Transport['server']
   }
 }
 
+/** Whether the server of `SMTP_URL` takes the connection and the login: no mail is sent. */
+export async function checkSmtp (url: string): Promise<void> {
+  const options = smtpOptions(url)
+  const { createTransport } = await import('nodemailer')
+  const transporter = createTransport(options)
+  try {
+    await transporter.verify()
+  } finally {
+    transporter.close()
+  }
+}
+
 function parse (url: string): URL {
   if (!URL.canParse(url)) throw malformed()
   return new URL(url)

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { count } from 'drizzle-orm'
 import fp from 'fastify-plugin'
 import { discarded_files, file_store } from '#drizzle/tables/storage.ts'
@@ -7,8 +6,8 @@ import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Backend } from './backends/backend.ts'
-import { filesBackend } from './backends/files.ts'
-import { s3Backend, s3Settings } from './backends/s3.ts'
+import { backendOf, filesFolder } from './backends/of-config.ts'
+import { s3Settings } from './backends/s3.ts'
 import { compareFiles } from './comparison.ts'
 import { generations } from './generations.ts'
 import { guarded } from './guarded.ts'
@@ -30,10 +29,10 @@ interface StorageOptions {
  */
 export default fp<StorageOptions>(async function storage (app, { config, keys, wrapBackend = (each) => each }) {
   const { db, log } = app
-  const root = join(config.DATA_DIR, 'files')
   const remote = s3Settings(config)
-  const backend = guarded(wrapBackend(remote ? s3Backend(remote) : filesBackend(root)), log)
-  const store = fileStore({ db, log, backend, make: async () => { if (!remote) await makeFolder(root) } })
+  const backend = guarded(wrapBackend(backendOf(config)), log)
+  const make = async () => { if (!remote) await makeFolder(filesFolder(config)) }
+  const store = fileStore({ db, log, backend, make })
   const worker = removalWorker({ db, backend, store, log })
 
   app.decorate('storage', objectStorage({

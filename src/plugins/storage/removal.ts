@@ -2,7 +2,8 @@ import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { discarded_files } from '#drizzle/tables/storage.ts'
 import { within } from '#src/lib/within.ts'
-import type { Database } from '../database/connect.ts'
+import type { Database, Executor } from '../database/connect.ts'
+import { LOCKS } from '../database/locks.ts'
 import type { Backend } from './backends/backend.ts'
 import type { Store } from './store.ts'
 
@@ -88,14 +89,25 @@ async function isAnyDue (db: Database): Promise<boolean> {
   return due.length > 0
 }
 
+/** Nothing while a backup is under way: its snapshot may be of before these were discarded. They stay due. */
 async function claim (db: Database): Promise<Claimed[]> {
-  const due = db.select({ id: discarded_files.id }).from(discarded_files)
-    .where(lte(discarded_files.next_attempt_at, sql`now()`))
-    .orderBy(asc(discarded_files.next_attempt_at)).limit(BATCH).for('update', { skipLocked: true })
-  return db.update(discarded_files)
-    .set({ attempts: sql`${discarded_files.attempts} + 1`, next_attempt_at: LEASE })
-    .where(inArray(discarded_files.id, due))
-    .returning({ id: discarded_files.id, attempts: discarded_files.attempts })
+  return db.transaction(async (tx) => {
+    const due = await tx.select({ id: discarded_files.id }).from(discarded_files)
+      .where(lte(discarded_files.next_attempt_at, sql`now()`))
+      .orderBy(asc(discarded_files.next_attempt_at)).limit(BATCH).for('update', { skipLocked: true })
+    // After the look at the rows: a backup that begins from here on does not see these files any more.
+    if (due.length === 0 || await isBackupUnderWay(tx)) return []
+    return tx.update(discarded_files)
+      .set({ attempts: sql`${discarded_files.attempts} + 1`, next_attempt_at: LEASE })
+      .where(inArray(discarded_files.id, due.map(({ id }) => id)))
+      .returning({ id: discarded_files.id, attempts: discarded_files.attempts })
+  })
+}
+
+async function isBackupUnderWay (tx: Executor): Promise<boolean> {
+  const [row] = await tx.execute<{ free: boolean }>(sql`
+    select pg_try_advisory_xact_lock_shared(${LOCKS.backup}) as free`)
+  return !row!.free
 }
 
 async function forget (db: Database, ids: string[]): Promise<void> {

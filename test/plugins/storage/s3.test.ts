@@ -1,6 +1,10 @@
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { s3Backend } from '#src/plugins/storage/backends/s3.ts'
-import { build } from '#test/helper.ts'
+import { user } from '#test/cli/process.ts'
+import { testDatabase } from '#test/database.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
 import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
 import { backendRules } from './backend-rules.ts'
 import { codeOf } from './failures.ts'
@@ -39,5 +43,32 @@ t.test('with an S3 server', { skip: noRadosgw, timeout: 300_000 }, async (t) => 
     await keep(await build(t, environ), Buffer.from('x'))
     const other = await build(t, environ)
     t.equal(await codeOf(keep(other, Buffer.from('y'))), 'ARCHIVIO_NON_DISPONIBILE')
+  })
+
+  t.test('a backup has the files of a bucket, and a restore puts them into an empty one', async (t) => {
+    const environ = await server.makeBucket('di-prima')
+    const before = await build(t, environ)
+    const content = Buffer.alloc(300_000, 'abc')
+    await keep(before, content)
+    const { act } = user(t)
+    const file = join(temporaryFolder(t), 'locanda.bak')
+    const env = {
+      ...environ,
+      DATABASE_URL: before.url,
+      DATA_DIR: before.dataDir,
+      MASTER_KEY: before.masterKey,
+      BACKUP_PASSPHRASE: 'otto barche sul lago'
+    }
+    t.equal((await act(['backup', file], { env })).code, 0)
+    const { url } = await testDatabase(t, true)
+    const own = { DATABASE_URL: url, DATA_DIR: temporaryFolder(t) }
+    const taken = await act(['restore', file], { env: { ...env, ...own } })
+    t.match(taken.stderr, /posto dei file .* non è vuoto/)
+    const bucket = await server.makeBucket('di-dopo')
+    const restored = await act(['restore', file], { env: { ...env, ...own, ...bucket } })
+    t.equal(restored.code, 0, restored.stderr)
+    const { app } = await build(t, { ...bucket, ...own, MASTER_KEY: before.masterKey })
+    const object = await app.storage.find(app.db, PLACE.bucket, PLACE.name)
+    t.ok((await buffer(await app.storage.read(object!))).equals(content))
   })
 })

@@ -1,0 +1,79 @@
+import type { Context } from '../context.ts'
+import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
+import { ask, firstLine } from '../terminal.ts'
+
+/** Of the passphrase: what the setting of the server asks for, too. */
+const LEAST = 12
+
+/** Makes a backup of the installation whose environment this is; or reads one whole, wherever it is from. */
+export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
+  const { terminal: { env }, out } = context
+  const operations = await import('#src/operations/index.ts')
+  if (verify) {
+    const passphrase = await passphraseOf(context, false)
+    const { manifest, summary } = await told(() => operations.verify(file, passphrase))
+    const { version, created } = manifest
+    out.result(`Salvataggio integro del ${created} (Locanda ${version}): ${contentOf(summary)}`, {
+      creato: created, versione: version, ...figuresOf(summary)
+    })
+    return EXIT.ok
+  }
+  const passphrase = await passphraseOf(context, true)
+  const { size, summary } = await told(() => operations.backUp(env, file, passphrase))
+  if (summary.missing.length > 0) {
+    out.warn(`${summary.missing.length} file mancano, o sono tagliati, anche nel server: ${summary.missing.join(', ')}`)
+  }
+  out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
+  return EXIT.ok
+}
+
+/** Puts a backup into the empty installation whose environment this is. */
+export async function restore (context: Context, file: string): Promise<Exit> {
+  const { terminal: { env }, out } = context
+  const passphrase = await passphraseOf(context, false)
+  const operations = await import('#src/operations/index.ts')
+  const summary = await told(() => operations.restore(env, file, passphrase))
+  out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
+  out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +
+    '(POST /api/v1/invii/sospensione)')
+  return EXIT.ok
+}
+
+interface Figures { tables: Record<string, number>, files: number, bytes: number, missing: string[] }
+
+function figuresOf ({ tables, files, bytes, missing }: Figures) {
+  return { righe: rowsOf(tables), tabelle: tables, documenti: files, byte_documenti: bytes, mancanti: missing }
+}
+
+function contentOf ({ tables, files, bytes }: Figures): string {
+  return `${rowsOf(tables)} righe in ${Object.keys(tables).length} tabelle, ${files} file (${bytes} byte)`
+}
+
+function rowsOf (tables: Record<string, number>): number {
+  return Object.values(tables).reduce((sum, rows) => sum + rows, 0)
+}
+
+/**
+ * From the environment, from the terminal, or from the first line of standard input.
+ * @param isNew typed twice: nobody opens the file with what was meant to be typed
+ */
+async function passphraseOf ({ terminal }: Context, isNew: boolean): Promise<string> {
+  const isAsked = terminal.stdin.isTTY === true
+  const given = terminal.env.BACKUP_PASSPHRASE ||
+    await (isAsked ? ask(terminal, 'Passphrase del salvataggio: ', true) : firstLine(terminal))
+  if (given === '') throw usageError('Manca la passphrase (BACKUP_PASSPHRASE)')
+  if (isNew && given.length < LEAST) throw usageError(`La passphrase deve avere almeno ${LEAST} caratteri`)
+  if (isNew && isAsked && !terminal.env.BACKUP_PASSPHRASE && await ask(terminal, 'Di nuovo: ', true) !== given) {
+    throw usageError('Le due passphrase sono diverse')
+  }
+  return given
+}
+
+async function told<T> (work: () => Promise<T>): Promise<T> {
+  const { OperationError } = await import('#src/operations/index.ts')
+  try {
+    return await work()
+  } catch (err) {
+    throw err instanceof OperationError ? new CliError(EXIT.failed, 'SALVATAGGIO', err.message) : err
+  }
+}

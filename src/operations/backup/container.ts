@@ -1,0 +1,142 @@
+import { hkdfSync, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { chunksOf, decrypt, encrypt, KEY_BYTES, TAG_BYTES, CHUNK_BYTES, ChangedFileError } from
+  '#src/plugins/storage/encryption.ts'
+import { DAMAGED, NO_BACKUP, OperationError, OTHER_PASSPHRASE } from '../errors.ts'
+import { writeFileWhole } from './whole-file.ts'
+
+/*
+ * The file of a backup: a header (what it is, a salt, and bytes by which the right passphrase is known), and behind it
+ * the content, compressed with Zstandard and encrypted as stored files are: AES-256-GCM in chunks, in the STREAM
+ * construction. The key is made of passphrase and salt (scrypt), so that every byte of the header counts.
+ */
+
+/** The last character is the version of the format. */
+const MAGIC = Buffer.from('LOCANDA BACKUP 1')
+const SALT_BYTES = 32
+const CHECK_BYTES = 16
+export const HEADER_BYTES = MAGIC.length + SALT_BYTES + CHECK_BYTES
+
+/** 128 MiB for half a second, as OWASP's password storage cheat sheet has it. */
+const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 }
+
+export interface Header { bytes: Buffer, key: Buffer }
+
+/** The header of a new file, and the key of what follows it. */
+export async function newHeader (passphrase: string): Promise<Header> {
+  const salt = randomBytes(SALT_BYTES)
+  const { key, check } = await keysOf(passphrase, salt)
+  return { bytes: Buffer.concat([MAGIC, salt, check]), key }
+}
+
+/**
+ * The key of what follows a header.
+ * @throws OperationError
+ */
+export async function openHeader (bytes: Buffer, passphrase: string): Promise<Buffer> {
+  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new OperationError(NO_BACKUP)
+  const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC.length, MAGIC.length + SALT_BYTES))
+  if (!timingSafeEqual(check, bytes.subarray(-CHECK_BYTES))) throw new OperationError(OTHER_PASSPHRASE)
+  return key
+}
+
+async function keysOf (passphrase: string, salt: Buffer): Promise<{ key: Buffer, check: Buffer }> {
+  const secret = await new Promise<Buffer>((resolve, reject) => {
+    // Keyboards spell an accented letter in more than one way.
+    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, COST, (err, made) => {
+      if (err) reject(err)
+      else resolve(made)
+    })
+  })
+  const part = (label: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', secret, salt, `locanda/backup/${label}`, length))
+  return { key: part('content', KEY_BYTES), check: part('check', CHECK_BYTES) }
+}
+
+/** The bytes behind the header. */
+export async function * sealed (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
+  yield * encrypt(through(content, createZstdCompress()), key)
+}
+
+/**
+ * The content of the bytes behind the header; nothing is given out that has not been authenticated.
+ * @param length how many bytes those are: a file that was cut is known by it
+ * @throws OperationError
+ */
+export async function * opened (
+  bytes: AsyncIterable<Buffer>,
+  length: number,
+  key: Buffer
+): AsyncGenerator<Buffer> {
+  const size = contentSize(length)
+  try {
+    yield * through(decrypt(bytes, key, size), createZstdDecompress())
+  } catch (err) {
+    throw err instanceof ChangedFileError ? new OperationError(DAMAGED, { cause: err }) : err
+  }
+}
+
+/** @throws OperationError where no content has a file of this length */
+function contentSize (length: number): number {
+  const size = length - Math.ceil(length / (CHUNK_BYTES + TAG_BYTES)) * TAG_BYTES
+  if (size < 0 || size + chunksOf(size) * TAG_BYTES !== length) throw new OperationError(DAMAGED)
+  return size
+}
+
+/** What comes out of a transform; a failure of what goes in comes out as it is. */
+async function * through (
+  content: AsyncIterable<Buffer>,
+  transform: NodeJS.ReadWriteStream & AsyncIterable<Buffer>
+): AsyncGenerator<Buffer> {
+  const fed = pipeline(content, transform)
+  let failure: unknown
+  const noted = fed.catch((err: unknown) => { failure = err })
+  try {
+    yield * transform
+  } catch (err) {
+    await noted
+    throw failure ?? err
+  }
+  await fed
+}
+
+/** Writes a backup: whole or not at all, and on the disk before it returns. */
+export async function writeContainer (
+  path: string,
+  passphrase: string,
+  content: AsyncIterable<Buffer>
+): Promise<number> {
+  const { bytes, key } = await newHeader(passphrase)
+  return writeFileWhole(path, withHeader(bytes, sealed(content, key)))
+}
+
+async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield header
+  yield * rest
+}
+
+/**
+ * Reads a backup once.
+ * @throws OperationError, also in the middle of the reading
+ */
+export async function readContainer<T> (
+  path: string,
+  passphrase: string,
+  read: (content: AsyncIterable<Buffer>) => Promise<T>
+): Promise<T> {
+  const handle = await open(path, 'r').catch((err: NodeJS.ErrnoException) => {
+    throw new OperationError(`${path} non si può leggere (${err.code})`)
+  })
+  try {
+    const header = Buffer.alloc(HEADER_BYTES)
+    const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0)
+    const key = await openHeader(header.subarray(0, bytesRead), passphrase)
+    const { size } = await handle.stat()
+    const rest = handle.createReadStream({ start: HEADER_BYTES, autoClose: false, highWaterMark: 512 * 1024 })
+    return await read(opened(rest, size - HEADER_BYTES, key))
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,116 @@
+import type postgres from 'postgres'
+import type { Keys } from '#src/lib/secrets.ts'
+import { VERSION } from '#src/lib/version.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { lastMigration } from '#src/plugins/database/migrate.ts'
+import type { Backend } from '#src/plugins/storage/backends/backend.ts'
+import { encryptedSize } from '#src/plugins/storage/encryption.ts'
+import { OperationError } from '../errors.ts'
+import { writeContainer } from './container.ts'
+import { rowsIn, type FileHead, type Manifest, type Summary, type TableHead } from './contents.ts'
+import { section } from './sections.ts'
+import { copyTarget, readSequences, readTables, SPELLING, type Table } from './tables.ts'
+
+/** Settings of the session of a backup or a restore: both take as long as they take. */
+export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
+
+export interface Source {
+  /** Of one session. */
+  sql: postgres.Sql
+  backend: Backend
+  keys: Pick<Keys, 'fingerprint'>
+}
+
+/** A backup that was made. */
+export interface Made {
+  /** Bytes of its file. */
+  size: number
+  summary: Summary
+}
+
+/** By this a backup and an installation know that they have the same master key. */
+export function masterKeyMark (keys: Pick<Keys, 'fingerprint'>): string {
+  return keys.fingerprint('backup', 'master-key').toString('hex')
+}
+
+/**
+ * Writes a backup: the rows of one instant, and the files that they name. Servers work meanwhile; files that they
+ * discard are removed once the backup has ended.
+ * @throws OperationError
+ */
+export async function createBackup (source: Source, path: string, passphrase: string): Promise<Made> {
+  const { sql } = source
+  // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
+  await sql`select pg_advisory_lock(${LOCKS.backup})`
+  try {
+    return await sql.begin('isolation level repeatable read read only', async (tx) => {
+      await tx.unsafe(SPELLING)
+      const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+      const size = await writeContainer(path, passphrase, contentOf(tx, source, summary))
+      return { size, summary }
+    })
+  } finally {
+    await sql`select pg_advisory_unlock(${LOCKS.backup})`.catch(() => {})
+  }
+}
+
+async function * contentOf (tx: postgres.TransactionSql, source: Source, summary: Summary): AsyncGenerator<Buffer> {
+  const migration = await lastMigration(tx)
+  if (migration === undefined) throw new OperationError('il database è vuoto: non c’è nulla da salvare')
+  yield * section({
+    kind: 'manifest',
+    version: VERSION,
+    created: new Date().toISOString(),
+    migration,
+    masterKey: masterKeyMark(source.keys)
+  } satisfies Manifest)
+  for (const table of await readTables(tx)) yield * tableSection(tx, table, summary)
+  yield * fileSections(tx, source.backend, summary)
+  summary.sequences = await readSequences(tx)
+  yield * section(summary)
+}
+
+async function * tableSection (tx: postgres.TransactionSql, table: Table, { tables }: Summary): AsyncGenerator<Buffer> {
+  const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
+  async function * noted (): AsyncGenerator<Buffer> {
+    let total = 0
+    for await (const piece of rows as AsyncIterable<Buffer>) {
+      total += rowsIn(piece)
+      yield piece
+    }
+    tables[table.name] = total
+  }
+  yield * section({ kind: 'table', ...table } satisfies TableHead, noted())
+}
+
+/** Rows of files in memory at a time. */
+const BATCH = 500
+
+async function * fileSections (
+  tx: postgres.TransactionSql,
+  backend: Backend,
+  summary: Summary
+): AsyncGenerator<Buffer> {
+  for (let last = '00000000-0000-0000-0000-000000000000', more = true; more;) {
+    const rows = await tx<{ id: string, size: string }[]>`
+      select id, size from objects where id > ${last} order by id limit ${BATCH}`
+    for (const { id, size: contentSize } of rows) {
+      const size = encryptedSize(Number(contentSize))
+      const file = await backend.get(id)
+      try {
+        // What is missing here is missing there: the backup says so, and has the rest.
+        if (file?.size !== size) {
+          summary.missing.push(id)
+          continue
+        }
+        yield * section({ kind: 'file', id, size } satisfies FileHead, file.content)
+        summary.files++
+        summary.bytes += size
+      } finally {
+        file?.close()
+      }
+    }
+    last = rows.at(-1)?.id ?? last
+    more = rows.length === BATCH
+  }
+}

@@ -1,0 +1,45 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Day } from '#src/lib/time.ts'
+
+/** Of so many days the backup stays, and of so many weeks the last one. */
+const DAYS = 7
+const WEEKS = 4
+
+const NAME = /^locanda-(\d{4}-\d{2}-\d{2})\.bak$/
+const MONDAY = Date.UTC(2024, 0, 1)
+const WEEK_MS = 7 * 24 * 60 * 60_000
+
+/** Where the backup of a day is. */
+export function backupFile (folder: string, day: Day): string {
+  return join(folder, `locanda-${day}.bak`)
+}
+
+/** The days whose backups stay: the last seven that there are, and the last one of each of the last four weeks. */
+export function daysToKeep (days: readonly Day[]): Day[] {
+  const latest = days.toSorted().reverse()
+  const ofWeek = new Map<number, Day>()
+  for (const day of latest) {
+    const week = Math.floor((Date.parse(day) - MONDAY) / WEEK_MS)
+    if (!ofWeek.has(week)) ofWeek.set(week, day)
+  }
+  return [...new Set([...latest.slice(0, DAYS), ...[...ofWeek.values()].slice(0, WEEKS)])]
+}
+
+/** Removes the backups that are not to be kept. Files with other names are nobody's business. */
+export async function rotate (folder: string): Promise<void> {
+  const days = await backupDays(folder)
+  const kept = new Set(daysToKeep(days))
+  for (const day of days) if (!kept.has(day)) await rm(backupFile(folder, day), { force: true })
+}
+
+/** Milliseconds since the last backup of a folder was whole; `Infinity`: there is none. */
+export async function backupAge (folder: string, now = Date.now()): Promise<number> {
+  const times = await Promise.all((await backupDays(folder)).map(async (day) =>
+    (await stat(backupFile(folder, day))).mtimeMs))
+  return times.length === 0 ? Infinity : Math.max(now - Math.max(...times), 0)
+}
+
+async function backupDays (folder: string): Promise<Day[]> {
+  return (await readdir(folder)).flatMap((name) => NAME.exec(name)?.[1] ?? [])
+}

@@ -1,0 +1,44 @@
+import type postgres from 'postgres'
+
+/** A table of the product, and its columns but for those that PostgreSQL computes. */
+export interface Table { name: string, columns: string[] }
+
+/** How values are spelled, whatever the database's own settings: what one server writes, another one reads. */
+export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
+  set local extra_float_digits to 3; set local bytea_output to 'hex'`
+
+/** The product's tables, by name. Those of extensions are not among them. */
+export async function readTables (sql: postgres.ISql): Promise<Table[]> {
+  return sql<Table[]>`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      and a.attgenerated = ''
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
+        and d.deptype = 'e')
+    group by c.oid order by c.relname collate "C"`
+}
+
+/** A table with its columns, as `COPY` names them. */
+export function copyTarget ({ name, columns }: Table): string {
+  return `${quoted(name)} (${columns.map(quoted).join(', ')})`
+}
+
+export function quoted (name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** The last values of the sequences that have given one. Of values given meanwhile, later ones. */
+export async function readSequences (sql: postgres.ISql): Promise<Record<string, string>> {
+  const rows = await sql<{ name: string, last: string }[]>`
+    select sequencename as name, last_value::text as last from pg_sequences
+    where schemaname = current_schema() and last_value is not null order by 1`
+  return Object.fromEntries(rows.map(({ name, last }) => [name, last]))
+}
+
+/** Has sequences go on behind these values. */
+export async function setSequences (sql: postgres.ISql, values: Record<string, string>): Promise<void> {
+  for (const [name, last] of Object.entries(values)) {
+    await sql`select setval(quote_ident(${name})::regclass, ${last}::bigint)`
+  }
+}

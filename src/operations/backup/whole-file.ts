@@ -1,0 +1,49 @@
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { OperationError } from '../errors.ts'
+
+/** What a file is called while it is being written. */
+export const PARTIAL = '.partial'
+
+/**
+ * Writes a file that its owner alone can read: as `<file>.partial`, which takes the file's name once all of it is on
+ * the disk. A file of that name stays until then.
+ * @returns its bytes
+ */
+export async function writeFileWhole (file: string, content: AsyncIterable<Buffer>): Promise<number> {
+  const partial = file + PARTIAL
+  try {
+    // One that is there was left by a process that was killed.
+    await rm(partial, { force: true })
+    const handle = await open(partial, 'wx', 0o600)
+    let size = 0
+    try {
+      for await (const piece of content) {
+        await handle.writeFile(piece)
+        size += piece.length
+      }
+      await handle.sync()
+      const [own, named] = await Promise.all([handle.stat(), stat(partial).catch(() => undefined)])
+      if (own.ino !== named?.ino) throw new OperationError(`un altro salvataggio scrive ${file}`)
+    } finally {
+      await handle.close()
+    }
+    await rename(partial, file)
+    await syncFolder(dirname(file))
+    return size
+  } catch (err) {
+    if (err instanceof OperationError) throw err
+    await rm(partial, { force: true }).catch(() => {})
+    const code = err instanceof Error && 'syscall' in err && 'code' in err ? String(err.code) : undefined
+    throw code === undefined ? err : new OperationError(`${file} non si può scrivere (${code})`, { cause: err })
+  }
+}
+
+async function syncFolder (folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

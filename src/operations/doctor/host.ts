@@ -1,0 +1,46 @@
+import { statfs } from 'node:fs/promises'
+import type { Config } from '#src/config/config.ts'
+import { OLD_MS } from '../backup/age.ts'
+import { backupAge } from '../backup/rotation.ts'
+import { codeOf, fault, ok, warning, type Look } from './finding.ts'
+
+const MIB = 1024 * 1024
+const TIGHT = 1024 * MIB
+const FULL = 64 * MIB
+
+/** Room where the embedded database and the files are. */
+export function disk ({ DATA_DIR }: Config): Look {
+  return async () => {
+    const { bavail, bsize } = await statfs(DATA_DIR)
+    const room = bavail * bsize
+    const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
+    if (room < FULL) return fault(`${text}: fare posto subito`)
+    return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
+  }
+}
+
+/** The nightly backups. */
+export function backups ({ BACKUP_DIR: folder }: Config): Look {
+  return async () => {
+    if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
+    try {
+      const age = await backupAge(folder)
+      if (age === Infinity) return warning('in BACKUP_DIR non c’è ancora nessun salvataggio: «locanda job backup»')
+      return age > OLD_MS
+        ? warning('l’ultimo salvataggio ha più di due giorni: vedere il lavoro «backup» in «locanda job»')
+        : ok(`l’ultimo è di ${Math.round(age / 3_600_000)} ore fa`)
+    } catch (err) {
+      return fault(`BACKUP_DIR non si può leggere (${codeOf(err)})`)
+    }
+  }
+}
+
+/** Where the master key is. */
+export function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn: boolean | undefined): Look {
+  return async () => {
+    if (isOwn === false) return fault('non è quella con cui è stato scritto il database: rimettere quella di allora')
+    return file === undefined
+      ? ok('nella variabile MASTER_KEY: conservarne una copia')
+      : ok(`in ${file}: conservarne una copia altrove`)
+  }
+}

@@ -1,0 +1,51 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { backendOf } from '#src/plugins/storage/backends/of-config.ts'
+import { OLD_MS } from './backup/age.ts'
+import { createBackup, PATIENT } from './backup/create.ts'
+import { backupAge, backupFile, rotate } from './backup/rotation.ts'
+
+/** The nightly backup, where the settings name a folder for it. */
+const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock }> = async (app, options) => {
+  const { config, keys, clock } = options
+  const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
+  if (folder === undefined || passphrase === undefined) return
+  const { sql } = app.openPool(1, PATIENT)
+  const backend = backendOf(config)
+
+  app.addJob({
+    name: 'backup',
+    description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
+    cron: '40 3 * * *',
+    async run () {
+      const path = backupFile(folder, clock.today())
+      const { size, summary } = await createBackup({ sql, backend, keys }, path, passphrase)
+      const { files, missing } = summary
+      app.log.info({ size, files }, 'backup made')
+      if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')
+      await rotate(folder)
+    }
+  })
+  app.addJob({
+    name: 'backup-age',
+    description: 'Avvisa se l’ultimo salvataggio ha più di due giorni',
+    cron: '25 * * * *',
+    async run () {
+      const age = await backupAge(folder)
+      if (age > OLD_MS) app.log.warn({ days: days(age) }, 'the last backup is older than two days')
+    }
+  })
+  app.addGauge({
+    name: 'backup_age_seconds',
+    help: 'Seconds since the last nightly backup was made; +Inf: there is none.',
+    read: async () => await backupAge(folder) / 1000
+  })
+}
+export default operations
+
+/** JSON knows no infinite number. */
+function days (age: number): number | null {
+  return Number.isFinite(age) ? Math.floor(age / (24 * 60 * 60_000)) : null
+}

@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { addDays, createClock } from '#src/lib/time.ts'
+import { answer } from '#test/alloggiati/service/soap/server.ts'
+import { productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
+import { user, type Ended } from '#test/cli/process.ts'
+import { site } from '#test/cli/site.ts'
+import { freePort } from '#test/cli/stand-in.ts'
+import { testDatabase } from '#test/database.ts'
+import { temporaryFolder } from '#test/helper.ts'
+import { startSmtp } from '#test/smtp.ts'
+
+interface Finding { esito: string, oggetto: string, testo: string }
+
+const police = await standIn(t)
+const smtp = await startSmtp(t)
+const { url: DATABASE_URL } = await testDatabase(t)
+const server = await site(t, { ...productionEnviron(police), DATABASE_URL })
+const { act } = user(t)
+const BACKUP_DIR = temporaryFolder(t)
+await writeFile(join(BACKUP_DIR, `locanda-${addDays(createClock().today(), -1)}.bak`), '')
+const own = {
+  ...productionEnviron(police),
+  DATABASE_URL,
+  DATA_DIR: server.dataDir,
+  MASTER_KEY: server.masterKey,
+  PUBLIC_URL: server.url,
+  SMTP_URL: smtp.url,
+  MAIL_FROM: 'locanda@example.org',
+  BACKUP_DIR,
+  BACKUP_PASSPHRASE: 'otto barche sul lago'
+}
+const doctor = async (more: Record<string, string> = {}) => {
+  const ended = await act(['--json', 'doctor'], { env: { ...own, ...more } })
+  return { ...ended, found: found(ended) }
+}
+const found = ({ stdout }: Ended) => {
+  const { data } = JSON.parse(stdout) as { data: Finding[] }
+  return Object.fromEntries(data.map(({ oggetto, esito, testo }) => [oggetto, `${esito}: ${testo}`]))
+}
+
+t.test('an installation that is well is ok on every line, and the exit is 0', async (t) => {
+  const { code, stderr, found } = await doctor()
+  t.equal(code, 0, stderr)
+  t.same(Object.keys(found).toSorted(), [
+    'chiave', 'database', 'disco', 'file', 'indirizzo', 'orologio', 'polizia', 'posta', 'proxy', 'salvataggi'
+  ])
+  const { disco, ...others } = found
+  t.match(disco, /MiB liberi/)
+  for (const [subject, text] of Object.entries(others)) t.match(text, /^ok: /, subject)
+  t.same(police.callsOf('Send'), [], 'nothing is sent')
+  t.same(smtp.mails, [])
+  const plain = await act(['doctor'], { env: own })
+  t.match(plain.stdout, /^ok +database +PostgreSQL \d+/m, 'one line each')
+})
+
+t.test('what is not set, and what is late, is a remark, and the exit is 0', async (t) => {
+  const { code, found } = await doctor({
+    SMTP_URL: '', MAIL_FROM: '', BACKUP_DIR: '', PUBLIC_URL: `https://127.0.0.1:${await freePort()}`
+  })
+  t.equal(code, 0)
+  for (const subject of ['posta', 'salvataggi', 'indirizzo', 'proxy']) t.match(found[subject], /^avviso: /, subject)
+})
+
+t.test('each part that does not work is a fault that says what to do, and the exit is 1', async (t) => {
+  const closed = await freePort()
+  police.on.GenerateToken = answer(refusalReply('GenerateToken', 'CREDENZIALI'))
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['posta', { SMTP_URL: `smtp://127.0.0.1:${closed}` }, /SMTP_URL.*controllare/],
+    ['redis', { REDIS_URL: `redis://127.0.0.1:${closed}` }, /REDIS_URL/],
+    ['file', {
+      S3_ENDPOINT: `http://127.0.0.1:${closed}`, S3_BUCKET: 'prova', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b'
+    }, /S3.*controllare/],
+    ['salvataggi', { BACKUP_DIR: join(BACKUP_DIR, 'nessuna') }, /BACKUP_DIR.*ENOENT/],
+    ['polizia', {}, /controllare ALLOGGIATI_UTENTE/],
+    ['chiave', { MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }, /rimettere/],
+    ['database', { DATABASE_URL: `postgres://nessuno@127.0.0.1:${closed}/x` }, /DATABASE_URL.*raggiungibile/],
+    ['configurazione', { PORT: 'tremila' }, /PORT/],
+    ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/]
+  ]
+  // One file first: the place is looked at.
+  const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
+  await server.app.storage.write(Buffer.from('a'), place, 9)
+  for (const [subject, more, expected] of cases) {
+    const { code, found } = await doctor(more)
+    t.equal(code, 1, subject)
+    t.match(found[subject], /^errore: /, subject)
+    t.match(found[subject], expected, subject)
+    t.notMatch(JSON.stringify(found), /undefined|\[object/)
+  }
+  const elsewhere = await doctor({ DATA_DIR: temporaryFolder(t) })
+  t.match(elsewhere.found.file, /^errore: .*non è il posto/)
+})

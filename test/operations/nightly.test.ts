@@ -1,0 +1,77 @@
+import { readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import type { JobAnswer } from '#schemas/job.ts'
+import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { backupAge, daysToKeep } from '#src/operations/backup/rotation.ts'
+import { verify } from '#src/operations/index.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
+
+const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const today = createClock().today()
+
+t.test('the nightly job makes a backup of the day, removes old ones, and shows in the metrics', async (t) => {
+  const BACKUP_DIR = temporaryFolder(t)
+  const { app, token, logs } = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
+  const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
+  const call = (method: 'GET' | 'POST', url: string) => app.inject({ method, url, headers: { authorization } })
+  const work = async (name: string) => {
+    t.ok((await call('POST', `/api/v1/jobs/${name}/avvia`)).statusCode < 300)
+    const job = async () => (await call('GET', '/api/v1/jobs')).json<{ data: JobAnswer['data'][] }>().data
+      .find(({ nome }) => nome === name)!
+    await until(async () => !(await job()).in_corso && (await job()).esito !== null)
+    t.match(await job(), { esito: 'riuscito' })
+  }
+  const age = async () => /^locanda_backup_age_seconds (.*)$/m.exec((await call('GET', '/metrics')).body)?.[1]
+  const warnings = () => logs.filter(({ msg }) => msg === 'the last backup is older than two days').length
+
+  t.equal(await age(), '+Inf')
+  await work('backup-age')
+  t.equal(warnings(), 1)
+
+  const old = Array.from({ length: 60 }, (_, n) => `locanda-${addDays(today, -n - 1)}.bak`)
+  for (const name of [...old, 'altro.txt', 'locanda-vecchio.bak']) await writeFile(join(BACKUP_DIR, name), '')
+  await work('backup')
+  const names = await readdir(BACKUP_DIR)
+  t.match(names.toSorted().join(' '), /altro\.txt.*locanda-vecchio\.bak/, 'other files stay')
+  t.ok(names.length >= 2 + 7 && names.length <= 2 + 7 + 4, String(names.length))
+  const own = join(BACKUP_DIR, `locanda-${today}.bak`)
+  t.match((await verify(own, BACKUP_PASSPHRASE)).summary, { files: 0, missing: [] })
+  t.ok(Number(await age()) < 600)
+  await work('backup-age')
+  t.equal(warnings(), 1, 'and no warning')
+})
+
+t.test('without a folder for backups there is no such job', async (t) => {
+  const { app, token } = await build(t)
+  const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
+  t.notMatch((await app.inject({ url: '/api/v1/jobs', headers: { authorization } })).body, /backup/)
+})
+
+t.test('seven days and four weeks are kept, whatever there is, and the last one always', async (t) => {
+  const anyDay = fc.integer({ min: 0, max: 400 }).map((n): Day => addDays('2026-01-01', n))
+  fc.assert(fc.property(fc.uniqueArray(anyDay, { maxLength: 60 }), (days) => {
+    const kept = daysToKeep(days)
+    const latest = days.toSorted().reverse()
+    return new Set(kept).size === kept.length && kept.length <= 11 && kept.every((day) => days.includes(day)) &&
+      latest.slice(0, 7).every((day) => kept.includes(day))
+  }), { numRuns: 200 })
+  const nightly = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
+  t.same(daysToKeep(nightly).toSorted().reverse(), [
+    // A Sunday, and the days before it; then the Sundays of three weeks more.
+    '2026-11-22', '2026-11-21', '2026-11-20', '2026-11-19', '2026-11-18', '2026-11-17', '2026-11-16',
+    '2026-11-15', '2026-11-08', '2026-11-01'
+  ])
+})
+
+t.test('the age is that of the last backup', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const [day, age] of [['2026-01-01', 500], ['2026-01-02', 90]] as const) {
+    const path = join(folder, `locanda-${day}.bak`)
+    await writeFile(path, '')
+    await utimes(path, 1000 - age, 1000 - age)
+  }
+  t.equal(await backupAge(folder, 1_000_000), 90_000)
+})
