@@ -40,7 +40,8 @@ export const RIGHTS: readonly Right[] = [
   ),
   ...readOnly('audit_log'),
   ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store'),
-  ...readOnly('generated_pdfs', 'pdf_templates', 'pdf_template_versions', 'scansioni', 'lettere_benvenuto', 'struttura'),
+  ...readOnly('generated_pdfs', 'pdf_templates', 'pdf_template_versions'),
+  ...readOnly('scansioni', 'lettere_benvenuto', 'struttura'),
   ...readOnly('eventi', 'eventi_in_arrivo', 'webhook_consegne', 'webhook_tentativi')
 ]
 
