@@ -34,18 +34,18 @@ t.test('Idempotency-Key', async (t) => {
   const authorization = `Bearer ${await house.token({ name: 'capo', role: 'admin' })}`
   for (const [path, prepare] of Object.entries(HONOURED)) {
     await t.test(`POST ${path} with the same key is done once; with another body the key is refused`, async (t) => {
-      const { url, payload, other, headers } = await prepare(house)
+      const { url, payload, other, refused, headers } = await prepare(house)
       const send = async (body: object) => await app.inject({
         method: 'POST', url, payload: body, headers: { authorization, 'idempotency-key': `di ${path}`, ...headers }
       })
       const first = await send(payload)
-      t.ok(first.statusCode < 300 || path.endsWith('/decisione'), first.body)
+      t.equal(first.statusCode >= 300, refused ?? false, first.body)
       t.equal(first.headers['idempotency-replayed'], undefined)
       const second = await send(payload)
       t.equal(second.statusCode, first.statusCode)
       t.equal(second.body, first.body)
       t.equal(second.headers['idempotency-replayed'], 'true')
-      t.match((await send(other)).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
+      if (other) t.match((await send(other)).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
     })
   }
 

@@ -6,8 +6,17 @@ import { jpeg } from '#test/plugins/images/pictures.ts'
 import { HOLDER } from '#test/scans/scanning.ts'
 import { TODAY, type House } from './house.ts'
 
-/** A request that honours the key, another body of which is refused with the same key. */
-export interface Replayed { url: string, payload: object, other: object, headers?: Record<string, string> }
+/**
+ * A request that honours the key, another body of which is refused with the same key, where it has any; of what is
+ * `refused` the refusal is told again.
+ */
+export interface Replayed {
+  url: string
+  payload: object
+  other?: object
+  refused?: true
+  headers?: Record<string, string>
+}
 
 const STAY = { check_in: TODAY, numero_notti: 3 }
 const guest = (n: number) => single({ cognome: `RIPETUTI ${'ABCDEFGH'[n]}`, numero_documento: `CA0010${n}AA` })
@@ -57,7 +66,9 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   // Of no submission: the refusal is told again. That a decision is taken once stands with the ledger's tests.
   '/api/v1/invii/{id}/decisione': async () => {
     const body = { decisione: 'annulla', motivo: REASON, versione: 1, conferma: `1 ospite ${TODAY}` }
-    return { url: '/api/v1/invii/2147483647/decisione', payload: body, other: { ...body, versione: 2 } }
+    return {
+      url: '/api/v1/invii/2147483647/decisione', payload: body, other: { ...body, versione: 2 }, refused: true
+    }
   },
   '/api/v1/invii/{id}/correzione': async ({ call }) => {
     const sent = await call('POST', '/api/alloggiati/invio', { ospiti: [guest(4)], prenotazione: STAY })
@@ -114,7 +125,21 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   '/api/send-email': async () => {
     const mail = { recipients: ['ada@ospiti.example'], subject: 'Il vostro arrivo', body: '<p>Vi aspettiamo.</p>' }
     return { url: '/api/send-email', payload: mail, other: { ...mail, subject: 'Altro' } }
-  }
+  },
+  // Of events that no test makes: nothing is delivered anywhere.
+  '/api/v1/webhooks': async () => {
+    const webhook = { url: 'https://ricevitore.example/eventi', tipi: ['webhook.sospeso'] }
+    return { url: '/api/v1/webhooks', payload: webhook, other: { ...webhook, descrizione: 'Altro' } }
+  },
+  '/api/v1/webhooks/{id}/riattiva': async () => ({
+    url: '/api/v1/webhooks/2147483647/riattiva', payload: {}, refused: true
+  }),
+  '/api/v1/webhooks/{id}/segreto': async () => ({
+    url: '/api/v1/webhooks/2147483647/segreto', payload: {}, refused: true
+  }),
+  '/api/v1/webhooks/{id}/consegne/{consegna}/ripeti': async () => ({
+    url: '/api/v1/webhooks/2147483647/consegne/1/ripeti', payload: {}, refused: true
+  })
 } satisfies Record<string, (house: House) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
 
 /** The POSTs that take no key, by why they need none. */

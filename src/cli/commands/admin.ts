@@ -102,15 +102,16 @@ async function requireOwnAccounts ({ terminal: { env } }: Context): Promise<void
 
 const REFUSALS: Readonly<Record<string, string>> = {
   email_exists: 'Un account con questo indirizzo c\'è già: per una nuova password «locanda admin reset-password»',
-  validation_failed: '--email: non è un indirizzo e-mail che si può usare'
+  validation_failed: '--email: non è un indirizzo e-mail che si può usare',
+  weak_password:
+    'La password deve avere da 8 a 128 caratteri, nessuno di controllo, e non essere facile da indovinare'
 }
 
 /** @throws CliError in Italian for what people get wrong */
 function userOf (answer: Answer): AuthUser {
-  const { error_code: code = '', msg = '' } = (isObject(answer.body) ? answer.body : {}) as Record<string, string>
+  const { error_code: code = '' } = (isObject(answer.body) ? answer.body : {}) as Record<string, string>
   if (answer.status >= 400 && answer.status < 500) {
-    // The server's own words for a weak password are Italian, and say why it is.
-    const text = code === 'weak_password' ? msg : REFUSALS[code]
+    const text = REFUSALS[code]
     if (text !== undefined) throw new CliError(EXIT.failed, code.toUpperCase(), text)
   }
   return expectBody<AuthUser>(answer, 'id', 'email')
