@@ -9,7 +9,19 @@ import { countStatements } from './statements.ts'
 
 const MAINTENANCE = '/api/settings/maintenance'
 const OFF: MaintenanceState = { enabled: false, message: null, since: null, allow: [] }
-const SIGN_IN = ['GET /auth/v1/user', 'HEAD /auth/v1/user', 'POST /auth/v1/logout']
+const SIGN_IN = [
+  'GET /auth/v1/user',
+  'HEAD /auth/v1/user',
+  'POST /auth/v1/logout',
+  // An administrator who must prove a second factor, or has to have one, could not end the maintenance.
+  'POST /auth/v1/factors',
+  'DELETE /auth/v1/factors/:factor_id',
+  'POST /auth/v1/factors/:factor_id/challenge',
+  'POST /auth/v1/factors/:factor_id/verify',
+  'GET /auth/v1/factors/recovery-codes',
+  'HEAD /auth/v1/factors/recovery-codes',
+  'POST /auth/v1/factors/recovery-codes/verify'
+]
 
 t.test('GET and POST /api/settings/maintenance tell whether there is one, since when and what goes on', async (t) => {
   const server = await build(t)
