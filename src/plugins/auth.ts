@@ -212,12 +212,15 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
 
 type Done = (err?: Error) => void
 
+/** The error for somebody whose second factor was not proven, or is not there. */
+export function factorError (lacks: NonNullable<Principal['lacks']>): Error {
+  return lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()
+}
+
 /** The error for a caller who may not call this route; undefined: the caller may. */
 function accessError ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
-  if (principal.lacks !== undefined && !config.signIn) {
-    return principal.lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()
-  }
+  if (principal.lacks !== undefined && !config.signIn) return factorError(principal.lacks)
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
   return principal.scopes === undefined || principal.scopes.includes(config.scope!)
     ? undefined

@@ -6,7 +6,8 @@ import {
   decodeProtectedHeader,
   errors,
   jwtVerify,
-  type JWTVerifyGetKey
+  type JWTVerifyGetKey,
+  type JWTPayload
 } from 'jose'
 import type { OpenidProvider } from '#schemas/oauth-provider.ts'
 import { AuthError } from '../errors.ts'
@@ -60,6 +61,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
       requiredClaims: ['sub', 'iat', 'exp'],
       clockTolerance: TOLERANCE_SECONDS
     }).catch((err: unknown) => { throw faultOf(err) })
+    requireOwnAudience(payload, client_id)
     requireNonce(payload.nonce, nonce)
     if (accessToken && payload.at_hash !== undefined && payload.at_hash !== halfHash(alg, accessToken)) {
       throw bad('Bad ID token')
@@ -79,6 +81,11 @@ function requireForm (token: string): void {
   } catch {
     throw bad('Bad ID token')
   }
+}
+
+/** A token for several parties was asked for by one of them: by this client (OpenID Connect Core, 3.1.3.7). */
+function requireOwnAudience ({ aud, azp }: JWTPayload, clientId: string): void {
+  if (Array.isArray(aud) && aud.length > 1 && azp !== clientId) throw bad('Bad ID token')
 }
 
 /** The client has sent the hash to the provider, and keeps the text: who steals the token alone cannot use it. */

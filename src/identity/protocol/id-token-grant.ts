@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GrantBody } from '#schemas/auth/requests.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
+import { factorError } from '#src/plugins/auth.ts'
 import { AuthError } from '../errors.ts'
 import { findOrCreateAccount, linkIdentity } from '../oauth/accounts.ts'
 import { OAuthError } from '../oauth/errors.ts'
@@ -55,6 +56,7 @@ export function idTokenGrant (app: FastifyInstance, { config, clients, flows }: 
       request.refusal = caller
       throw new NonAutenticato()
     }
+    if (caller.lacks !== undefined) throw factorError(caller.lacks)
     const { userId, sessionId } = caller
     if (userId === undefined || sessionId === undefined) throw new ServeUnaPersona()
     return { userId, sessionId }

@@ -156,6 +156,27 @@ t.test('an identity is added to the account of the person who is signed in, and 
   t.match(await grant({ ...own, link_identity: false }), { status: 200, body: { user: { id: user.id } } })
 })
 
+t.test('who has a second factor adds an identity once it is proven, with the password alone not', async (t) => {
+  const { user, access_token: access } = await signIn(app, 'carla', 'operator')
+  const link = async (by: string) => await grant({
+    provider: 'kit', id_token: await idToken({ sub: 'carla-1', email: 'carla@altrove.example' }), link_identity: true
+  }, by)
+  await app.sql`insert into factors (user_id, factor_type, status, friendly_name, secret)
+    values (${user.id}, 'totp', 'verified', 'telefono', ${Buffer.from('sigillato')})`
+  t.match(await link(access), { status: 401, body: { error_code: 'insufficient_aal' } })
+  await app.sql`delete from factors where user_id = ${user.id}`
+  await app.identity.waitForListeners()
+  t.equal((await link(access)).status, 200)
+})
+
+t.test('a token that another party has asked for is refused, whoever else it names', async (t) => {
+  const shared = async (azp?: string) =>
+    await grant({ provider: 'kit', id_token: await idToken({ aud: ['app', 'altri'], ...azp && { azp } }) })
+  t.match(await shared('altri'), { status: 400 })
+  t.match(await shared(), { status: 400 })
+  t.equal((await shared('app')).status, 200)
+})
+
 t.test('the provider’s keys are kept while it is away', async (t) => {
   isDown = true
   t.equal((await grant({ provider: 'kit', id_token: await idToken() })).status, 200)
