@@ -22,11 +22,13 @@ export async function filePlace (backend: Backend, manifest: Manifest): Promise<
   const mark = markOf(manifest)
   const isResumed = await backend.head(mark) !== undefined
   if (!isResumed) {
-    const first = await backend.list()[Symbol.asyncIterator]().next()
-    if (!first.done) {
+    // The mark itself may be half there: a restore was killed while it wrote it.
+    for await (const { id } of backend.list()) {
+      if (id === mark) continue
       throw new OperationError('il posto dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: un ' +
         'ripristino ne vuole uno vuoto')
     }
+    await backend.delete(mark)
     await backend.put(mark, Readable.from([]))
   }
   return {
