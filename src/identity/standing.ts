@@ -26,6 +26,14 @@ export function mustHaveFactor ({ REQUIRE_MFA }: Pick<Config, 'REQUIRE_MFA'>, { 
   return REQUIRE_MFA === 'all' || (REQUIRE_MFA === 'admin' && admin)
 }
 
+/**
+ * Whether an administrator's key may administer: one that was made with the password alone would otherwise undo the
+ * second factor that came after it.
+ */
+export function mayAdminister ({ second_factor, hasFactor }: { second_factor: boolean, hasFactor: boolean }): boolean {
+  return second_factor || !hasFactor
+}
+
 /** Until when the second factor of a session counts as recently proven, by what was proven in it and when. */
 export function recentUntil (amr: readonly AuthenticationMethod[]): number | undefined {
   const times = amr.filter(({ method }) => isSecondFactor(method)).map(({ timestamp }) => timestamp)

@@ -7,7 +7,9 @@ import { filePlace } from '#src/operations/backup/file-place.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
 import { temporaryFolder } from '#test/helper.ts'
 
-const manifest: Manifest = { created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0' }
+const manifest: Manifest = {
+  kind: 'manifest', created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0'
+}
 const OF_ANOTHER = '00000000-0000-4000-8000-000000000000'
 
 const files = async (root: string) => (await readdir(root, { recursive: true, withFileTypes: true }))

@@ -7,7 +7,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
 import { isAdmin, isPending } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import { mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../standing.ts'
+import { mayAdminister, mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../standing.ts'
 
 /** How sessions and keys of the embedded provider stand, kept until the database says that it has changed. */
 export interface Standings {
@@ -116,6 +116,7 @@ export function embeddedStandings (
     const endsAt = expires_at.getTime()
     return {
       ...rights,
+      admin: rights.admin && mayAdminister({ second_factor, hasFactor }),
       hash,
       scopes,
       lastUsedAt: last_used_at?.getTime() ?? 0,

@@ -17,7 +17,7 @@ import {
 import { keyAuthenticator } from '../keys/person-keys.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { clientOf } from '../sign-in/sessions.ts'
-import { mustHaveFactor, recentUntil, type Standing } from '../standing.ts'
+import { mustHaveFactor, recentUntil, type KeyStanding, type Standing } from '../standing.ts'
 import type { Jwks } from './jwks.ts'
 import type { KeyStandings } from './key-standings.ts'
 import type { SeenSession, SeenSessions } from './seen-sessions.ts'
@@ -103,8 +103,9 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
     key: keyAuthenticator({ apiKeys, standing: async (id) => await keys?.standing(id), db, log }),
 
     async isAdmin (principal, request) {
-      const { kind, admin, userId, sessionId, scopes } = principal
+      const { kind, admin, userId, sessionId, keyId, scopes, lacks } = principal
       if (kind !== 'user') return admin
+      if (lacks !== undefined) return false
       if (scopes !== undefined && !scopes.includes('amministrazione')) return false
       const token = bearerTokenOf(principal, request)
       if (token !== undefined) {
@@ -114,7 +115,9 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
       // The caller came with an API key, or with a session of the administrators' pages.
       if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
       const user = await users?.now(userId!)
-      return user !== undefined && isAdmin(user.app_metadata)
+      if (user === undefined || !isAdmin(user.app_metadata)) return false
+      // What the provider has just said of the person counts for the key.
+      return keyId === undefined || mayAdministerNow(await keys?.standing(keyId))
     }
   }
 
@@ -126,6 +129,10 @@ export function externalAuthenticator (options: ExternalAuthenticatorOptions): A
     const key = await jwks.key(kid)
     return key?.alg === alg ? { key: key.pem, algorithm: alg, issuer, maxAgeSeconds: MAX_AGE_SECONDS } : undefined
   }
+}
+
+function mayAdministerNow (key: KeyStanding | undefined): boolean {
+  return key !== undefined && key.admin && key.lacks === undefined
 }
 
 function standingOf (

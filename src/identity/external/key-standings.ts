@@ -6,7 +6,7 @@ import type { Database } from '#src/plugins/database/connect.ts'
 import type { ChangeListener } from '#src/plugins/changes.ts'
 import { isAdmin, lacksRole } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
-import { mustHaveFactor, type KeyStanding } from '../standing.ts'
+import { mayAdminister, mustHaveFactor, type KeyStanding } from '../standing.ts'
 import type { UserLookup } from './user-lookup.ts'
 
 /** How API keys stand whose persons the external provider knows. */
@@ -32,17 +32,20 @@ export function keyStandings (
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
       // The same object is kept in the cache: the authenticator writes the time of the last use into it.
-      return user && Object.assign(key, rightsOf(user))
+      return user && Object.assign(key, rightsOf(user, key))
     },
     onChange: (id) => cache.drop((key) => key === id),
     clear: () => cache.drop(() => true)
   }
 
-  function rightsOf ({ app_metadata, factors = [] }: AuthUser): Pick<KeyStanding, 'admin' | 'pending' | 'lacks'> {
+  function rightsOf (
+    { app_metadata, factors = [] }: AuthUser,
+    { recentUntil }: Pick<KeyStanding, 'recentUntil'>
+  ): Pick<KeyStanding, 'admin' | 'pending' | 'lacks'> {
     const admin = isAdmin(app_metadata)
     const hasFactor = factors.some(({ status }) => status === 'verified')
     return {
-      admin,
+      admin: admin && mayAdminister({ second_factor: recentUntil !== undefined, hasFactor }),
       pending: lacksRole(app_metadata),
       lacks: !hasFactor && mustHaveFactor(settings, { admin }) ? 'enrolment' : undefined
     }

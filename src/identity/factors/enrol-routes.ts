@@ -9,6 +9,7 @@ import type { IdentityOptions } from '../options.ts'
 import { listFactors } from '../people/find-users.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { parseUuid } from '../uuid.ts'
+import { requireProof } from './proof.ts'
 import { sealSecret } from './secrets.ts'
 import { getFactor, ofType, realFactors, removeAbandoned, removeFactor } from './store.ts'
 import { enrolmentOf, newSecret } from './totp.ts'
@@ -47,16 +48,15 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
       const secret = type === 'totp' ? newSecret() : undefined
       const { userId, sessionId } = request.principal!
       const user = await db.transaction(async (tx) => {
-        const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const { user } = signedIn
         await removeAbandoned(tx, user.id)
         const present = await listFactors(tx, user.id)
         if (friendly_name !== null && present.some((each) => each.friendly_name === friendly_name)) {
           throw new AuthError('mfa_factor_name_conflict')
         }
         if (present.length >= MAX_FACTORS) throw new AuthError('too_many_enrolled_mfa_factors')
-        if (session.factor_id === null && present.some(({ status }) => status === 'verified')) {
-          throw new AuthError('insufficient_aal', { message: 'AAL2 required to enroll a new factor' })
-        }
+        requireProof(signedIn, config, { message: 'AAL2 required to enroll a new factor' })
         await tx.insert(factors).values({
           id,
           user_id: user.id,
@@ -94,7 +94,8 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
       const id = parseUuid(request.params.factor_id, 'factor_id')
       const { userId, sessionId } = request.principal!
       await db.transaction(async (tx) => {
-        const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const { user } = signedIn
         const { factor_type: type, status } = await getFactor(tx, user.id, id)
         if (type === 'recovery_code') {
           throw new AuthError('validation_failed', {
@@ -103,12 +104,7 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
           })
         }
         if (status === 'verified') {
-          if (session.factor_id === null) {
-            throw new AuthError('insufficient_aal', {
-              status: 422,
-              message: 'AAL2 required to unenroll verified factor'
-            })
-          }
+          requireProof(signedIn, config, { status: 422, message: 'AAL2 required to unenroll verified factor' })
           const isLast = realFactors(user.factors).length === 1
           if (isLast && ofType(user.factors, 'recovery_code')) throw new AuthError('mfa_recovery_codes_sole_factor')
         }

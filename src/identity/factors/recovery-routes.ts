@@ -20,6 +20,7 @@ import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { codeTries } from './limits.ts'
 import { METHODS } from './methods.ts'
+import { requireProof } from './proof.ts'
 import { raiseSession } from './raise-session.ts'
 import { CODES, countCodes, isUnused, issueCodes, useCode } from './recovery-codes.ts'
 import { ofType, realFactors, removeFactor } from './store.ts'
@@ -146,16 +147,17 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
     }
   })
 
-  /** Changes codes in a session at `aal2`. @throws AuthError insufficient_aal */
+  /** Changes codes in a session in which a factor was proven. @throws AuthError insufficient_aal */
   async function withSecondFactor<T> (
     { principal }: FastifyRequest,
     change: (tx: Transaction, user: User) => Promise<T>
   ): Promise<T> {
     const { userId, sessionId } = principal!
     return await db.transaction(async (tx) => {
-      const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-      if (session.factor_id === null) throw new AuthError('insufficient_aal')
-      return await change(tx, user)
+      const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+      if (signedIn.session.factor_id === null) throw new AuthError('insufficient_aal')
+      requireProof(signedIn, config)
+      return await change(tx, signedIn.user)
     })
   }
 

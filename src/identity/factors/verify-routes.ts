@@ -15,6 +15,7 @@ import { parseUuid } from '../uuid.ts'
 import { beginChallenge, checkChallenge, endChallenge } from './challenges.ts'
 import { codeTries } from './limits.ts'
 import { METHODS } from './methods.ts'
+import { requireProof } from './proof.ts'
 import { raiseSession } from './raise-session.ts'
 import { unsealSecret } from './secrets.ts'
 import { getFactor, takeStep, verifyFactor, type StoredFactor } from './store.ts'
@@ -79,11 +80,11 @@ const verifyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { c
         ? await proveApp(request, reply, factor, code)
         : await proveDevice(request, reply, factor, challenge, webauthn)
       const signedIn = await db.transaction(async (tx) => {
-        const { user, session } = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
+        const { session } = signedIn
         // Whoever knows the password alone cannot make a device of their own the second factor.
-        const hasFactor = user.factors.some(({ status }) => status === 'verified')
-        if (factor.status === 'unverified' && hasFactor && session.factor_id === null) {
-          throw new AuthError('insufficient_aal', { message: 'AAL2 required to verify a further factor' })
+        if (factor.status === 'unverified') {
+          requireProof(signedIn, config, { message: 'AAL2 required to verify a further factor' })
         }
         await endChallenge(tx, challenge_id)
         // Another request may have taken the same proof meanwhile.

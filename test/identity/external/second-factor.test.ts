@@ -30,3 +30,25 @@ t.test('with an external provider a session is at the level of its token, and ke
   t.equal(answer.statusCode, 200, 'and when the factor was proven')
   t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
 })
+
+t.test('a key made with the password alone administers until the provider tells of a second factor', async (t) => {
+  const idp = await startProvider(t)
+  const { app } = await build(t, { ...idp.environ }, undefined, PATIENT)
+  const email = 'bruno@example.org'
+  await idp.admin('POST', '/admin/users', {
+    email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'admin' }
+  })
+  const client = openClient(t, { backendUrl: idp.url, backendKey: idp.anonKey })
+  await client.auth.signInWithPassword({ email, password: PASSWORD })
+  const mint = async () => (await app.inject({
+    url: '/api/cli/auth/key', headers: bearer((await tokensOf(client)).access)
+  })).json<{ apiKey: string }>().apiKey
+  const status = async (apiKey: string, url = '/api/v1/keys?tutte=true') =>
+    (await app.inject({ url, headers: { 'x-api-key': apiKey } })).statusCode
+  const key = await mint()
+  t.equal(await status(key), 200)
+  await enrolApp(client)
+  t.equal(await status(key), 403)
+  t.equal(await status(key, '/api/v1/paesi'), 200, 'all else goes on')
+  t.equal(await status(await mint()), 200)
+})

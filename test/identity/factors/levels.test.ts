@@ -4,7 +4,7 @@ import { mintKey } from '#src/identity/keys/key-store.ts'
 import { recentUntil } from '#src/identity/standing.ts'
 import { provider, tokensOf, type Client, type Provider } from '#test/identity/protocol/client.ts'
 import { bearer } from '#test/identity/requests.ts'
-import { enrolApp, personWithApp, prove } from './authenticator.ts'
+import { codeOf, enrolApp, personWithApp, prove } from './authenticator.ts'
 
 const ADMIN = { app_metadata: { role: 'admin' } }
 const KEY = '/api/cli/auth/key'
@@ -56,6 +56,47 @@ t.test('an API key needs no second factor, and stays when one is enrolled', asyn
   const key = { 'x-api-key': await mint(server, await headersOf(client)) }
   await enrolApp(client)
   t.same(await asked(server.app, key, '/api/v1/prenotazioni'), [200, undefined])
+})
+
+t.test('a key that was made with the password alone administers until its person has a second factor', async (t) => {
+  const server = await provider(t)
+  const { app } = server
+  const { id: userId, ...person } = await server.person(ADMIN)
+  const client = await server.signedIn({ id: userId, ...person })
+  const key = { 'x-api-key': await mint(server, await headersOf(client)) }
+  t.same(await asked(app, key, '/api/users'), [200, undefined])
+  const { id } = await enrolApp(client)
+  t.equal((await asked(app, key, '/api/users'))[0], 403)
+  const url = `/auth/v1/admin/users/${userId}/factors/${id}`
+  t.equal((await asked(app, key, url, { method: 'DELETE' }))[0], 403)
+  t.equal((await client.auth.mfa.listFactors()).data?.totp.length, 1, 'the factor is still there')
+  t.same(await asked(app, key, '/api/v1/prenotazioni'), [200, undefined], 'all else goes on')
+  const later = { 'x-api-key': await mint(server, await headersOf(client)) }
+  t.same(await asked(app, later, '/api/users'), [200, undefined])
+})
+
+t.test('a session left open makes no new second factor and no codes, where a recent proof is wanted', async (t) => {
+  const server = await provider(t, { REQUIRE_RECENT_MFA: 'true' })
+  const { app } = server
+  const { client, app: phone } = await personWithApp(server, ADMIN)
+  const begun = (await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'begun before' })).data!
+  await app.sql`
+    update sessions set amr = jsonb_set(amr, '{0,timestamp}', to_jsonb((amr -> 0 ->> 'timestamp')::bigint - 901))`
+  const headers = await headersOf(client)
+  const refused = [403, 'insufficient_aal']
+  const codes = '/auth/v1/factors/recovery-codes'
+  t.match((await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'another' })).error, {
+    code: 'insufficient_aal'
+  })
+  t.match((await client.auth.mfa.challengeAndVerify({ factorId: begun.id, code: codeOf(begun.totp.secret) })).error, {
+    code: 'insufficient_aal'
+  })
+  t.match((await client.auth.mfa.unenroll({ factorId: phone.id })).error, { code: 'insufficient_aal' })
+  t.same(await asked(app, headers, codes, { method: 'POST', payload: {} }), refused)
+  await prove(server, client, phone)
+  const renewed = await headersOf(client)
+  t.same(await asked(app, renewed, codes, { method: 'POST', payload: {} }), [200, undefined])
+  t.equal((await client.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'another' })).error, null)
 })
 
 t.test('who must have a second factor and has none can enrol one, and nothing else', async (t) => {
