@@ -22,6 +22,12 @@ const UNUSED = [
     paths: /^(?!400Regular|600SemiBold|700Bold)\d00\w+$/,
     why: 'weights that no family of src/pdf/text asks for'
   },
+  {
+    of: packagesOf('@expo-google-fonts').filter((name) => !/\/(lora|noto-sans)$/.test(name)),
+    paths: /^600/,
+    why: 'the fallbacks are regular and bold'
+  },
+  { of: ['@expo-google-fonts/noto-emoji'], paths: /^700/, why: 'emoji are regular' },
   { of: ['pdfkit'], paths: /^js\/pdfkit\.standalone\.js$/, why: 'for browsers' },
   { of: ['zlibjs'], paths: /^bin\/(?!node-zlib\.js$)/, why: 'for browsers' }
 ]
