@@ -51,7 +51,8 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         title: 'Locanda',
         version: VERSION,
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
-        license: { name: 'MIT' }
+        license: { name: 'MIT', identifier: 'MIT' },
+        contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
       // The page is tried out on the server that it came from, whatever name that was called by.
       servers: [
@@ -63,7 +64,12 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         securitySchemes: {
           apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
           apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
-          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'Il token di una persona, verificato come vuole RFC8725: algoritmo, emittente, scadenza'
+          }
         }
       }
     },
