@@ -12,6 +12,7 @@ import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
 import { complete, type Description } from './complete.ts'
+import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
 import type { Trait } from './headers.ts'
 
 declare module 'fastify' {
@@ -50,7 +51,8 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
       info: {
         title: 'Locanda',
         version: VERSION,
-        description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
+        description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.\n\n' +
+          'Che cosa vuol dire il `codice` di un errore, e che cosa fare: [/docs/errori](/docs/errori).',
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
@@ -155,6 +157,12 @@ export async function openapiPages (
   )
 
   app.addPublicPage('/docs')
+  app.get(
+    '/docs/errori',
+    { config: { access: 'public' }, schema: { hide: true, response: { 200: Type.String() } } },
+    async (_request, reply) =>
+      reply.type('text/html; charset=utf-8').header('content-security-policy', ERRORS_PAGE_POLICY).send(errorsPage())
+  )
   await app.register(async (pages) => {
     const takeTurn = limitTurns(TURNS)
     // The library opens a file for every request: who does not read must not keep it.
