@@ -4,7 +4,7 @@ export const COMMON: ErrorSubject = {
   title: 'Di ogni richiesta',
   errors: {
     RICHIESTA_NON_VALIDA: {
-      statuses: [400, 408, 413, 414, 415, 431],
+      statuses: [400, 404, 408, 413, 414, 415, 431],
       cause: 'La richiesta non è come la descrizione la vuole.',
       remedy: 'Correggere i campi che `dettagli` nomina, tutti in una volta, e ripetere.'
     },
