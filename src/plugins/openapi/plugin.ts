@@ -125,6 +125,20 @@ const PAGE_POLICY = {
   'frame-ancestors': "'none'"
 }
 
+/** What the library leaves wider than a telephone. */
+const NARROW = `
+@media (max-width: 640px) {
+  .swagger-ui .wrapper, .swagger-ui .information-container { padding: 0 10px; }
+  .swagger-ui .opblock .opblock-summary-control { flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; flex-shrink: 1; }
+  .swagger-ui .opblock .opblock-summary-description { flex: 1 0 100%; }
+  .swagger-ui .opblock-tag { flex-wrap: wrap; font-size: 20px; }
+  .swagger-ui .opblock-body, .swagger-ui table { display: block; overflow-x: auto; }
+  .swagger-ui .scheme-container .schemes { flex-wrap: wrap; }
+  .swagger-ui .info .title, .swagger-ui .markdown, .swagger-ui .renderedMarkdown { overflow-wrap: anywhere; }
+}
+`
+
 /** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
 export async function openapiPages (
   app: Parameters<typeof swaggerUi>[0], { stalledReaderMs = STALLED_AFTER_MS }: StreamOptions
@@ -171,6 +185,13 @@ export async function openapiPages (
       cutWhenStalled(raw, stalledReaderMs)
       done()
     })
-    await pages.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
+    await pages.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      logLevel: 'warn',
+      theme: { title: 'Locanda · API', css: [{ filename: 'narrow.css', content: NARROW }] },
+      // A field that searches the groups of operations.
+      uiConfig: { filter: true }
+    })
   })
 }
