@@ -138,7 +138,10 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
         if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')
         const raised = await raiseSession(tx, session, factor)
         await audit.append(tx, {
-          ...authorOf(request), action: 'accesso', object: `session:${session.id}`, details: { method: METHODS[TYPE] }
+          ...authorOf(request),
+          action: 'accesso',
+          object: `session:${raised.session.id}`,
+          details: { method: METHODS[TYPE] }
         })
         return raised
       })

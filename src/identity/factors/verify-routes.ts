@@ -98,7 +98,10 @@ const verifyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { c
           })
         }
         await audit.append(tx, {
-          ...authorOf(request), action: 'accesso', object: `session:${session.id}`, details: { method: METHODS[type] }
+          ...authorOf(request),
+          action: 'accesso',
+          object: `session:${raised.session.id}`,
+          details: { method: METHODS[type] }
         })
         return raised
       })
