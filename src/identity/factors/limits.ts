@@ -10,7 +10,7 @@ import { notify } from '../sign-in/notices.ts'
 import { DAY_MS, listSessions } from '../sign-in/sessions.ts'
 
 const HOUR_MS = 3_600_000
-/** Of an app, in a day: five times what one address may try in an hour. */
+/** In a day, for an app: five times what one address may try in an hour. */
 const CEILING = 5
 
 /** Each is counted apart: who has used up the one may still use the other. */
@@ -31,11 +31,11 @@ const NOTED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
 const TOLD: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
- * Judges the codes that a person tries. Wrong ones are counted per account and address in an hour, and written into the
- * audit log; after too many not even a right one counts. Six digits can be guessed from many addresses: those of an app
- * are counted per account and day, too, apart for the addresses from which the person has proven a second factor, so
- * that a stranger with the password shuts nobody out there. Recovery codes and devices have no such ceiling: they cannot
- * be guessed. The person is told of wrong codes by mail.
+ * Judges the codes that a person tries. Wrong ones are counted and written into the audit log; after too many not even a
+ * right one counts. Six digits can be guessed: those of an app are counted per account and address in an hour, and per
+ * account in a day, apart for the addresses from which the person has proven a second factor, so that a stranger with
+ * the password shuts nobody out there. Recovery codes and devices cannot be guessed: they are counted per session, and
+ * open the account whatever others try. The person is told of wrong codes by mail.
  */
 export function codeTries (app: FastifyInstance, { config }: Pick<IdentityOptions, 'config'>) {
   const { db, audit } = app
@@ -47,7 +47,10 @@ export function codeTries (app: FastifyInstance, { config }: Pick<IdentityOption
     { purpose, factorId, isRight }: { purpose: keyof typeof REFUSALS, factorId: string, isRight: boolean }
   ): Promise<void> {
     const userId = request.principal!.userId!
-    const seconds = await countWrong(purpose, userId, network(request.ip), isRight ? 0 : 1)
+    const by = isRight ? 0 : 1
+    const seconds = purpose === 'second-factor'
+      ? await countAppCode(userId, network(request.ip), by)
+      : await app.countTry({ name: `${purpose}/session`, max, windowMs: HOUR_MS }, [request.principal!.sessionId!], by)
     if (seconds > 0) {
       reply.header('retry-after', seconds)
       throw new AuthError(REFUSALS[purpose])
@@ -68,17 +71,13 @@ export function codeTries (app: FastifyInstance, { config }: Pick<IdentityOption
   }
 
   /** The seconds until a code may be tried again; 0: now. */
-  async function countWrong (
-    purpose: keyof typeof REFUSALS,
-    userId: string,
-    address: string,
-    by: 0 | 1
-  ): Promise<number> {
-    const perAddress = { name: `${purpose}/account-address`, max, windowMs: HOUR_MS }
+  async function countAppCode (userId: string, address: string, by: 0 | 1): Promise<number> {
+    const perAddress = { name: 'second-factor/account-address', max, windowMs: HOUR_MS }
     const seconds = await app.countTry(perAddress, [userId, address], by)
-    if (seconds > 0 || purpose !== 'second-factor') return seconds
+    if (seconds > 0) return seconds
+    const perAccount = { name: 'second-factor/account', max: max * CEILING, windowMs: DAY_MS }
     const where = await hasProvenFrom(db, userId, address) ? 'known' : 'elsewhere'
-    return await app.countTry({ name: `${purpose}/account`, max: max * CEILING, windowMs: DAY_MS }, [userId, where], by)
+    return await app.countTry(perAccount, [userId, where], by)
   }
 }
 
