@@ -107,12 +107,23 @@ function required (password: string): string {
   return password
 }
 
+interface Done {
+  password: string
+  id: string
+  email: string
+  /** What else opens the account. */
+  fattori?: string[]
+  passkey?: string[]
+  /** Whether that was removed. */
+  rimossi?: boolean
+}
+
 /** A password is shown only where this program has made it up. */
 function done (
   { out }: Context,
   { genera }: AdminOptions,
   text: string,
-  { password, ...result }: { password: string, id: string, email: string, fattori?: string[], passkey?: string[], rimossi?: boolean }
+  { password, ...result }: Done
 ): Exit {
   if (genera !== true) out.result(text, result)
   else {

@@ -57,7 +57,9 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
         const { factors } = await lockPerson(tx, userId)
         const factor = requireFactor(factors, id)
         if (friendly_name === undefined || friendly_name === factor.friendly_name) return factor
-        if (factors.some((each) => each.friendly_name === friendly_name)) throw new AuthError('mfa_factor_name_conflict')
+        if (factors.some((each) => each.friendly_name === friendly_name)) {
+          throw new AuthError('mfa_factor_name_conflict')
+        }
         const renamed = await renameFactor(tx, factor, friendly_name)
         await audit.append(tx, {
           ...authorOf(request),

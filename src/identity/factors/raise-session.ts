@@ -10,8 +10,8 @@ import { METHODS } from './methods.ts'
 /**
  * Brings a session to `aal2`: a second factor was proven in it. From `aal1` it goes on under a new id, so that no token
  * from before the proof stands for it: such a one may be a copy. Already at `aal2`, it is proven anew and keeps its id.
- * The person's sessions at `aal1` end: whoever has begun one knows the password, and perhaps nothing else. The person is
- * locked.
+ * The person's sessions at `aal1` end: whoever has begun one knows the password, and perhaps nothing else. The person
+ * is locked.
  */
 export async function raiseSession (
   tx: Transaction,

@@ -54,7 +54,8 @@ export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFact
 
 /** Gives a factor another name. The person is locked. */
 export async function renameFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>, friendly_name: string) {
-  const [row] = await tx.update(factors).set({ friendly_name, updated_at: new Date() }).where(eq(factors.id, id)).returning()
+  const [row] = await tx.update(factors).set({ friendly_name, updated_at: new Date() })
+    .where(eq(factors.id, id)).returning()
   return row!
 }
 

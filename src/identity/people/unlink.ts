@@ -14,8 +14,8 @@ import { updateUser } from './users.ts'
  * in one. The session that asks for it goes on. Two requests at once wait for each other, so that the last identity
  * stays. After the commit the caller awaits `waitForListeners`.
  * @returns how many sessions have ended
- * @throws AuthError user_not_found, session_not_found, insufficient_aal, identity_not_found, single_identity_not_deletable,
- * email_conflict_identity_not_deletable
+ * @throws AuthError user_not_found, session_not_found, insufficient_aal, identity_not_found,
+ * single_identity_not_deletable, email_conflict_identity_not_deletable
  */
 export async function unlinkIdentity (
   tx: Transaction,

@@ -71,7 +71,7 @@ export async function beginSession (
 /**
  * Locks the person who is signed in with a session: until the transaction ends no other transaction changes them, their
  * factors, or ends their sessions. The session is at the level that its person needs.
- * @throws AuthError session_not_found, user_banned, insufficient_aal, when that has changed since the request was let in
+ * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the request was let in
  */
 export async function getSessionOwner (
   tx: Transaction,

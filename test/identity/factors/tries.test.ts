@@ -26,7 +26,7 @@ t.test('after too many wrong codes not even a right one counts, and recovery cod
   t.equal(await attempt(codeOf(secret)), null)
 })
 
-t.test('a guesser with the password, from many addresses, neither shuts the owner out at home nor of a recovery', async (t) => {
+t.test('who guesses from many addresses shuts the owner out neither at home nor of a recovery', async (t) => {
   const smtp = await startSmtp(t)
   const server = await provider(t, {
     RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
@@ -66,7 +66,7 @@ t.test('a guesser with the password, from many addresses, neither shuts the owne
   t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
 })
 
-t.test('of many requests at once with one code exactly one is let in, and many guesses at once are counted', async (t) => {
+t.test('of many requests at once with one code exactly one is let in, and guesses at once are counted', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
   const { app } = server
   const { client, person, app: { id, secret } } = await personWithApp(server)
