@@ -32,10 +32,10 @@ const TOLD: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
  * Judges the codes that a person tries. Wrong ones are counted and written into the audit log; after too many not even
- * a right one counts. Six digits can be guessed: those of an app are counted per account and address in an hour, and per
- * account in a day, apart for the addresses from which the person has proven a second factor, so that a stranger with
- * the password shuts nobody out there. Recovery codes and devices cannot be guessed: they are counted per session, and
- * open the account whatever others try. The person is told of wrong codes by mail.
+ * a right one counts. Six digits can be guessed: those of an app are counted per account and address in an hour, and
+ * per account in a day, apart for the addresses from which the person has proven a second factor, so that a stranger
+ * with the password shuts nobody out there. Recovery codes and devices cannot be guessed: they are counted per
+ * session, and open the account whatever others try. The person is told of wrong codes by mail.
  */
 export function codeTries (app: FastifyInstance, { config }: Pick<IdentityOptions, 'config'>) {
   const { db, audit } = app
