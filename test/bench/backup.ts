@@ -22,7 +22,7 @@ import { fileStore } from '#src/plugins/storage/store.ts'
  * How long a large backup takes, and how much memory: `node test/bench/backup.ts [megabytes]`, by default 1000, two
  * fifths of them rows and the rest files. Not part of the tests. It needs Linux (`/proc`).
  */
-const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../src/cli/start.cjs', import.meta.url))
 const MEGABYTES = Number(process.argv[2] ?? 1000)
 const MIB = 1024 * 1024
 const ROWS = Math.round(MEGABYTES * 0.4 * MIB / 400)
