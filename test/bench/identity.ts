@@ -52,7 +52,8 @@ async function measureLatency (server: Running): Promise<number> {
   return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
 }
 
-async function signIn (server: Running): Promise<string> {
+/** A token of the administrator's. */
+export async function signIn (server: Running): Promise<string> {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(`${server.url}/auth/v1/token?grant_type=password`, {
     method: 'POST',
