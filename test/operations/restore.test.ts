@@ -5,7 +5,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import t, { type Test } from 'tap'
@@ -261,6 +261,22 @@ t.test('a file that ends while it is read makes no backup that nobody could read
   const broken = createBackup({ sql, backend: { ...real, get }, keys }, path, BACKUP_PASSPHRASE)
   await t.rejects(broken, { message: /è cambiato mentre lo si salvava/ })
   t.notOk(existsSync(path) || existsSync(`${path}.partial`))
+})
+
+t.test('a disk that is full in the middle of a table ends a backup, and leaves nothing of it', async (t) => {
+  await server.app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
+    select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, (select string_agg(md5((n * 97 + k)::text), '')
+      from generate_series(1, 60) k), now() from generate_series(1, 8000) n`
+  const path = join(folder, 'pieno.bak')
+  // Blocks of 512 bytes, half a megabyte: beyond it a write fails as on a full disk, where the signal ends nothing.
+  const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
+  const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
+  const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  t.equal(code, 1)
+  t.match(said, /^Errore: \S+pieno\.bak non si può scrivere \(EFBIG\)\n$/)
+  t.notOk(existsSync(path) || existsSync(`${path}.partial`))
+  await server.app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
 t.test('a connection that is another one than that of the lock makes no backup', async (t) => {

@@ -98,7 +98,7 @@ function contentSize (length: number): number {
   return size
 }
 
-/** What comes out of a transform; a failure of what goes in comes out as it is. */
+/** What comes out of a transform; a failure of what goes in comes out as it is. What goes in is closed at the end. */
 async function * through (
   content: AsyncIterable<Buffer>,
   transform: NodeJS.ReadWriteStream & AsyncIterable<Buffer>
@@ -111,6 +111,9 @@ async function * through (
   } catch (err) {
     await noted
     throw failure ?? err
+  } finally {
+    // Also when nobody wants any more of it.
+    await noted
   }
   await fed
 }

@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -93,14 +94,19 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
 }
 
 async function * tableSection (tx: postgres.TransactionSql, table: Table, { tables }: Summary): AsyncGenerator<Buffer> {
-  const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
   async function * noted (): AsyncGenerator<Buffer> {
+    const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
     let total = 0
-    for await (const piece of rows as AsyncIterable<Buffer>) {
-      total += rowsIn(piece)
-      yield piece
+    try {
+      for await (const piece of rows.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        total += rowsIn(piece)
+        yield piece
+      }
+      tables[table.name] = total
+    } finally {
+      // The connection takes no other statement before the copy has ended: what nobody wants of it is passed over.
+      await finished(rows.resume()).catch(() => {})
     }
-    tables[table.name] = total
   }
   yield * section({ kind: 'table', ...table } satisfies TableHead, noted())
 }
