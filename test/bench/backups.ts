@@ -10,15 +10,15 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { fill, TODAY } from './data.ts'
 import { atLeast, interleaved, under, type BenchResult } from './harness.ts'
-import { signIn } from './identity.ts'
+import { firstSignIn } from './identity.ts'
 import { againstQuiet, p95 } from './percentile.ts'
 import { startLocanda, temporaryFolder, type Running } from './process.ts'
 import { storeFiles } from './stored-files.ts'
 import { startSystemPostgres } from './system-postgres.ts'
 
 /*
- * Backups of 100,000 bookings with their guests and of 200 files: how fast against the tools that other programs leave it
- * to, how much memory, and what requests notice of it.
+ * Backups of 100,000 bookings with their guests and of 200 files: how fast against the tools that other programs use,
+ * how much memory they take, and what requests notice of them.
  */
 const BOOKINGS = 100_000
 const FILES = { count: 200, size: 1024 * 1024 }
@@ -38,7 +38,10 @@ async function installation (clusterUrl: string) {
   return { dataDir, databaseUrl, MASTER_KEY: master.toString('base64') }
 }
 
-/** Against `pg_dump` and `tar`, which neither compress nor encrypt here; left out where the system has none. */
+/**
+ * Against `pg_dump`, which compresses, and `tar`, which does not; neither encrypts. Left out where the system has no
+ * PostgreSQL.
+ */
 export async function backupThroughput (): Promise<BenchResult[]> {
   const postgres = await startSystemPostgres()
   if (typeof postgres === 'string') {
@@ -51,13 +54,13 @@ export async function backupThroughput (): Promise<BenchResult[]> {
     const env = {
       PATH: process.env.PATH, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, MASTER_KEY, BACKUP_PASSPHRASE
     }
-    const [file, dump, tar] = ['locanda.bak', 'locanda.sql', 'files.tar'].map((name) => join(to, name)) as
+    const [file, dump, tar] = ['locanda.bak', 'locanda.dump', 'files.tar'].map((name) => join(to, name)) as
       [string, string, string]
     const measured = await interleaved(
-      'backup: throughput / pg_dump and tar, plain',
+      'backup: throughput / pg_dump and tar',
       () => { execFileSync(process.execPath, [PROGRAM, 'backup', file], { env, stdio: 'ignore' }) },
       () => {
-        execFileSync(postgres.tool('pg_dump'), ['-f', dump, databaseUrl], { stdio: 'ignore' })
+        execFileSync(postgres.tool('pg_dump'), ['-Fc', '-f', dump, databaseUrl], { stdio: 'ignore' })
         execFileSync('tar', ['-cf', tar, '-C', dataDir, 'files'])
         execFileSync('sync', [dump, tar])
       },
@@ -82,7 +85,7 @@ export async function nightlyBackup (clusterUrl: string): Promise<BenchResult[]>
   const environ = { TODAY, MASTER_KEY, BACKUP_DIR, BACKUP_PASSPHRASE }
   const server = await startLocanda({ dataDir, databaseUrl, environ })
   try {
-    const headers = { authorization: `Bearer ${await signIn(server)}` }
+    const headers = { authorization: `Bearer ${await firstSignIn(server)}` }
     const amounts: number[] = []
     const waiting = await againstQuiet('detail: p95 during a backup / quiet', server, async () => {
       const before = server.resident()

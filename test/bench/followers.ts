@@ -10,7 +10,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { administer } from './data.ts'
 import { median, under, type BenchResult } from './harness.ts'
-import { signIn } from './identity.ts'
+import { firstSignIn } from './identity.ts'
 import { againstQuiet, p95 } from './percentile.ts'
 import type { Running } from './process.ts'
 
@@ -25,7 +25,7 @@ export async function slowReceiver (server: Running, databaseUrl: string): Promi
   const receiver = createServer(() => {}).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
-  const headers = { authorization: `Bearer ${await signIn(server)}`, 'content-type': 'application/json' }
+  const headers = { authorization: `Bearer ${await firstSignIn(server)}`, 'content-type': 'application/json' }
   const ask = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${server.url}/api/v1/webhooks${path}`, {
       method, headers: body ? headers : { authorization: headers.authorization }, body: body && JSON.stringify(body)
@@ -34,7 +34,8 @@ export async function slowReceiver (server: Running, databaseUrl: string): Promi
     return await answer.json() as { data: { id: number, in_coda: number } }
   }
   try {
-    return await againstQuiet(`detail: p95 while ${EVENTS} events wait for a slow receiver / quiet`, server, async () => {
+    const name = `detail: p95 while ${EVENTS} events wait for a slow receiver / quiet`
+    return await againstQuiet(name, server, async () => {
       const { data: { id } } = await ask('POST', '', { url, tipi: ['prenotazione.creata'] })
       await administer(databaseUrl, (sql) => sql`
         insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)

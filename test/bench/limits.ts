@@ -23,7 +23,8 @@ const SETTLE_MS = 1500
 
 /** The 95th percentile of a plain GET among 200 clients of a byte a second, against that of a quiet server. */
 export async function amongSlowClients (server: Running): Promise<BenchResult> {
-  return await againstQuiet(`detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`, server, async () => {
+  const name = `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`
+  return await againstQuiet(name, server, async () => {
     const clients = slowClients(server)
     await sleep(SETTLE_MS)
     const among = await p95(server)

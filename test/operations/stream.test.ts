@@ -110,7 +110,7 @@ t.test('a stream ends when its session, its key or its person is not good any mo
   t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
 })
 
-t.test('a client that does not read is cut, though the server cannot tell it that its session has ended', async (t) => {
+t.test('a client that does not read is cut, though it cannot be told that its session has ended', async (t) => {
   const { id } = await create(call)
   const [{ cursor }] = (await call('GET', `/api/v1/eventi?prenotazione_id=${id}`)).json<{ data: [Event] }>().data
   await app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
@@ -131,7 +131,7 @@ t.test('a client that does not read is cut, though the server cannot tell it tha
   await app.sql`delete from eventi where oggetto like 'prova:%'`
 })
 
-t.test('streams that ask for the same events at once read them once, but not from before there were news', async (t) => {
+t.test('streams that ask for the same events at once read them once, and not from before the news', async (t) => {
   const { read, renew } = sharedReads(app.db)
   const filters = { all: false }
   const first = read(filters, 0)

@@ -150,5 +150,5 @@ async function * inFull (content: AsyncIterable<Buffer>, id: string, size: numbe
     length += piece.length
     yield piece
   }
-  if (length !== size) throw new OperationError(`il file ${id} è cambiato mentre lo si salvava: ripetere il salvataggio`)
+  if (length !== size) throw new OperationError(`il file ${id} è cambiato mentre lo si salvava: salvare di nuovo`)
 }

@@ -57,8 +57,8 @@ export async function restoreBackup (target: Target, path: string, passphrase: s
 }
 
 /**
- * Whether nothing is there after a failure. A connection that was lost at the commit does not say so: its session, which
- * may still be at it, has the lock to its end.
+ * Whether nothing is there after a failure. A connection that was lost at the commit does not say so: its session,
+ * which may still be at it, has the lock to its end.
  */
 async function isUndone (sql: postgres.Sql): Promise<boolean> {
   await sql`select pg_advisory_lock(${LOCKS.migrations})`

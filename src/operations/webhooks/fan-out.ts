@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { webhook_consegne as deliveries, webhooks } from '#drizzle/tables/operations.ts'
 
 /**
- * The end of a statement that has `ordered` events: one delivery for each active webhook that wants each of them. A test
- * is for the webhook that is tested, whatever it wants otherwise.
+ * The end of a statement that has `ordered` events: one delivery for each active webhook that wants each of them. A
+ * test is for the webhook that is tested, whatever it wants otherwise.
  */
 export const fanOut = sql`
   insert into ${deliveries} (webhook_id, evento, oggetto)

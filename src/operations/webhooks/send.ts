@@ -59,7 +59,7 @@ async function exchange (receivers: Receivers, { url: text, headers, body }: Mes
 /** A name server may be silent for longer than an attempt lasts. */
 function unlessAborted<T> (work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error)
+    const abort = () => reject(new DOMException('the attempt is over', 'AbortError'))
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject)
