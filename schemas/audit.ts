@@ -63,6 +63,7 @@ export const AZIONI = [
   'webhook_riattivato',
   'webhook_segreto',
   'webhook_consegna',
+  'webhook_prova',
   'ripristino'
 ] as const
 

@@ -20,9 +20,17 @@ export const EVENT_TYPES = [
   'scansione.modificata',
   'scansione.eliminata',
   'allarme.sollevato',
-  'webhook.sospeso'
+  'webhook.sospeso',
+  'webhook.prova',
+  'salvataggio.riuscito',
+  'salvataggio.fallito',
+  'fattore.aggiunto',
+  'fattore.tolto'
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
+
+/** Who has no second factor is no business of others. Webhooks, which administrators make, get these, too. */
+export const ADMIN_EVENT_TYPES: readonly EventType[] = ['fattore.aggiunto', 'fattore.tolto']
 
 export const EventTypeName = OneOf(EVENT_TYPES, { examples: ['prenotazione.creata'] })
 
@@ -43,7 +51,7 @@ export const Event = Closed({
   quando: Instant,
   oggetto: Type.String({ description: 'A che cosa è successo, per esempio invio:7 o ricevuta:2026-11-21' }),
   prenotazione_id: Nullable(Type.Integer({ description: 'La prenotazione che riguarda, se è una' })),
-  dettaglio: Nullable(Type.String({ description: 'Di un allarme: quale' }))
+  dettaglio: Nullable(Type.String({ description: 'Di un allarme: quale; di un secondo fattore: il tipo' }))
 }, { $id: 'Evento', examples: [EXAMPLE] })
 export type Event = Static<typeof Event>
 

@@ -4,7 +4,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { backendOf } from '#src/plugins/storage/backends/of-config.ts'
 import { OLD_MS } from './backup/age.ts'
+import { readBackup } from './backup/contents.ts'
 import { createBackup, PATIENT } from './backup/create.ts'
+import { noteBackup } from './backup/note.ts'
 import { backupAge, backupFile, rotate } from './backup/rotation.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
@@ -19,15 +21,23 @@ const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock 
     name: 'backup',
     description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
     cron: '40 3 * * *',
-    async run () {
-      const path = backupFile(folder, clock.today())
-      const { size, summary } = await createBackup({ sql, backend, keys }, path, passphrase)
-      const { files, missing } = summary
-      app.log.info({ size, files }, 'backup made')
-      if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')
-      await rotate(folder)
-    }
+    run: () => makeBackup().catch(async (err: unknown) => {
+      await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
+      throw err
+    })
   })
+
+  async function makeBackup (): Promise<void> {
+    const today = clock.today()
+    // What cannot be read takes nobody's place, and nothing is removed for it.
+    const check = (partial: string) => readBackup(partial, passphrase!)
+    const { size, summary } = await createBackup({ sql, backend, keys }, backupFile(folder!, today), passphrase!, check)
+    const { files, missing } = summary
+    app.log.info({ size, files }, 'backup made')
+    if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')
+    await noteBackup(sql, 'salvataggio.riuscito')
+    await rotate(folder!, today)
+  }
   app.addJob({
     name: 'backup-age',
     description: 'Avvisa se l’ultimo salvataggio ha più di due giorni',

@@ -1,28 +1,23 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import pino from 'pino'
 import { sealSettings } from '#src/alloggiati/index.ts'
 import { readConfig } from '#src/config/config.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { migrate } from '#src/plugins/database/migrate.ts'
-import { filesBackend } from '#src/plugins/storage/backends/files.ts'
-import { generations } from '#src/plugins/storage/generations.ts'
-import { objectStorage } from '#src/plugins/storage/object-storage.ts'
-import { fileStore } from '#src/plugins/storage/store.ts'
+import { storeFiles } from './stored-files.ts'
 
 /*
  * How long a large backup takes, and how much memory: `node test/bench/backup.ts [megabytes]`, by default 1000, two
  * fifths of them rows and the rest files. Not part of the tests. It needs Linux (`/proc`).
  */
-const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../src/cli/start.cjs', import.meta.url))
 const MEGABYTES = Number(process.argv[2] ?? 1000)
 const MIB = 1024 * 1024
 const ROWS = Math.round(MEGABYTES * 0.4 * MIB / 400)
@@ -51,23 +46,7 @@ async function fill (dataDir: string): Promise<void> {
     select n, now(), 'sistema', 'prova', 'riga:' || n,
       jsonb_build_object('a', md5(n::text) || md5((n + 1)::text) || md5((n * 7)::text) || md5((n * 31)::text)),
       sha256(n::text::bytea) from generate_series(1, ${ROWS}::int) n`
-  const backend = filesBackend(join(dataDir, 'files'))
-  const log = pino({ level: 'silent' })
-  const make = async () => { mkdirSync(join(dataDir, 'files'), { recursive: true, mode: 0o700 }) }
-  const storage = objectStorage({
-    db,
-    log,
-    backend,
-    store: fileStore({ db, log, backend, make }),
-    generations: generations(keys),
-    removeDiscarded () {}
-  })
-  for (let n = 0; n < FILES; n++) {
-    const content = randomBytes(MIB)
-    const object = { bucket: 'documents', name: `${n}/0/front.jpg`, contentType: 'image/jpeg', owner: null }
-    const written = await storage.write(content, object, MIB)
-    await db.transaction((tx) => storage.keep(tx, written, { replace: false }))
-  }
+  await storeFiles({ db, keys, dataDir, count: FILES, size: MIB })
   await close()
   await embedded.stop()
   process.stdout.write(`made: ${ROWS} rows, ${FILES} files of 1 MiB\n`)

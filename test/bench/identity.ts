@@ -9,6 +9,7 @@ const MEASURED_MS = 5000
 /** Between two requests for the server's health. */
 const EVERY_MS = 20
 const ROUNDS = 3
+const PATIENCE_MS = 20_000
 
 /** How much more a request for a booking costs with a bearer token than with the API key. */
 export async function bearer (server: Running): Promise<BenchResult> {
@@ -50,6 +51,15 @@ async function measureLatency (server: Running): Promise<number> {
   }
   await Promise.all(signingIn)
   return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
+}
+
+/** A token of the administrator's, who is made a little after the server is ready. */
+export async function firstSignIn (server: Running): Promise<string> {
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(EVERY_MS)) {
+    const token = await signIn(server).catch(() => undefined)
+    if (token !== undefined) return token
+  }
+  return await signIn(server)
 }
 
 async function signIn (server: Running): Promise<string> {

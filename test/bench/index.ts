@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
+import { createKeys } from '#src/lib/secrets.ts'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { backupThroughput, nightlyBackup } from './backups.ts'
 import { codecBench } from './codec.ts'
 import { creation, databaseForCreations } from './creation.ts'
-import { fill } from './data.ts'
+import { fill, TODAY } from './data.ts'
 import { filesBench } from './files.ts'
 import { downloads } from './files-download.ts'
 import { uploads } from './files-upload.ts'
+import { manyListeners, slowReceiver } from './followers.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
 import { ledgerBench } from './ledger.ts'
@@ -47,6 +50,28 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     ...await onCluster(async (url) => [...report(await filesBench(url)), ...report(await downloads(url))]),
     ...await onServer(async (server) => report(await uploads(server)))
   ],
+  backups: async () => [
+    ...report(await backupThroughput()),
+    ...await onCluster(async (url) => report(await nightlyBackup(url)))
+  ],
+  events: () => onCluster(async (url) => {
+    const dataDir = temporaryFolder()
+    const master = randomBytes(32)
+    const databaseUrl = await fill(url, 'bench_events', FEW)
+    const environ = {
+      // A proxy has as many connections as it likes; another caller of one address has a part of them.
+      TODAY, MASTER_KEY: master.toString('base64'), WEBHOOKS_TO_LOOPBACK: 'true', TRUST_PROXY: '127.0.0.0/8'
+    }
+    const server = await startLocanda({ dataDir, databaseUrl, environ })
+    try {
+      return report([
+        await slowReceiver(server, databaseUrl), await manyListeners(server, databaseUrl, createKeys(master))
+      ])
+    } finally {
+      await server.stop()
+      rmSync(dataDir, { recursive: true })
+    }
+  }),
   pdf: async () => report(await pdfBench()),
   scanning: async () => {
     const results: BenchResult[] = []

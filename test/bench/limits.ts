@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
-import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { compareCpu, interleaved, median, within, type BenchResult } from './harness.ts'
+import { compareCpu, interleaved, within, type BenchResult } from './harness.ts'
+import { againstQuiet, p95 } from './percentile.ts'
 import { API_KEY, type Running } from './process.ts'
 import { DETAIL, load } from './requests.ts'
 
@@ -18,52 +18,21 @@ export async function costOfLimits (limited: Running, unlimited: Running): Promi
 }
 
 const SLOW_CLIENTS = 200
-const ROUNDS = 5
-const MEASURED_MS = 2000
-/** Between two requests. */
-const EVERY_MS = 5
 /** Clients are there before it is measured. */
 const SETTLE_MS = 1500
 
 /** The 95th percentile of a plain GET among 200 clients of a byte a second, against that of a quiet server. */
 export async function amongSlowClients (server: Running): Promise<BenchResult> {
-  const ratios: number[] = []
-  const all: Record<'quiet' | 'among', number[]> = { quiet: [], among: [] }
-  await p95(server)
-  for (let round = 0; round < ROUNDS; round++) {
-    const quiet = await p95(server)
+  const name = `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`
+  return await againstQuiet(name, server, async () => {
     const clients = slowClients(server)
     await sleep(SETTLE_MS)
     const among = await p95(server)
     const open = clients.open()
     clients.end()
     if (open < SLOW_CLIENTS * 0.9) throw new Error(`only ${open} slow clients were connected`)
-    ratios.push(among / quiet)
-    all.quiet.push(quiet)
-    all.among.push(among)
-  }
-  const ratio = median(ratios)
-  return {
-    name: `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`,
-    ratio,
-    bound: '≤ 2x',
-    ok: ratio <= 2,
-    detail: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}; ` +
-      `${median(all.among).toFixed(2)} ms against ${median(all.quiet).toFixed(2)} ms`
-  }
-}
-
-async function p95 (server: Running): Promise<number> {
-  const times: number[] = []
-  for (const end = performance.now() + MEASURED_MS; performance.now() < end;) {
-    const start = performance.now()
-    const answer = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
-    await answer.arrayBuffer()
-    if (!answer.ok) throw new Error(`${DETAIL}: ${answer.status}`)
-    times.push(performance.now() - start)
-    await sleep(EVERY_MS)
-  }
-  return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
+    return among
+  })
 }
 
 const HEAD = `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: x\r\nx-api-key: ${API_KEY}\r\n` +

@@ -139,7 +139,7 @@ async function isReady (url: string): Promise<boolean> {
   return await fetch(`${url}/health/ready`).then((answer) => answer.ok, () => false)
 }
 
-async function freePort (): Promise<number> {
+export async function freePort (): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -139,6 +139,9 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   }),
   '/api/v1/webhooks/{id}/consegne/{consegna}/ripeti': async () => ({
     url: '/api/v1/webhooks/2147483647/consegne/1/ripeti', payload: {}, refused: true
+  }),
+  '/api/v1/webhooks/{id}/prova': async () => ({
+    url: '/api/v1/webhooks/2147483647/prova', payload: {}, refused: true
   })
 } satisfies Record<string, (house: House) => Promise<Replayed & Pick<InjectOptions, 'headers'>>>
 

@@ -72,6 +72,13 @@ t.test('another passphrase, and a flipped bit of the header, open nothing', asyn
   await t.rejects(openHeader(header.bytes.subarray(0, 30), PASSPHRASE), /non è un salvataggio/)
 })
 
+t.test('a file of the first version is still opened', async (t) => {
+  const old = await newHeader(PASSPHRASE, '1')
+  t.match(old.bytes.toString('latin1'), /^LOCANDA BACKUP 1/)
+  t.match(header.bytes.toString('latin1'), /^LOCANDA BACKUP 2/)
+  t.same(await openHeader(old.bytes, PASSPHRASE), old.key)
+})
+
 t.test('sections come back with their heads and bytes, also when the reader passes over some', async () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 5 })
   const data = fc.array(fc.tuple(fc.string(), pieces, fc.boolean()))
@@ -102,9 +109,16 @@ t.test('a file is there when all of it is on the disk, and its owner alone reads
     yield noise
     throw new Error('away')
   }
+  async function * refusing () {
+    yield noise
+    throw new OperationError('no')
+  }
   await t.rejects(writeContainer(file, PASSPHRASE, broken()), { message: 'away' })
+  await t.rejects(writeContainer(file, PASSPHRASE, refusing()), { message: 'no' })
   t.same(await readdir(folder), [], 'nothing stays of one that broke off')
   await writeContainer(file, PASSPHRASE, Readable.from([noise]))
+  const unreadable = writeContainer(file, PASSPHRASE, Readable.from([]), async () => { throw new OperationError('no') })
+  await t.rejects(unreadable, { message: 'no' }, 'nor does one come into the place of another before it was looked at')
   t.same(await readdir(folder), ['a.bak'])
   t.equal((await stat(file)).mode & 0o777, 0o600)
   const back = await readContainer(file, PASSPHRASE, (content) => buffer(content))

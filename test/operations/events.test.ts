@@ -211,6 +211,28 @@ t.test('an erased booking leaves no personal data in the events', async (t) => {
   t.notMatch(await dump(server), /quintavalle/i)
 })
 
+t.test('a second factor leaves an event when it is proven and when it goes, for administrators alone', async (t) => {
+  const news = await following()
+  await token({ name: 'fattori' })
+  const [{ id: user }] = await app.sql<[{ id: string }]>`select id from users where email = 'fattori@example.org'`
+  const [{ id }] = await app.sql<[{ id: string }]>`
+    insert into factors (user_id, factor_type, status) values (${user}, 'totp', 'unverified') returning id`
+  await app.sql`update factors set status = 'verified' where id = ${id}`
+  await app.sql`update factors set last_step = 1 where id = ${id}`
+  await app.sql`delete from factors where id = ${id}`
+  await app.sql`insert into factors (user_id, factor_type, status) values (${user}, 'webauthn', 'verified')`
+  await app.sql`delete from users where id = ${user}`
+  const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
+  const all = await app.inject({ url: `${EVENTS}?limit=1000`, headers })
+  const about = all.json<{ data: Event[] }>().data.filter(({ oggetto }) => oggetto === `utente:${user}`)
+  t.same(about.map(({ tipo, dettaglio }) => [tipo, dettaglio]), [
+    ['fattore.aggiunto', 'totp'], ['fattore.tolto', 'totp'], ['fattore.aggiunto', 'webauthn']
+  ])
+  t.same(words(await news()), [], 'who is none does not see them')
+  const asked = await call('GET', `${EVENTS}?tipo=fattore.tolto`)
+  t.equal(asked.headers['x-total-count'], '0')
+})
+
 t.test('who has no credentials reads no events', async (t) => {
   t.equal((await app.inject({ method: 'GET', url: EVENTS })).statusCode, 401)
   const stream = { accept: 'text/event-stream' }

@@ -1,10 +1,11 @@
-import { readdir, utimes, writeFile } from 'node:fs/promises'
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
-import { backupAge, daysToKeep } from '#src/operations/backup/rotation.ts'
+import { backupAge, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
@@ -42,6 +43,15 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   t.ok(Number(await age()) < 600)
   await work('backup-age')
   t.equal(warnings(), 1, 'and no warning')
+
+  // A folder that has gone is one of the ways in which it fails.
+  await rm(BACKUP_DIR, { recursive: true })
+  t.ok((await call('POST', '/api/v1/jobs/backup/avvia')).statusCode < 300)
+  const events = async () => (await call('GET', '/api/v1/eventi')).json<{ data: Event[] }>().data
+    .map(({ tipo, oggetto }) => [tipo, oggetto])
+  await until(async () => (await events()).length === 2)
+  const todays = `salvataggio:${createClock().today()}`
+  t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
 })
 
 t.test('without a folder for backups there is no such job', async (t) => {
@@ -64,6 +74,16 @@ t.test('seven days and four weeks are kept, whatever there is, and the last one 
     '2026-11-22', '2026-11-21', '2026-11-20', '2026-11-19', '2026-11-18', '2026-11-17', '2026-11-16',
     '2026-11-15', '2026-11-08', '2026-11-01'
   ])
+})
+
+t.test('a clock that was wrong costs no backup, and what killed processes have left goes', async (t) => {
+  const folder = temporaryFolder(t)
+  const future = Array.from({ length: 9 }, (_, n) => `locanda-${addDays('2027-05-01', n)}.bak`)
+  const left = ['locanda-2026-11-20.bak.partial', 'locanda-2026-11-21.bak.partial', 'locanda-2026-11-22.bak.partial']
+  const made = ['locanda-2026-11-21.bak', 'locanda-2026-11-22.bak']
+  for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
+  await rotate(folder, '2026-11-22')
+  t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
 })
 
 t.test('the age is that of the last backup', async (t) => {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { isPublicAddress } from '#src/lib/public-addresses.ts'
 import { receivers } from '#src/operations/webhooks/receivers.ts'
+import { retryAfterMs } from '#src/operations/webhooks/retry-after.ts'
 import { sender } from '#src/operations/webhooks/send.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { startReceiver } from './receiver.ts'
@@ -55,6 +56,19 @@ t.test('a name that cannot be resolved is told by its code', async (t) => {
   const fault = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
   const send = sender(receivers(false, async () => { throw fault }), 5000)
   t.match(await send(message('https://eventi.example/'), NEVER), { errore: 'ENOTFOUND' })
+})
+
+t.test('a name server that is silent takes no longer than an attempt may', async (t) => {
+  const send = sender(receivers(false, () => new Promise(() => {})), 50)
+  t.same(await send(message('https://eventi.example/'), NEVER), { stato_http: null, errore: 'TEMPO_SCADUTO' })
+})
+
+t.test('Retry-After is seconds or a date, and anything else is passed over', async (t) => {
+  const now = Date.parse('2026-11-21T10:00:00Z')
+  for (const [header, expected] of [
+    ['0', 0], ['120', 120_000], ['Sat, 21 Nov 2026 10:00:30 GMT', 30_000], ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
+    ['soon', undefined], ['', undefined], [undefined, undefined]
+  ] as const) t.equal(retryAfterMs(header, now), expected, String(header))
 })
 
 const own = selfSigned(t.testdir(), 'DNS:eventi.example')

@@ -1,13 +1,16 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { MintedKey } from '#schemas/api-key.ts'
 import type { Event } from '#schemas/event.ts'
+import { sharedReads } from '#src/operations/events/shared-reads.ts'
 import { BOOKINGS, create } from '#test/bookings/samples.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { listen, openStream } from './event-source.ts'
 
 const { app, call, token, url } = await build(t, { TODAY: '2026-11-21' }, undefined, {
-  eventTimes: { heartbeatMs: 50 }
+  eventTimes: { heartbeatMs: 50, stalledReaderMs: 400 }
 })
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
@@ -105,6 +108,40 @@ t.test('a stream ends when its session, its key or its person is not good any mo
 
   const { id: booking } = await create(call)
   t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
+})
+
+t.test('a client that does not read is cut, though it cannot be told that its session has ended', async (t) => {
+  const { id } = await create(call)
+  const [{ cursor }] = (await call('GET', `/api/v1/eventi?prenotazione_id=${id}`)).json<{ data: [Event] }>().data
+  await app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
+    select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, repeat('x', 100000), now()
+    from generate_series(1, 300) n`
+  const who = await bearer('ferma')
+  const { hostname, port } = new URL(address)
+  const accepted = once(app.server, 'connection')
+  const socket = connect(Number(port), hostname).on('error', () => {})
+  t.teardown(() => socket.destroy())
+  socket.pause()
+  socket.write(`GET /api/v1/eventi?cursor=${cursor} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n` +
+    `Authorization: ${who.authorization}\r\n\r\n`)
+  const [ours] = await accepted as [Socket]
+  await until(() => ours.writableLength > 0)
+  await app.inject({ method: 'POST', url: '/auth/v1/logout', headers: who, payload: {} })
+  await until(() => ours.destroyed)
+  await app.sql`delete from eventi where oggetto like 'prova:%'`
+})
+
+t.test('streams that ask for the same events at once read them once, and not from before the news', async (t) => {
+  const { read, renew } = sharedReads(app.db)
+  const filters = { all: false }
+  const first = read(filters, 0)
+  t.equal(read({ all: false }, 0), first)
+  t.not(read({ all: true }, 0), first)
+  renew()
+  const second = read(filters, 0)
+  t.not(second, first)
+  t.same(await second, await first)
+  t.not(read(filters, 0), second, 'what was read is not kept')
 })
 
 t.test('the end of the server ends streams', async (t) => {

@@ -1,12 +1,21 @@
+import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { fieldsAtFault, BOOKINGS, create } from '#test/bookings/samples.ts'
 import { dump, until } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
+import { startSmtp } from '#test/smtp.ts'
 import { hooking, WEBHOOKS } from './hooking.ts'
-import { answer, hang, startReceiver, type Received } from './receiver.ts'
+import { answer, hang, startReceiver, type Behaviour, type Received } from './receiver.ts'
 
-const server = await build(t, { TODAY: '2026-11-21', WEBHOOKS_TO_LOOPBACK: 'true' }, undefined, {
+const smtp = await startSmtp(t)
+const server = await build(t, {
+  TODAY: '2026-11-21',
+  WEBHOOKS_TO_LOOPBACK: 'true',
+  SMTP_URL: smtp.url,
+  MAIL_FROM: 'locanda@example.org',
+  ALARM_EMAIL: 'anna@example.org, bruno@example.org'
+}, undefined, {
   eventTimes: { firstDelayMs: 20, attemptMs: 400 }
 })
 const { app, call, token, logs } = server
@@ -103,6 +112,25 @@ t.test('of an endless answer no more than a part is read, and its status counts'
   await remove(id)
 })
 
+t.test('an answer that hangs or breaks off behind its head is an answer', async (t) => {
+  const receiver = await startReceiver(t)
+  const { id } = await add(receiver.url, NEW_BOOKING)
+  const begin = (end: (response: ServerResponse) => void): Behaviour => (_received, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('x', () => end(response))
+  }
+  const ends = [
+    () => {},
+    (response: ServerResponse) => { response.destroy() },
+    ({ socket }: ServerResponse) => { socket?.resetAndDestroy() }
+  ]
+  for (const [turn, end] of ends.entries()) {
+    receiver.behave = begin(end)
+    await create(call)
+    t.match((await settled(id, 'consegnata', turn + 1))[0], { tentativi: [{ stato_http: 200, errore: null }] })
+  }
+  await remove(id)
+})
+
 t.test('events of one object are delivered in order; those of others do not wait for it', async (t) => {
   const receiver = await startReceiver(t)
   let isStuck = true
@@ -152,7 +180,7 @@ t.test('after three days of failures a webhook is suspended, and that is an even
   const receiver = await startReceiver(t)
   receiver.behave = answer(500)
   const listening = await startReceiver(t)
-  const { id } = await add(receiver.url, NEW_BOOKING)
+  const { id } = await add(`${receiver.url}?segreto=barca`, NEW_BOOKING)
   const { id: listener } = await add(listening.url, ['webhook.sospeso'])
   const { id: booking } = await create(call)
   await receiver.await(2)
@@ -160,6 +188,14 @@ t.test('after three days of failures a webhook is suspended, and that is an even
   t.match(await listening.await(1), [{ message: { type: 'webhook.sospeso', data: { oggetto: `webhook:${id}` } } }])
   t.match(await find(id), { stato: 'sospeso', sospeso_il: String, in_coda: 0 })
   t.ok(logs.some((line) => line.msg === 'a webhook is suspended' && line.webhook === id))
+  const told = [await smtp.next(), await smtp.next()]
+  t.same(told.flatMap(({ envelope }) => envelope.to).toSorted(), ['anna@example.org', 'bruno@example.org'])
+  for (const mail of told) {
+    t.equal(mail.subject, `Locanda: sospeso il webhook ${id}`)
+    const { host } = new URL(receiver.url)
+    t.match(mail.text, `verso ${host} da tre giorni non riceve gli eventi. Ultimo esito: stato 500`)
+    t.notMatch(mail.raw, '/eventi?segreto', 'the path of an address may hold a secret')
+  }
   const [delivery] = await deliveries(id)
   t.equal(delivery!.stato, 'abbandonata')
   t.match((await repeat(id, delivery!.id)).json(), { status: 409, codice: 'WEBHOOK_SOSPESO' })
@@ -174,7 +210,68 @@ t.test('after three days of failures a webhook is suspended, and that is an even
   await create(call)
   await until(async () => (await find(id)).stato === 'sospeso')
   t.equal((await find(id)).stato, 'sospeso', 'at once, when the receiver wants nothing more')
+  t.match((await smtp.next()).text, 'ha risposto 410')
   await Promise.all([id, listener].map(remove))
+})
+
+t.test('a receiver that says when to ask again is left alone until then, four hours at most', async (t) => {
+  const receiver = await startReceiver(t)
+  for (const [header, least, most] of [['3600', 3590, 3600], ['999999', 14_000, 14_400]] as const) {
+    receiver.behave = answer(503, { 'retry-after': header })
+    const { id } = await add(receiver.url, NEW_BOOKING)
+    const before = receiver.received.length
+    await create(call)
+    await until(async () => (await find(id)).errori_di_fila === 1)
+    const [delivery] = await deliveries(id)
+    const seconds = (Date.parse(delivery!.prossimo_tentativo!) - Date.now()) / 1000
+    t.ok(seconds > least && seconds <= most, `${header}: ${seconds}`)
+    await create(call)
+    await until(async () => (await find(id)).in_coda === 2)
+    t.equal(receiver.received.length, before + 1, 'nor does it get anything else')
+    await remove(id)
+  }
+})
+
+t.test('a webhook can be tried: it alone gets an event, whatever types it wants', async (t) => {
+  const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
+  const { id } = await add(receiver.url, ['allarme.sollevato'])
+  const { id: otherId } = await add(other.url)
+  const tried = await ask('POST', `${WEBHOOKS}/${id}/prova`, {})
+  t.match(tried.json(), { data: { tipo: 'webhook.prova', oggetto: `webhook:${id}`, stato: 'in_coda' } })
+  const [{ body, headers }] = await receiver.await(1) as [Received]
+  t.match(new Webhook((await secret(id)).segreto).verify(body, headers as Record<string, string>), {
+    type: 'webhook.prova'
+  })
+  const [delivery] = await settled(id, 'consegnata', 1)
+  t.equal(delivery!.id, tried.json<{ data: { id: number } }>().data.id)
+  await create(call)
+  t.match(await other.await(1), [{ message: { type: 'prenotazione.creata' } }])
+  await app.sql`update webhooks set stato = 'sospeso' where id = ${id}`
+  t.match((await ask('POST', `${WEBHOOKS}/${id}/prova`, {})).json(), { status: 409, codice: 'WEBHOOK_SOSPESO' })
+  await Promise.all([id, otherId].map(remove))
+})
+
+t.test('a webhook that goes while events are put in order costs no reader an error, and no event', async (t) => {
+  const receiver = await startReceiver(t)
+  const [{ id }, { id: stays }] = [await add(receiver.url), await add(receiver.url, NEW_BOOKING)]
+  const deleted = Promise.withResolvers<void>()
+  const commit = Promise.withResolvers<void>()
+  const deletion = app.sql.begin(async (sql) => {
+    await sql`delete from webhooks where id = ${id}`
+    deleted.resolve()
+    await commit.promise
+  })
+  await deleted.promise
+  const { id: booking } = await create(call)
+  const reading = call('GET', '/api/v1/eventi?limit=1')
+  await until(async () => (await app.sql`
+    select from pg_locks where not granted and pid <> pg_backend_pid()`).length > 0)
+  commit.resolve()
+  await deletion
+  t.equal((await reading).statusCode, 200)
+  await until(() => receiver.received.some((each) => bookingOf(each) === booking))
+  t.notOk(logs.some(({ msg }) => msg === 'events could not be put in order'))
+  await remove(stays)
 })
 
 t.test('a delivery is repeated by hand, whatever became of it', async (t) => {
@@ -210,7 +307,7 @@ t.test('webhooks are for administrators alone', async (t) => {
   const routes = [
     ['GET', WEBHOOKS], ['POST', WEBHOOKS], ['GET', `${WEBHOOKS}/1`], ['DELETE', `${WEBHOOKS}/1`],
     ['POST', `${WEBHOOKS}/1/riattiva`], ['GET', `${WEBHOOKS}/1/segreto`], ['POST', `${WEBHOOKS}/1/segreto`],
-    ['GET', `${WEBHOOKS}/1/consegne`], ['POST', `${WEBHOOKS}/1/consegne/1/ripeti`]
+    ['GET', `${WEBHOOKS}/1/consegne`], ['POST', `${WEBHOOKS}/1/consegne/1/ripeti`], ['POST', `${WEBHOOKS}/1/prova`]
   ] as const
   for (const [method, path] of routes) {
     t.equal((await app.inject({ method, url: path })).statusCode, 401, `${method} ${path}`)
@@ -262,6 +359,7 @@ t.test('what is done with webhooks is in the audit log', async (t) => {
   const { data } = (await ask('GET', '/api/v1/audit?limit=1000')).json<{ data: { action: string }[] }>()
   const done = new Set(data.map(({ action }) => action))
   for (const action of [
-    'webhook_creato', 'webhook_eliminato', 'webhook_riattivato', 'webhook_segreto', 'webhook_consegna'
+    'webhook_creato', 'webhook_eliminato', 'webhook_riattivato', 'webhook_segreto', 'webhook_consegna',
+    'webhook_prova'
   ]) t.ok(done.has(action), action)
 })

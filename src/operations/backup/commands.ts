@@ -4,6 +4,7 @@ import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
 import { onInstallation, type Environ } from '../installation.ts'
 import { readBackup, type Manifest, type Summary } from './contents.ts'
 import { createBackup, type Made } from './create.ts'
+import { noteBackup } from './note.ts'
 import { restoreBackup } from './restore.ts'
 
 /**
@@ -11,7 +12,12 @@ import { restoreBackup } from './restore.ts'
  * @throws OperationError
  */
 export function backUp (environ: Environ, path: string, passphrase: string): Promise<Made> {
-  return onInstallation(environ, false, (installation) => createBackup(installation, path, passphrase))
+  return onInstallation(environ, false, async (installation) => {
+    const made = await createBackup(installation, path, passphrase)
+    // The database may be of a version that has no events yet.
+    await noteBackup(installation.sql, 'salvataggio.riuscito').catch(() => {})
+    return made
+  })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { hkdfSync, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
@@ -13,22 +13,28 @@ import { writeFileWhole } from './whole-file.ts'
  * construction. The key is made of passphrase and salt (scrypt), so that every byte of the header counts.
  */
 
-/** The last character is the version of the format. */
-const MAGIC = Buffer.from('LOCANDA BACKUP 1')
+const NAME = Buffer.from('LOCANDA BACKUP ')
+/**
+ * By the version of the format, the character behind the name: what the key costs, of the equally strong choices of
+ * OWASP's password storage cheat sheet. Version 1 took 128 MiB for it, version 2 takes 32.
+ */
+const COSTS: Readonly<Record<string, ScryptOptions>> = {
+  1: { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 },
+  2: { N: 2 ** 15, r: 8, p: 3, maxmem: 48 * 1024 * 1024 }
+}
+const VERSION = '2'
+const MAGIC_BYTES = NAME.length + 1
 const SALT_BYTES = 32
 const CHECK_BYTES = 16
-export const HEADER_BYTES = MAGIC.length + SALT_BYTES + CHECK_BYTES
-
-/** 128 MiB for half a second, as OWASP's password storage cheat sheet has it. */
-const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 }
+export const HEADER_BYTES = MAGIC_BYTES + SALT_BYTES + CHECK_BYTES
 
 export interface Header { bytes: Buffer, key: Buffer }
 
 /** The header of a new file, and the key of what follows it. */
-export async function newHeader (passphrase: string): Promise<Header> {
+export async function newHeader (passphrase: string, version = VERSION): Promise<Header> {
   const salt = randomBytes(SALT_BYTES)
-  const { key, check } = await keysOf(passphrase, salt)
-  return { bytes: Buffer.concat([MAGIC, salt, check]), key }
+  const { key, check } = await keysOf(passphrase, salt, COSTS[version]!)
+  return { bytes: Buffer.concat([NAME, Buffer.from(version), salt, check]), key }
 }
 
 /**
@@ -36,16 +42,23 @@ export async function newHeader (passphrase: string): Promise<Header> {
  * @throws OperationError
  */
 export async function openHeader (bytes: Buffer, passphrase: string): Promise<Buffer> {
-  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new OperationError(NO_BACKUP)
-  const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC.length, MAGIC.length + SALT_BYTES))
+  const cost = COSTS[bytes.toString('latin1', NAME.length, MAGIC_BYTES)]
+  if (bytes.length < HEADER_BYTES || !bytes.subarray(0, NAME.length).equals(NAME) || cost === undefined) {
+    throw new OperationError(NO_BACKUP)
+  }
+  const { key, check } = await keysOf(passphrase, bytes.subarray(MAGIC_BYTES, MAGIC_BYTES + SALT_BYTES), cost)
   if (!timingSafeEqual(check, bytes.subarray(-CHECK_BYTES))) throw new OperationError(OTHER_PASSPHRASE)
   return key
 }
 
-async function keysOf (passphrase: string, salt: Buffer): Promise<{ key: Buffer, check: Buffer }> {
+async function keysOf (
+  passphrase: string,
+  salt: Buffer,
+  cost: ScryptOptions
+): Promise<{ key: Buffer, check: Buffer }> {
   const secret = await new Promise<Buffer>((resolve, reject) => {
     // Keyboards spell an accented letter in more than one way.
-    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, COST, (err, made) => {
+    scrypt(passphrase.normalize('NFC'), salt, KEY_BYTES, cost, (err, made) => {
       if (err) reject(err)
       else resolve(made)
     })
@@ -85,7 +98,7 @@ function contentSize (length: number): number {
   return size
 }
 
-/** What comes out of a transform; a failure of what goes in comes out as it is. */
+/** What comes out of a transform; a failure of what goes in comes out as it is. What goes in is closed at the end. */
 async function * through (
   content: AsyncIterable<Buffer>,
   transform: NodeJS.ReadWriteStream & AsyncIterable<Buffer>
@@ -98,18 +111,25 @@ async function * through (
   } catch (err) {
     await noted
     throw failure ?? err
+  } finally {
+    // Also when nobody wants any more of it.
+    await noted
   }
   await fed
 }
 
-/** Writes a backup: whole or not at all, and on the disk before it returns. */
+/**
+ * Writes a backup: whole or not at all, and on the disk before it returns.
+ * @param check looks at it before it takes its name
+ */
 export async function writeContainer (
   path: string,
   passphrase: string,
-  content: AsyncIterable<Buffer>
+  content: AsyncIterable<Buffer>,
+  check?: (partial: string) => Promise<unknown>
 ): Promise<number> {
   const { bytes, key } = await newHeader(passphrase)
-  return writeFileWhole(path, withHeader(bytes, sealed(content, key)))
+  return writeFileWhole(path, withHeader(bytes, sealed(content, key)), check)
 }
 
 async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -36,21 +37,43 @@ export function masterKeyMark (keys: Pick<Keys, 'fingerprint'>): string {
 /**
  * Writes a backup: the rows of one instant, and the files that they name. Servers work meanwhile; files that they
  * discard are removed once the backup has ended.
+ * @param check looks at the file before it takes its name
  * @throws OperationError
  */
-export async function createBackup (source: Source, path: string, passphrase: string): Promise<Made> {
+export async function createBackup (
+  source: Source,
+  path: string,
+  passphrase: string,
+  check?: (partial: string) => Promise<unknown>
+): Promise<Made> {
   const { sql } = source
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     return await sql.begin('isolation level repeatable read read only', async (tx) => {
+      await requireLock(tx)
       await tx.unsafe(SPELLING)
       const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-      const size = await writeContainer(path, passphrase, contentOf(tx, source, summary))
+      const size = await writeContainer(path, passphrase, contentOf(tx, source, summary), check)
       return { size, summary }
     })
   } finally {
     await sql`select pg_advisory_unlock(${LOCKS.backup})`.catch(() => {})
+  }
+}
+
+/**
+ * The lock is the session's: a connection that was lost since has none, nor has one that a pooler between here and the
+ * database gives to a transaction. Files that the snapshot names could be removed.
+ */
+async function requireLock (tx: postgres.TransactionSql): Promise<void> {
+  const held = await tx`
+    select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted
+      and database = (select oid from pg_database where datname = current_database())
+      and classid = 0 and objid = ${LOCKS.backup}`
+  if (held.length === 0) {
+    throw new OperationError('la connessione al database è cambiata durante il salvataggio: ripeterlo; attraverso un ' +
+      'pooler di transazioni (PgBouncer) non si può salvare, serve l’indirizzo di PostgreSQL stesso')
   }
 }
 
@@ -71,14 +94,19 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
 }
 
 async function * tableSection (tx: postgres.TransactionSql, table: Table, { tables }: Summary): AsyncGenerator<Buffer> {
-  const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
   async function * noted (): AsyncGenerator<Buffer> {
+    const rows = await tx.unsafe(`copy ${copyTarget(table)} to stdout`).readable()
     let total = 0
-    for await (const piece of rows as AsyncIterable<Buffer>) {
-      total += rowsIn(piece)
-      yield piece
+    try {
+      for await (const piece of rows.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        total += rowsIn(piece)
+        yield piece
+      }
+      tables[table.name] = total
+    } finally {
+      // The connection takes no other statement before the copy has ended: what nobody wants of it is passed over.
+      await finished(rows.resume()).catch(() => {})
     }
-    tables[table.name] = total
   }
   yield * section({ kind: 'table', ...table } satisfies TableHead, noted())
 }
@@ -103,7 +131,7 @@ async function * fileSections (
           summary.missing.push(id)
           continue
         }
-        yield * section({ kind: 'file', id, size } satisfies FileHead, file.content)
+        yield * section({ kind: 'file', id, size } satisfies FileHead, inFull(file.content, id, size))
         summary.files++
         summary.bytes += size
       } finally {
@@ -113,4 +141,14 @@ async function * fileSections (
     last = rows.at(-1)?.id ?? last
     more = rows.length === BATCH
   }
+}
+
+/** A file that ends too early while it is read would leave a backup that nobody can read to its end. */
+async function * inFull (content: AsyncIterable<Buffer>, id: string, size: number): AsyncGenerator<Buffer> {
+  let length = 0
+  for await (const piece of content) {
+    length += piece.length
+    yield piece
+  }
+  if (length !== size) throw new OperationError(`il file ${id} è cambiato mentre lo si salvava: salvare di nuovo`)
 }

@@ -43,18 +43,26 @@ export async function restoreBackup (target: Target, path: string, passphrase: s
   await requireEmpty(sql)
   if (target.folder !== undefined) await mkdir(target.folder, { recursive: true, mode: 0o700 })
   const place = await filePlace(target.backend, manifest)
-  try {
-    const summary = await sql.begin(async (tx) => {
-      await tx.unsafe(SPELLING)
-      return await load(tx, sql, place.put, path, passphrase)
-    })
-    await place.settle()
-    await sql`analyze`
-    return summary
-  } catch (err) {
-    await place.clear().catch(() => {})
+  const summary = await sql.begin(async (tx) => {
+    await tx.unsafe(SPELLING)
+    return await load(tx, sql, place.put, path, passphrase)
+  }).catch(async (err: unknown) => {
+    if (await isUndone(sql).catch(() => false)) await place.clear().catch(() => {})
     throw err
-  }
+  })
+  // From here on the rows are there, and need their files: a mark that stays is removed by the server, when it is old.
+  await place.settle().catch(() => {})
+  await sql`analyze`.catch(() => {})
+  return summary
+}
+
+/**
+ * Whether nothing is there after a failure. A connection that was lost at the commit does not say so: its session,
+ * which may still be at it, has the lock to its end.
+ */
+async function isUndone (sql: postgres.Sql): Promise<boolean> {
+  await sql`select pg_advisory_lock(${LOCKS.migrations})`
+  return await isEmpty(sql)
 }
 
 async function load (
@@ -98,13 +106,16 @@ function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick
 }
 
 async function requireEmpty (sql: postgres.Sql): Promise<void> {
+  if (await isEmpty(sql)) return
+  throw new OperationError('il database non è vuoto: un ripristino vuole un database nuovo (di quello incorporato, ' +
+    'spostare via la cartella postgres di DATA_DIR)')
+}
+
+async function isEmpty (sql: postgres.Sql): Promise<boolean> {
   const [{ tables }] = await sql<[{ tables: number }]>`
     select count(*)::int as tables from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 'p') and n.nspname in (current_schema(), 'drizzle')
       and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
         and d.deptype = 'e')`
-  if (tables > 0) {
-    throw new OperationError('il database non è vuoto: un ripristino vuole un database nuovo (di quello incorporato, ' +
-      'spostare via la cartella postgres di DATA_DIR)')
-  }
+  return tables === 0
 }

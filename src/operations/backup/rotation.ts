@@ -1,12 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
+import { PARTIAL } from './whole-file.ts'
 
 /** Of so many days the backup stays, and of so many weeks the last one. */
 const DAYS = 7
 const WEEKS = 4
 
 const NAME = /^locanda-(\d{4}-\d{2}-\d{2})\.bak$/
+const PARTIAL_NAME = /^locanda-(\d{4}-\d{2}-\d{2})\.bak\.partial$/
 const MONDAY = Date.UTC(2024, 0, 1)
 const WEEK_MS = 7 * 24 * 60 * 60_000
 
@@ -26,20 +28,28 @@ export function daysToKeep (days: readonly Day[]): Day[] {
   return [...new Set([...latest.slice(0, DAYS), ...[...ofWeek.values()].slice(0, WEEKS)])]
 }
 
-/** Removes the backups that are not to be kept. Files with other names are nobody's business. */
-export async function rotate (folder: string): Promise<void> {
-  const days = await backupDays(folder)
+/**
+ * Removes the backups that are not to be kept, and what processes that were killed have left of others. Days to come,
+ * which a clock that was wrong has written, take no place of those before them, and stay until they have come. Files
+ * with other names are nobody's business.
+ */
+export async function rotate (folder: string, today: Day): Promise<void> {
+  const days = (await daysIn(folder, NAME)).filter((day) => day <= today)
   const kept = new Set(daysToKeep(days))
   for (const day of days) if (!kept.has(day)) await rm(backupFile(folder, day), { force: true })
+  // That of yesterday may be under way: it was begun before midnight.
+  for (const day of await daysIn(folder, PARTIAL_NAME)) {
+    if (day < addDays(today, -1)) await rm(backupFile(folder, day) + PARTIAL, { force: true })
+  }
 }
 
 /** Milliseconds since the last backup of a folder was whole; `Infinity`: there is none. */
 export async function backupAge (folder: string, now = Date.now()): Promise<number> {
-  const times = await Promise.all((await backupDays(folder)).map(async (day) =>
+  const times = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
     (await stat(backupFile(folder, day))).mtimeMs))
   return times.length === 0 ? Infinity : Math.max(now - Math.max(...times), 0)
 }
 
-async function backupDays (folder: string): Promise<Day[]> {
-  return (await readdir(folder)).flatMap((name) => NAME.exec(name)?.[1] ?? [])
+async function daysIn (folder: string, pattern: RegExp): Promise<Day[]> {
+  return (await readdir(folder)).flatMap((name) => pattern.exec(name)?.[1] ?? [])
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Changes } from '#src/plugins/changes.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
+import { sharedReads, type SharedReads } from './shared-reads.ts'
 import { orderEvents } from './order.ts'
 
 /** Between two looks at the database, so that many changes cost one look. */
@@ -23,6 +24,8 @@ export interface EventFeed {
   ready (): Promise<boolean>
   /** Puts in order what has been committed so far; of a large import a part, unless all is asked for. */
   order (batches?: number): Promise<void>
+  /** The next events, for a follower who has been told of news. */
+  read: SharedReads['read']
   /** Looks for new events, if anybody follows them. */
   look (): void
   /** Ends it, and waits for the look under way. */
@@ -39,6 +42,7 @@ export interface FeedOptions {
 
 export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed {
   const followers = new Set<() => void>()
+  const reads = sharedReads(db)
   const end = new AbortController()
   let wanted = false
   let underWay: Promise<void> | undefined
@@ -71,6 +75,7 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
       while (wanted && !end.signal.aborted) {
         wanted = false
         await orderEvents(db)
+        reads.renew()
         for (const onNews of [...followers]) onNews()
         await sleep(PAUSE_MS, undefined, { signal: end.signal, ref: false }).catch(() => {})
       }
@@ -88,6 +93,7 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
       return () => { followers.delete(onNews) }
     },
     ready: () => listener.ready(),
+    read: reads.read,
     order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),
     look,
     async close () {

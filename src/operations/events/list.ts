@@ -1,12 +1,15 @@
-import { and, asc, desc, eq, gt, sql, type SQL } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, notInArray, sql, type SQL } from 'drizzle-orm'
 import { eventi as t } from '#drizzle/tables/operations.ts'
-import type { Event, EventQuery, EventType } from '#schemas/event.ts'
+import { ADMIN_EVENT_TYPES, type Event, type EventQuery, type EventType } from '#schemas/event.ts'
 import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { CursoreScaduto } from './errors.ts'
 import { cursorOf, type Position } from './position.ts'
 
-export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'>
+export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
+  /** The reader is an administrator. */
+  all: boolean
+}
 
 /** An event and its place. */
 export interface Placed { posizione: number, event: Event }
@@ -56,8 +59,9 @@ export async function lastEvent (db: Executor): Promise<{ posizione: number, id:
   return row
 }
 
-function conditions ({ tipo, prenotazione_id }: EventFilters): (SQL | undefined)[] {
+function conditions ({ tipo, prenotazione_id, all }: EventFilters): (SQL | undefined)[] {
   return [
+    all ? undefined : notInArray(t.tipo, [...ADMIN_EVENT_TYPES]),
     tipo === undefined ? undefined : eq(t.tipo, tipo),
     prenotazione_id === undefined ? undefined : eq(t.prenotazione_id, prenotazione_id)
   ]

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { eventi, eventi_in_arrivo as arriving } from '#drizzle/tables/operations.ts'
+import { eventi, eventi_in_arrivo as arriving, webhooks } from '#drizzle/tables/operations.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { fanOut } from '../webhooks/fan-out.ts'
@@ -28,6 +28,8 @@ async function anyArriving (db: Database): Promise<boolean> {
 async function moveOn (tx: Transaction): Promise<void> {
   // A statement of its own: the next one sees what was committed while this one waited.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
+  // So that none goes, or is suspended, in the middle of the next statement.
+  await tx.execute(sql`select from ${webhooks} order by id for share`)
   // Two transactions that change the same thing write their events one after the other: `numero` keeps their order.
   await tx.execute(sql`
     with taken as (

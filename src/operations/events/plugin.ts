@@ -4,10 +4,9 @@ import type { Keys } from '#src/lib/secrets.ts'
 import webhooks, { type WebhookTimes } from '../webhooks/plugin.ts'
 import { eventFeed } from './feed.ts'
 import { forgetOldEvents, orderEvents } from './order.ts'
-import eventRoutes from './routes.ts'
+import eventRoutes, { type StreamTimes } from './routes.ts'
 
-export interface EventTimes extends Partial<WebhookTimes> {
-  heartbeatMs?: number
+export interface EventTimes extends Partial<WebhookTimes>, StreamTimes {
 }
 
 export interface EventsOptions {
@@ -23,7 +22,7 @@ export interface EventsOptions {
  */
 const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
   const { db, changes, log } = app
-  const { heartbeatMs, ...webhookTimes } = times
+  const { heartbeatMs, stalledReaderMs, ...webhookTimes } = times
   const feed = eventFeed({ db, changes, log, isTold: app.isToldOfDisk })
   app.addHook('preClose', () => feed.close())
   app.addJob({
@@ -36,7 +35,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
       await forgetOldEvents(db)
     }
   })
-  await app.register(eventRoutes, { feed, heartbeatMs })
+  await app.register(eventRoutes, { feed, heartbeatMs, stalledReaderMs })
   await app.register(webhooks, { feed, config, keys, times: webhookTimes })
 }
 export default events

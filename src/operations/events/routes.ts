@@ -4,8 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Event, EventAnswer, EventQuery } from '#schemas/event.ts'
 import { prefers } from '#src/lib/accept.ts'
 import { DEFAULT_LIMIT } from '#src/lib/paging.ts'
+import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitCallers } from '#src/plugins/caller-turns.ts'
 import { departureOf } from '#src/plugins/departures.ts'
+import { STALLED_AFTER_MS } from '#src/plugins/streams.ts'
 import type { EventFeed } from './feed.ts'
 import { countEvents, lastEvent, placeOf, readEvents } from './list.ts'
 import { openStreams } from './open-streams.ts'
@@ -14,16 +16,23 @@ import { eventStream } from './stream.ts'
 
 const URL = '/api/v1/eventi'
 /** Streams of this process, of all callers and of one: a browser opens no more than six connections to a host. */
-const STREAMS = { total: 100, perCaller: 6 }
+const STREAMS = { total: 1000, perCaller: 6 }
 export const HEARTBEAT_MS = 15_000
 
-export interface EventRoutesOptions { feed: EventFeed, heartbeatMs?: number | undefined }
+export interface StreamTimes {
+  /** Milliseconds of silence after which a comment shows that the connection lives. */
+  heartbeatMs?: number | undefined
+  /** Milliseconds without progress after which a client that does not read is cut. */
+  stalledReaderMs?: number | undefined
+}
+
+export interface EventRoutesOptions extends StreamTimes { feed: EventFeed }
 
 type EventRequest = FastifyRequest<{ Querystring: EventQuery }>
 
 /** The events, in pages or as they happen. */
 const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, options) => {
-  const { feed, heartbeatMs = HEARTBEAT_MS } = options
+  const { feed, heartbeatMs = HEARTBEAT_MS, stalledReaderMs = STALLED_AFTER_MS } = options
   const { db } = app
   const takeTurn = limitCallers(STREAMS)
   const streams = openStreams(app.changes)
@@ -54,7 +63,8 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
   })
 
   async function onPage (request: EventRequest, reply: FastifyReply) {
-    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...wanted } = request.query
+    const filters = { ...wanted, all: request.principal!.admin }
     const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
     await feed.order()
     const after = position ? await placeOf(db, position) : 0
@@ -82,9 +92,12 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const from = position
       ? { place: await placeOf(db, position), cursor: undefined }
       : { place: last?.posizione ?? 0, cursor: last && cursorOf(last) }
+    const filters = { tipo, prenotazione_id, all: request.principal!.admin }
+    // What ends the stream does not reach it while it waits for a client that does not read.
+    cutWhenStalled(reply.raw, stalledReaderMs)
     const ended = AbortSignal.any([signal, app.closing, departureOf(reply)])
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
-      .send(eventStream({ db, feed, filters: { tipo, prenotazione_id }, from, signal: ended, heartbeatMs }))
+      .send(eventStream({ feed, filters, from, signal: ended, heartbeatMs }))
   }
 }
 export default eventRoutes

@@ -1,16 +1,12 @@
 import { Readable } from 'node:stream'
-import type { Database } from '#src/plugins/database/connect.ts'
 import { createBell } from './bell.ts'
 import type { EventFeed } from './feed.ts'
-import { readEvents, type EventFilters, type Placed } from './list.ts'
+import type { EventFilters } from './list.ts'
 
-/** Events read at a time. */
-const BATCH = 100
 /** Milliseconds after which a client that has lost the connection comes again. */
 const RETRY_MS = 3000
 
 export interface StreamOptions {
-  db: Database
   feed: EventFeed
   filters: EventFilters
   /** Where it begins, and the cursor of the event there, if there is one. */
@@ -30,7 +26,7 @@ export function eventStream (options: StreamOptions): Readable {
   return Readable.from(frames(options), { objectMode: false })
 }
 
-async function * frames ({ db, feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
+async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOptions): AsyncGenerator<string> {
   let { place } = from
   const bell = createBell()
   const leave = feed.follow(bell.ring)
@@ -39,18 +35,14 @@ async function * frames ({ db, feed, filters, from, signal, heartbeatMs }: Strea
     // An id without data makes no event: a client that loses the connection before the first one begins here again.
     yield `retry: ${RETRY_MS}\n${from.cursor === undefined ? '' : `id: ${from.cursor}\n`}\n`
     while (!signal.aborted) {
-      const found = await readEvents(db, filters, place, BATCH)
-      if (found.length > 0) {
-        place = found.at(-1)!.posizione
-        yield found.map(frame).join('')
+      const found = await feed.read(filters, place)
+      if (found) {
+        place = found.place
+        yield found.frames
       } else if (!await bell.wait(heartbeatMs)) yield ':\n\n'
     }
   } finally {
     leave()
     signal.removeEventListener('abort', bell.ring)
   }
-}
-
-function frame ({ event }: Placed): string {
-  return `id: ${event.cursor}\nevent: ${event.tipo}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -60,8 +60,15 @@ export async function repeatDelivery (tx: Transaction, webhook: number, id: numb
   if (!owner || !found) throw new ConsegnaNonTrovata()
   if (owner.stato === 'sospeso') throw new WebhookSospeso()
   await tx.update(t).set(found.stato === 'in_coda' ? SOONER : AGAIN).where(mine)
-  const [delivery] = await tx.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento)).where(mine)
-  return delivery!
+  return await findDelivery(tx, webhook, id)
+}
+
+/** @throws ConsegnaNonTrovata */
+export async function findDelivery (db: Executor, webhook: number, id: number): Promise<Delivery> {
+  const [found] = await db.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
+    .where(and(eq(t.id, id), eq(t.webhook_id, webhook)))
+  if (!found) throw new ConsegnaNonTrovata()
+  return found
 }
 
 const SOONER = {

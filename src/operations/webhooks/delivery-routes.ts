@@ -5,14 +5,18 @@ import {
 } from '#schemas/webhook.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import { countDeliveries, deliveryPage, repeatDelivery } from './deliveries.ts'
+import { countDeliveries, deliveryPage, findDelivery, repeatDelivery } from './deliveries.ts'
+import { WebhookSospeso } from './errors.ts'
 import { findWebhook } from './repository.ts'
 import { URL, type WebhookRoutesOptions } from './routes.ts'
+import { deliveryOf, writeTest } from './test-event.ts'
 
 const tags = ['Eventi']
 
-/** What became of the deliveries of a webhook, and making one once more. */
-const deliveryRoutes: FastifyPluginAsyncTypebox<Pick<WebhookRoutesOptions, 'onChange'>> = async (app, { onChange }) => {
+/** What became of the deliveries of a webhook, making one once more, and one to try it. */
+const deliveryRoutes: FastifyPluginAsyncTypebox<
+  Pick<WebhookRoutesOptions, 'closePast' | 'onChange'>
+> = async (app, { closePast, onChange }) => {
   const { db, audit } = app
   app.addSchema(Delivery)
 
@@ -60,6 +64,35 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<Pick<WebhookRoutesOptions, 'onCh
         })
         return repeated
       })
+      await onChange()
+      return { data }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${URL}/:id/prova`,
+    config: { access: 'admin', idempotent: true },
+    schema: {
+      operationId: 'provaWebhook',
+      tags,
+      summary: 'Consegna un evento di prova, webhook.prova, a questo webhook soltanto',
+      description: 'Che cosa ne è stato si legge in GET /api/v1/webhooks/{id}/consegne.',
+      params: IdParams,
+      body: WebhookEmptyBody,
+      response: { 200: DeliveryAnswer }
+    },
+    handler: async (request) => {
+      const { id } = request.params
+      const event = await db.transaction(async (tx) => {
+        const written = await writeTest(tx, id)
+        await audit.append(tx, { ...authorOf(request), action: 'webhook_prova', object: `webhook:${id}` })
+        return written
+      })
+      await closePast()
+      const consegna = await deliveryOf(db, id, event)
+      if (consegna === undefined) throw new WebhookSospeso()
+      const data = await findDelivery(db, id, consegna)
       await onChange()
       return { data }
     }

@@ -5,6 +5,6 @@ export const ConsegnaNonTrovata = createError('CONSEGNA_NON_TROVATA', 'Consegna 
 export const TroppiWebhook = createError('TROPPI_WEBHOOK', 'Ci sono già %s webhook: eliminarne uno', 409)
 export const WebhookSospeso = createError(
   'WEBHOOK_SOSPESO',
-  'Il webhook è sospeso: riattivarlo prima di ripetere una consegna',
+  'Il webhook è sospeso: riattivarlo prima',
   409
 )

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import noBody from '#src/plugins/no-body.ts'
 import type { EventFeed } from '../events/feed.ts'
 import { countByState } from './deliveries.ts'
@@ -9,6 +10,7 @@ import { receivers as receiversOf } from './receivers.ts'
 import { hasActive } from './repository.ts'
 import webhookRoutes from './routes.ts'
 import { sender } from './send.ts'
+import { suspensionMail, type Suspended } from './suspension-mail.ts'
 import { deliveryWorker } from './worker.ts'
 
 export interface WebhookTimes {
@@ -27,7 +29,7 @@ const SLACK_MS = 20_000
 
 /** Webhooks, and the worker of this process that delivers to them. */
 const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed, config, keys, times }) => {
-  const { db, log } = app
+  const { db, log, mail } = app
   const { firstDelayMs = FIRST_DELAY_MS, attemptMs = ATTEMPT_MS } = times
   const receivers = receiversOf(config.WEBHOOKS_TO_LOOPBACK)
   const worker = deliveryWorker({
@@ -35,11 +37,19 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     keys,
     send: sender(receivers, attemptMs),
     times: { firstDelayMs, leaseMs: attemptMs + SLACK_MS },
+    suspensions: { write: writeMails, tell: () => mail.deliver() },
     log,
     isTold: app.isToldOfDisk
   })
   /** Ends following the events; without a webhook to serve this process does not follow them. */
   let leave: (() => void) | undefined
+
+  /** To those who are told of alarms. */
+  async function writeMails (tx: Transaction, suspended: Suspended): Promise<void> {
+    for (const to of mail.configured ? config.ALARM_EMAIL : []) {
+      await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
+    }
+  }
 
   async function refresh (): Promise<void> {
     const isWanted = await hasActive(db)
@@ -71,9 +81,8 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   app.addHook('preClose', worker.stop)
 
   await app.register(noBody)
-  await app.register(webhookRoutes, {
-    keys, receivers, closePast: () => feed.order(Infinity), onChange: refresh
-  })
-  await app.register(deliveryRoutes, { onChange: refresh })
+  const closePast = () => feed.order(Infinity)
+  await app.register(webhookRoutes, { keys, receivers, closePast, onChange: refresh })
+  await app.register(deliveryRoutes, { closePast, onChange: refresh })
 }
 export default webhooks

@@ -5,7 +5,8 @@ import {
 import type { Event } from '#schemas/event.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { eventColumns, presentEvent } from '../events/list.ts'
-import type { Outcome } from './send.ts'
+import { GONE, type Outcome } from './send.ts'
+import type { Suspended } from './suspension-mail.ts'
 
 /** A delivery that this process is to attempt now; `tentativi`, this one included, tells its claim from later ones. */
 export interface Claimed {
@@ -31,8 +32,6 @@ const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
 const PATIENCE = sql`interval '3 days'`
-/** The receiver wants nothing more (Standard Webhooks). */
-const GONE = 410
 
 /** The webhooks that may be served now. */
 export async function readyWebhooks (db: Database): Promise<number[]> {
@@ -89,16 +88,24 @@ export async function untilDue (db: Database): Promise<number | undefined> {
   return row?.ms ?? undefined
 }
 
-/** Writes down what came of an attempt, and what follows from it. */
+/**
+ * Writes down what came of an attempt, and what follows from it.
+ * @param onSuspension is called in the same transaction, with the webhook that gets nothing more
+ */
 export async function settle (
-  db: Database, claimed: Claimed, outcome: Outcome & { at: Date, durationMs: number }, times: QueueTimes
+  db: Database,
+  claimed: Claimed,
+  outcome: Outcome & { at: Date, durationMs: number },
+  times: QueueTimes,
+  onSuspension: (tx: Transaction, suspended: Suspended) => Promise<void>
 ): Promise<Settled> {
   const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
+  const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_DELAY_MS)
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
     // Those of one webhook one after the other: its failures are counted.
-    const [webhook] = await tx.select({ errori_di_fila: webhooks.errori_di_fila }).from(webhooks)
-      .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
+    const [webhook] = await tx.select({ errori_di_fila: webhooks.errori_di_fila, descrizione: webhooks.descrizione })
+      .from(webhooks).where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
     if (!webhook) return 'gone'
     const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
     const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
@@ -114,12 +121,14 @@ export async function settle (
     }
     const inARow = webhook.errori_di_fila + 1
     const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
-    const next = after(delay(claimed.falliti + 1, times))
+    const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
-    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: after(rest) })
+    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: after(Math.max(rest, asked)) })
       .where(eq(webhooks.id, claimed.webhook_id))
     if (!mine.isOver && stato_http !== GONE) return 'in_coda'
-    await suspend(tx, claimed.webhook_id)
+    const { webhook_id: id, url } = claimed
+    await suspend(tx, id)
+    await onSuspension(tx, { id, url, descrizione: webhook.descrizione, outcome })
     return 'sospeso'
   })
 }

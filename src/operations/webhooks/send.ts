@@ -3,14 +3,23 @@ import { request as plainRequest, type ClientRequest, type IncomingMessage } fro
 import { request } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import type { Receivers } from './receivers.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** Of an answer nothing is used but its status; so much of its body is read, for receivers that want it read. */
 const BODY_MAX = 65_536
 /** Codes of errors as Node has them; other errors are told by their name. */
 const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
 
+/** The receiver wants nothing more (Standard Webhooks). */
+export const GONE = 410
+
 /** What came of one attempt: a status, or a code where no answer came. */
-export interface Outcome { stato_http: number | null, errore: string | null }
+export interface Outcome {
+  stato_http: number | null
+  errore: string | null
+  /** Milliseconds that the receiver wants to be left alone. */
+  retryAfterMs?: number
+}
 
 export interface Message { url: string, headers: Readonly<Record<string, string>>, body: string }
 
@@ -25,8 +34,9 @@ export function sender (receivers: Receivers, limitMs: number): Send {
   return async (message, signal) => {
     const limit = AbortSignal.timeout(limitMs)
     try {
-      const stato = await exchange(receivers, message, AbortSignal.any([signal, limit]))
-      return { stato_http: stato, errore: null }
+      const { statusCode, headers } = await exchange(receivers, message, AbortSignal.any([signal, limit]))
+      const wait = retryAfterMs(headers['retry-after'])
+      return { stato_http: statusCode!, errore: null, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
     } catch (err) {
       return { stato_http: null, errore: limit.aborted ? 'TEMPO_SCADUTO' : codeOf(err) }
     }
@@ -35,8 +45,7 @@ export function sender (receivers: Receivers, limitMs: number): Send {
 
 async function exchange (receivers: Receivers, { url: text, headers, body }: Message, signal: AbortSignal) {
   const url = new URL(text)
-  const addresses = await receivers.addressesOf(url)
-  signal.throwIfAborted()
+  const addresses = await unlessAborted(receivers.addressesOf(url), signal)
   const lookup = pinned(addresses)
   const options = { method: 'POST', agent: false, signal, lookup, headers: withLength(headers, body) }
   const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
@@ -44,7 +53,17 @@ async function exchange (receivers: Receivers, { url: text, headers, body }: Mes
   const [answer] = await once(sending, 'response') as [IncomingMessage]
   await readSome(answer)
   sending.destroy()
-  return answer.statusCode!
+  return answer
+}
+
+/** A name server may be silent for longer than an attempt lasts. */
+function unlessAborted<T> (work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new DOMException('the attempt is over', 'AbortError'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject)
+  })
 }
 
 /** The status is known by now: how the body ends changes nothing. */

@@ -2,11 +2,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { EventMessage } from '#schemas/event.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { within } from '#src/lib/within.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import { WebhookNonTrovato } from './errors.ts'
 import { claim, readyWebhooks, release, settle, untilDue, type Claimed, type QueueTimes } from './queue.ts'
 import { readSecret } from './repository.ts'
 import type { Send } from './send.ts'
 import { signatureHeaders } from './signature.ts'
+import type { Suspended } from './suspension-mail.ts'
 
 /** Attempts of this process at a time for one webhook: a slow receiver holds up no other. */
 const AT_ONCE = 2
@@ -26,6 +28,8 @@ interface WorkerOptions {
   keys: Keys
   send: Send
   times: QueueTimes
+  /** Tells people of a suspension: what is to be told is written down in the transaction, and told after it. */
+  suspensions: { write: (tx: Transaction, suspended: Suspended) => Promise<void>, tell: () => void }
   log: Pick<FastifyBaseLogger, 'error' | 'warn'>
   /** Whether an error comes of a full disk: then the log says so already. */
   isTold: (err: unknown) => boolean
@@ -35,7 +39,8 @@ interface WorkerOptions {
  * Carries out deliveries; any number of processes may do so. Each is made at least once: when a process dies between
  * the receiver's answer and the note of it, it is made again, with the same `webhook-id`.
  */
-export function deliveryWorker ({ db, keys, send, times, log, isTold }: WorkerOptions): DeliveryWorker {
+export function deliveryWorker (options: WorkerOptions): DeliveryWorker {
+  const { db, keys, send, times, suspensions, log, isTold } = options
   const end = new AbortController()
   const breakOff = new AbortController()
   /** By webhook. */
@@ -82,6 +87,8 @@ export function deliveryWorker ({ db, keys, send, times, log, isTold }: WorkerOp
     underWay.set(id, (underWay.get(id) ?? 0) + 1)
     const attempt = carryOut(claimed)
       .catch((err: unknown) => {
+        // Deleted meanwhile, and its deliveries with it.
+        if (err instanceof WebhookNonTrovato) return
         if (!isTold(err)) log.error({ err, consegna: claimed.id }, 'what came of a delivery could not be written down')
       })
       .finally(() => {
@@ -98,9 +105,11 @@ export function deliveryWorker ({ db, keys, send, times, log, isTold }: WorkerOp
     const outcome = await send(await messageOf(claimed, at), breakOff.signal)
     if (breakOff.signal.aborted && outcome.stato_http === null) return await release(db, claimed)
     const durationMs = Math.round(performance.now() - startedAt)
-    const settled = await settle(db, claimed, { ...outcome, at, durationMs }, times)
-    if (settled === 'sospeso') log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
-    else if (settled === 'in_coda') {
+    const settled = await settle(db, claimed, { ...outcome, at, durationMs }, times, suspensions.write)
+    if (settled === 'sospeso') {
+      suspensions.tell()
+      log.error({ webhook: claimed.webhook_id, ...outcome }, 'a webhook is suspended')
+    } else if (settled === 'in_coda') {
       log.warn({ webhook: claimed.webhook_id, consegna: claimed.id, ...outcome }, 'delivery of an event failed')
     }
   }

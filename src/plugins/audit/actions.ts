@@ -59,6 +59,7 @@ export const ACTIONS = {
   webhook_riattivato: 'Webhook riattivato',
   webhook_segreto: 'Segreto di un webhook letto o cambiato',
   webhook_consegna: 'Consegna a un webhook ripetuta a mano',
+  webhook_prova: 'Evento di prova a un webhook',
   ripristino: 'Salvataggio ripristinato'
 } as const satisfies Record<typeof AZIONI[number], string>
 

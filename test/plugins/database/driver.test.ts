@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import postgres from 'postgres'
 import t from 'tap'
+import { connect } from '#src/plugins/database/connect.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 
 /*
@@ -118,4 +120,19 @@ t.test('the first query of a connection that dies under it fails, and does not w
   }
   await t.rejects(cut, { code: /CONNECTION_CLOSED|EPIPE|ECONNRESET/ })
   t.same([...await sql`select 3 as n`], [{ n: 3 }])
+})
+
+t.test('a statement behind a copy is answered, also where the end of the copy came while nobody read', async (t) => {
+  const { sql, close } = connect((await testDatabase(t)).url, 1)
+  t.teardown(close)
+  await sql.begin(async (tx) => {
+    // Rows of 61 bytes: the last ones fill the stream, so that the driver pauses, and the end is right behind them.
+    const count = Math.ceil(65_536 / 61) + 1
+    const rows = await tx.unsafe(`copy (select repeat('x', 60) from generate_series(1, ${count})) to stdout`).readable()
+    await until(() => rows.readableLength >= rows.readableHighWaterMark)
+    let length = 0
+    for await (const piece of rows as AsyncIterable<Buffer>) length += piece.length
+    t.equal(length, count * 61)
+    t.same(await tx`select 1 as one`, [{ one: 1 }])
+  })
 })

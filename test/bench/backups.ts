@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sealSettings } from '#src/alloggiati/index.ts'
+import { createKeys } from '#src/lib/secrets.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { fill, TODAY } from './data.ts'
+import { atLeast, interleaved, under, type BenchResult } from './harness.ts'
+import { firstSignIn } from './identity.ts'
+import { againstQuiet, p95 } from './percentile.ts'
+import { startLocanda, temporaryFolder, type Running } from './process.ts'
+import { storeFiles } from './stored-files.ts'
+import { startSystemPostgres } from './system-postgres.ts'
+
+/*
+ * Backups of 100,000 bookings with their guests and of 200 files: how fast against the tools that other programs use,
+ * how much memory they take, and what requests notice of them.
+ */
+const BOOKINGS = 100_000
+const FILES = { count: 200, size: 1024 * 1024 }
+const PROGRAM = fileURLToPath(new URL('../../src/cli/start.cjs', import.meta.url))
+const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const ROUNDS = 3
+
+/** An installation with something to save. */
+async function installation (clusterUrl: string) {
+  const dataDir = temporaryFolder()
+  const master = randomBytes(32)
+  const databaseUrl = await fill(clusterUrl, 'bench_backup', BOOKINGS)
+  const keys = createKeys(master)
+  const { db, close } = connect(databaseUrl, 1, sealSettings(keys))
+  await storeFiles({ db, keys, dataDir, ...FILES })
+  await close()
+  return { dataDir, databaseUrl, MASTER_KEY: master.toString('base64') }
+}
+
+/**
+ * Against `pg_dump`, which compresses, and `tar`, which does not; neither encrypts. Left out where the system has no
+ * PostgreSQL.
+ */
+export async function backupThroughput (): Promise<BenchResult[]> {
+  const postgres = await startSystemPostgres()
+  if (typeof postgres === 'string') {
+    process.stdout.write(`       backup against pg_dump and tar: left out, ${postgres}\n`)
+    return []
+  }
+  const to = temporaryFolder()
+  try {
+    const { dataDir, databaseUrl, MASTER_KEY } = await installation(postgres.url)
+    const env = {
+      PATH: process.env.PATH, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, MASTER_KEY, BACKUP_PASSPHRASE
+    }
+    const [file, dump, tar] = ['locanda.bak', 'locanda.dump', 'files.tar'].map((name) => join(to, name)) as
+      [string, string, string]
+    const measured = await interleaved(
+      'backup: throughput / pg_dump and tar',
+      () => { execFileSync(process.execPath, [PROGRAM, 'backup', file], { env, stdio: 'ignore' }) },
+      () => {
+        execFileSync(postgres.tool('pg_dump'), ['-Fc', '-f', dump, databaseUrl], { stdio: 'ignore' })
+        execFileSync('tar', ['-cf', tar, '-C', dataDir, 'files'])
+        execFileSync('sync', [dump, tar])
+      },
+      { rounds: ROUNDS, warmUps: 1 }
+    )
+    rmSync(dataDir, { recursive: true })
+    const [ours, theirs] = [[file], [dump, tar]].map((names) =>
+      Math.round(names.reduce((sum, name) => sum + statSync(name).size, 0) / 1e6))
+    const result = atLeast(0.5, measured)
+    return [{ ...result, detail: `${result.detail}; ${ours} MB against ${theirs} MB` }]
+  } finally {
+    postgres.stop()
+    rmSync(to, { recursive: true })
+  }
+}
+
+/** The nightly backup of a server: its memory, and its requests meanwhile. */
+export async function nightlyBackup (clusterUrl: string): Promise<BenchResult[]> {
+  const { dataDir, databaseUrl, MASTER_KEY } = await installation(clusterUrl)
+  const BACKUP_DIR = join(dataDir, 'backups')
+  mkdirSync(BACKUP_DIR)
+  const environ = { TODAY, MASTER_KEY, BACKUP_DIR, BACKUP_PASSPHRASE }
+  const server = await startLocanda({ dataDir, databaseUrl, environ })
+  try {
+    const headers = { authorization: `Bearer ${await firstSignIn(server)}` }
+    const amounts: number[] = []
+    const waiting = await againstQuiet('detail: p95 during a backup / quiet', server, async () => {
+      const before = server.resident()
+      server.forgetPeak()
+      const among = await p95(server, runJob(server, headers))
+      amounts.push(server.peak() - before)
+      return among
+    }, ROUNDS)
+    return [waiting, under(100, 'MB', { name: 'backup of a server: growth of memory', amounts })]
+  } finally {
+    await server.stop()
+    rmSync(dataDir, { recursive: true })
+  }
+}
+
+async function runJob ({ url }: Running, headers: Record<string, string>): Promise<void> {
+  const job = async () => {
+    const { data } = await (await fetch(`${url}/api/v1/jobs`, { headers })).json() as {
+      data: { nome: string, in_corso: boolean, ultimo_avvio: string | null, esito: string | null }[]
+    }
+    return data.find(({ nome }) => nome === 'backup')!
+  }
+  const { ultimo_avvio: before } = await job()
+  await fetch(`${url}/api/v1/jobs/backup/avvia`, { method: 'POST', headers })
+  for (;;) {
+    await sleep(200)
+    const { in_corso: isUnderWay, ultimo_avvio: begun, esito } = await job()
+    if (isUnderWay || begun === before) continue
+    if (esito !== 'riuscito') throw new Error(`the backup has ended as ${esito}`)
+    return
+  }
+}

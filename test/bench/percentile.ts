@@ -1,0 +1,54 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median, type BenchResult } from './harness.ts'
+import { API_KEY, type Running } from './process.ts'
+import { DETAIL } from './requests.ts'
+
+const MEASURED_MS = 2000
+/** Between two requests. */
+const EVERY_MS = 5
+
+/** The 95th percentile of a plain GET, milliseconds: during two seconds, or as long as some work takes. */
+export async function p95 (server: Running, work?: Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  const end = new AbortController()
+  const over = (work ?? sleep(MEASURED_MS)).finally(() => end.abort())
+  while (!end.signal.aborted) {
+    const start = performance.now()
+    const answer = await fetch(server.url + DETAIL, { headers: { 'x-api-key': API_KEY } })
+    await answer.arrayBuffer()
+    if (!answer.ok) throw new Error(`${DETAIL}: ${answer.status}`)
+    times.push(performance.now() - start)
+    await sleep(EVERY_MS)
+  }
+  await over
+  return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
+}
+
+/** The claim that the 95th percentile of a plain GET is at most twice as long meanwhile as in quiet. */
+export async function againstQuiet (
+  name: string,
+  server: Running,
+  meanwhile: () => Promise<number>,
+  rounds = 5
+): Promise<BenchResult> {
+  const ratios: number[] = []
+  const all: Record<'quiet' | 'among', number[]> = { quiet: [], among: [] }
+  await p95(server)
+  for (let round = 0; round < rounds; round++) {
+    const quiet = await p95(server)
+    const among = await meanwhile()
+    ratios.push(among / quiet)
+    all.quiet.push(quiet)
+    all.among.push(among)
+  }
+  const ratio = median(ratios)
+  return {
+    name,
+    ratio,
+    bound: '≤ 2x',
+    ok: ratio <= 2,
+    detail: `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}; ` +
+      `${median(all.among).toFixed(2)} ms against ${median(all.quiet).toFixed(2)} ms`
+  }
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import pino from 'pino'
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Database } from '#src/plugins/database/connect.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
+import { generations } from '#src/plugins/storage/generations.ts'
+import { objectStorage } from '#src/plugins/storage/object-storage.ts'
+import { fileStore } from '#src/plugins/storage/store.ts'
+
+export interface Stored { db: Database, keys: Keys, dataDir: string, count: number, size: number }
+
+/** So many files of so many bytes, stored as the server stores them. */
+export async function storeFiles ({ db, keys, dataDir, count, size }: Stored): Promise<void> {
+  const root = join(dataDir, 'files')
+  const backend = filesBackend(root)
+  const log = pino({ level: 'silent' })
+  const make = async () => { mkdirSync(root, { recursive: true, mode: 0o700 }) }
+  const storage = objectStorage({
+    db,
+    log,
+    backend,
+    store: fileStore({ db, log, backend, make }),
+    generations: generations(keys),
+    removeDiscarded () {}
+  })
+  for (let n = 0; n < count; n++) {
+    const object = { bucket: 'documents', name: `${n}/0/front.jpg`, contentType: 'image/jpeg', owner: null }
+    const written = await storage.write(randomBytes(size), object, size)
+    await db.transaction((tx) => storage.keep(tx, written, { replace: false }))
+  }
+}
