@@ -13,7 +13,7 @@ import { freePorts, startNginx, without, writeNginx, type Nginx } from './nginx.
 const skip = without('nginx', 'nginx-light')
 /** How often each instance is restarted; more for a longer trial. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
-const CLIENTS = 6
+const CLIENTS = 3
 
 interface Answer { status: number, body: { data?: { id: number } } }
 
@@ -53,7 +53,7 @@ async function instances (t: Test) {
     PUBLIC_URL: 'https://locanda.example',
     TRUST_PROXY: '127.0.0.1',
     RATE_LIMIT_MAX: '1000000',
-    DRAIN_SECONDS: '2'
+    DRAIN_SECONDS: process.env.DRAIN ?? '2'
   }
   const start = (port: number) => startServer({ ...env, PORT: String(port) })
   const running: ServerProcess[] = [await start(ports[0]), await start(ports[1])]
