@@ -252,7 +252,7 @@ t.test('a database of a newer version ends the start with one line, and is left 
   t.same(await sql`select from users`, [])
 })
 
-t.test('a start that finds a database of an older version upgrades it once, and says from where and to where', async (t) => {
+t.test('a start that finds an older database upgrades it once, and says from where and to where', async (t) => {
   const { url } = await databaseBefore(t, '0022_events')
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
   const servers = [serverProcess(t, environ), serverProcess(t, environ)]

@@ -23,7 +23,7 @@ function run (program: string, args: readonly string[], cwd: string) {
   return { status, said: stdout + stderr }
 }
 
-t.test('every metric of the board and of the rules is one that the server shows, with the labels that it has', async (t) => {
+t.test('every metric of the board and of the rules is one that the server shows, with its labels', async (t) => {
   const figures = { residentBytes: 1, cpuSeconds: 1, startedAt: 1, descriptors: 1 }
   const backups = temporaryFolder(t)
   const environ = { BACKUP_DIR: backups, BACKUP_PASSPHRASE: 'una-frase-per-i-salvataggi' }
@@ -53,7 +53,8 @@ t.test('the rules are good, and fire when they should', { skip: without('promtoo
   }
 })
 
-t.test('the unit is good for systemd, and leaves the process little', { skip: without('systemd-analyze', 'systemd') }, async (t) => {
+const noSystemd = without('systemd-analyze', 'systemd')
+t.test('the unit is good for systemd, and leaves the process little', { skip: noSystemd }, async (t) => {
   const folder = temporaryFolder(t)
   const opt = join(folder, 'opt')
   mkdirSync(join(opt, 'node_modules/.bin'), { recursive: true })
@@ -70,7 +71,8 @@ t.test('the unit is good for systemd, and leaves the process little', { skip: wi
 t.test('the environment of the unit and of the compose file is one that the server takes', async (t) => {
   const known = shipped('../.env.example').match(/^[A-Z0-9_]+(?==)/gm)!
   const ofUnit = [...shipped('locanda@.service').matchAll(/^Environment=(.*)$/gm)]
-    .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' ').map((word) => word.split('=') as [string, string]))
+    .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' '))
+    .map((word) => word.split('=') as [string, string])
     .filter(([name]) => !name.startsWith('NODE_'))
   t.same(ofUnit.map(([name]) => name).filter((name) => !known.includes(name)), [])
   readConfig({ ...Object.fromEntries(ofUnit), DATA_DIR: temporaryFolder(t) })
