@@ -1,12 +1,16 @@
+# Why an installation ends without success is in many lines of npm's: the last one says it for a person.
+NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Serve la rete, o un registry npm raggiungibile:' \
+	"$$(npm config get registry)" >&2; exit 1; }
+
 .PHONY: start test coverage bench check
 
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
-	npm ci --omit=dev
+	npm ci --omit=dev || $(NO_PACKAGES)
 	touch $@
 
 node_modules/.development: package-lock.json
-	npm ci
+	npm ci || $(NO_PACKAGES)
 	touch node_modules/.production $@
 
 # Installs and starts the server, with a PostgreSQL of its own in ./data. Without npm in between, which would stay in

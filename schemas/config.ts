@@ -17,6 +17,12 @@ export type OcrProviderName = (typeof OCR_PROVIDERS)[number]
 export const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'Porta di ascolto (0: una libera)' }),
   HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Indirizzo di ascolto' }),
+  DRAIN_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 300,
+    default: 0,
+    description: 'Secondi in cui, alla fine, si serve ancora tutto mentre il proxy va altrove; 0: si chiude subito'
+  }),
   PUBLIC_URL: optional(HTTP_URL, 'URL pubblico del servizio; senza, http://HOST:PORT'),
   DATA_DIR: Type.String({
     minLength: 1,

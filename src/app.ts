@@ -23,6 +23,7 @@ import counters from './plugins/counters.ts'
 import database from './plugins/database/plugin.ts'
 import departures from './plugins/departures.ts'
 import disk from './plugins/disk.ts'
+import draining from './plugins/draining.ts'
 import errors from './plugins/errors.ts'
 import faults from './plugins/faults.ts'
 import idempotency from './plugins/idempotency.ts'
@@ -104,6 +105,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(connections, { config, descriptors })
     await app.register(departures)
     await app.register(closing)
+    await app.register(draining, { config })
     await app.register(reachability)
     await app.register(security, { config })
     await app.register(database, { config, settings: sealSettings(keys) })

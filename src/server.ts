@@ -37,8 +37,10 @@ async function start (): Promise<void> {
   makeDataFolder(config.DATA_DIR)
   const app = await build({ config, processFigures, descriptors: descriptorLimit() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
-  const { close } = grace.default({ delay: 75_000, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
+  const delay = 75_000 + config.DRAIN_SECONDS * 1000
+  const { close } = grace.default({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
+    else await app.drain()
     await app.close()
   })
   // The library ends the process at a second signal, and would leave PostgreSQL behind. A terminal and what stands
@@ -48,7 +50,10 @@ async function start (): Promise<void> {
     process.on(each, (signal) => {
       app.log.info({ signal }, signals++ === 0 ? 'closing' : 'closing already')
       if (signals === 1) void close()
-      else app.hurryEnd()
+      else {
+        app.endDraining()
+        app.hurryEnd()
+      }
     })
   }
   const { HOST: host, PORT: port } = config

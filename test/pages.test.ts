@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FOLDERS = ['.github', 'drizzle', 'fixtures', 'schemas', 'src', 'test']
+const FOLDERS = ['.deploy', '.github', 'drizzle', 'fixtures', 'schemas', 'src', 'test']
 
 /** Every page of the project, by its path, without its blocks of code. */
 const pages = ['README.md', ...FOLDERS.flatMap(markdown)].map((path) => ({

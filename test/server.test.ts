@@ -9,8 +9,10 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import journal from '../drizzle/migrations/meta/_journal.json' with { type: 'json' }
 import { testDatabase } from './database.ts'
 import { API_KEY, temporaryFolder } from './helper.ts'
+import { databaseBefore } from './migration.ts'
 import { openSocket } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
@@ -248,6 +250,17 @@ t.test('a database of a newer version ends the start with one line, and is left 
   t.equal(await server.exit, 1)
   t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: il database è di una versione [^\n]+ recente [^\n]+\n$/)
   t.same(await sql`select from users`, [])
+})
+
+t.test('a start that finds an older database upgrades it once, and says from where and to where', async (t) => {
+  const { url } = await databaseBefore(t, '0022_events')
+  const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
+  const servers = [serverProcess(t, environ), serverProcess(t, environ)]
+  await Promise.all(servers.map(({ ready }) => ready))
+  const said = servers.flatMap(({ logs }) => logs.filter(({ msg }) => msg === 'database upgraded'))
+  const last = journal.entries.at(-1)!.tag
+  t.match(said, [{ from: '0021_second_factor_rules', to: last, ms: Number }], 'one of them, while the other waits')
+  t.equal(said.length, 1)
 })
 
 t.test('of two servers with different keys that start on a new database one starts', async (t) => {

@@ -3,7 +3,6 @@ import { SCOPES } from '#schemas/api-key.ts'
 import { BOOKING_SORTS } from '#schemas/booking.ts'
 import { Id } from '#schemas/common.ts'
 import { MAINTENANCE_ALLOWANCES } from '#schemas/setting.ts'
-import { VERSION } from '#src/lib/version.ts'
 import { DEFAULT_URL } from './address.ts'
 import { createAdmin, resetPassword } from './commands/admin.ts'
 import { checkConnection, rehearse, validate, type Source } from './commands/alloggiati.ts'
@@ -43,12 +42,12 @@ type SourceOptions = Omit<Source, 'file'>
  * All commands, their options and their help.
  * @param finish told the exit code of the command that was run
  */
-export function createProgram (terminal: Terminal, finish: (exit: Exit) => void): Command {
+export function createProgram (terminal: Terminal, version: string, finish: (exit: Exit) => void): Command {
   const program = new Command('locanda')
     .description('Prenotazioni, ospiti e schedine di un server Locanda, dalla riga di comando.')
     .option('--json', 'risultati in JSON su stdout, errori in JSON su stderr')
     .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell'ultimo accesso, ${DEFAULT_URL})`)
-    .version(VERSION, '--version', 'mostra la versione')
+    .version(version, '--version', 'mostra la versione')
     .helpOption('-h, --help', 'mostra l\'aiuto')
     .helpCommand('help [comando]', 'mostra l\'aiuto di un comando')
     .configureHelp(helpConfiguration)

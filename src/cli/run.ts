@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { runningVersion, VERSION } from '#src/lib/version.ts'
 import { CliError, EXIT, usageError, type Exit } from './errors.ts'
 import { usageProblem } from './italian.ts'
 import { createOutput } from './output.ts'
@@ -12,7 +13,9 @@ import type { Terminal } from './terminal.ts'
  */
 export async function run (args: readonly string[], terminal: Terminal): Promise<Exit> {
   let exit: Exit = EXIT.ok
-  const program = createProgram(terminal, (code) => { exit = code })
+  // Git is asked only where somebody wants to know.
+  const version = args.includes('--version') ? await versionHere() : VERSION
+  const program = createProgram(terminal, version, (code) => { exit = code })
   try {
     await program.parseAsync(args, { from: 'user' })
     return exit
@@ -25,6 +28,10 @@ export async function run (args: readonly string[], terminal: Terminal): Promise
     if (!helpShown) createOutput(terminal, json).fail(problem)
     return problem.exit
   }
+}
+
+function versionHere (): Promise<string> {
+  return runningVersion().then(({ version }) => version, () => VERSION)
 }
 
 function problemOf (err: unknown): CliError {

@@ -41,6 +41,7 @@ export default fp(async function ops (app) {
       response: { 200: Health }
     },
     handler: async () => {
+      if (app.isDraining()) throw new ServizioOccupato()
       const timeout = new Promise<never>((_resolve, reject) =>
         setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref()
       )
@@ -49,4 +50,4 @@ export default fp(async function ops (app) {
       return { stato: 'ok' as const }
     }
   })
-}, { name: 'ops', dependencies: ['database', 'disk'] })
+}, { name: 'ops', dependencies: ['database', 'disk', 'draining'] })

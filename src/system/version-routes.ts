@@ -1,15 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { VersionAnswer } from '#schemas/version.ts'
 import type { Config } from '#src/config/config.ts'
-import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
-import { checkedOutCommit, commitOf } from './version-commit.ts'
-
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
+import { runningVersion, VERSION, type Running } from '#src/lib/version.ts'
 
 /** What is running here. */
 const version: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
-  let commit: Promise<string> | undefined
+  let running: Promise<Running> | undefined
 
   app.route({
     method: 'GET',
@@ -22,15 +18,15 @@ const version: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { con
       response: { 200: VersionAnswer }
     },
     handler: async (_request, reply) => {
-      // What a build has noted counts. The files do not change under a process: git answers once.
-      commit ??= GIT_HEAD === undefined ? checkedOutCommit(PACKAGE) : Promise.resolve(commitOf(GIT_HEAD))
-      const latestCommit = await commit.catch(() => {
+      // The files do not change under a process: git answers once.
+      running ??= runningVersion()
+      const { version, commit } = await running.catch(() => {
         // On a busy machine git may take too long: the next caller has it asked again.
-        commit = undefined
-        return ''
+        running = undefined
+        return { version: VERSION, commit: '' }
       })
       reply.header('cache-control', 'public, max-age=300')
-      return { version: VERSION, latestCommit, hostingDeploy: config.HOSTING_DEPLOY ?? 'local' }
+      return { version, latestCommit: commit, hostingDeploy: config.HOSTING_DEPLOY ?? 'local' }
     }
   })
 }

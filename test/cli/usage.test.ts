@@ -1,4 +1,5 @@
 import t from 'tap'
+import { runningVersion } from '#src/lib/version.ts'
 import { errorOf, user } from './process.ts'
 
 const COMMANDS: readonly string[][] = [
@@ -45,8 +46,8 @@ t.test('what takes arguments shows examples, and the whole names every exit code
   t.match((await act(['help'])).stdout, /0 {2}.*\n.*1 {2}.*\n.*2 {2}.*\n.*3 {2}.*\n.*4 {2}.*\n.*5 {2}/)
 })
 
-t.test('--version is the version of the package', async (t) => {
-  const { version } = (await import('../../package.json', { with: { type: 'json' } })).default
+t.test('--version is the version that the server reports', async (t) => {
+  const { version } = await runningVersion()
   t.same(await user(t).run(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
 })
 

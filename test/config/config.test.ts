@@ -124,6 +124,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   RATE_LIMIT_WINDOW: ['0', '86401', '1 minute'],
   ERASE_AFTER_DAYS: ['0', '3651', '1.5', 'mai'],
   IMAGE_RETENTION_DAYS: ['-1', '3651', '1.5', 'mai'],
+  DRAIN_SECONDS: ['-1', '301', '1.5', 'sei'],
   OVERLOAD_AFTER_MS: ['99', '-1', 'un secondo', '2.5'],
   LOG_LEVEL: ['verbose', 'INFO'],
   TODAY: ['2026-02-30', '2026-13-01', '21/11/2026', '2026-11-21T00:00:00Z', 'oggi']

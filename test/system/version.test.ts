@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
-import { checkedOutCommit, commitOf } from '#src/system/version-commit.ts'
+import { checkedOutCommit, commitOf, taggedVersion, versionOf } from '#src/lib/checkout.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,7 +26,7 @@ t.test('anybody learns version, commit and deploy, and may keep them for five mi
   const answer = await app.inject('/api/version')
   t.equal(answer.statusCode, 200)
   t.same(answer.json(), {
-    version: manifest.version,
+    version: await taggedVersion(PACKAGE) ?? manifest.version,
     latestCommit: await checkedOutCommit(PACKAGE),
     hostingDeploy: 'vetrina-2'
   })
@@ -37,7 +37,7 @@ t.test('anybody learns version, commit and deploy, and may keep them for five mi
 t.test('without HOSTING_DEPLOY the deploy is local; a database that is gone changes nothing', async (t) => {
   const { app } = await build(t)
   await app.sql.end()
-  t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: manifest.version })
+  t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: /^\d+\.\d+\.\d+/ })
 })
 
 t.test('the commit is that of the repository whose root the folder is, and of no other', async (t) => {
@@ -70,7 +70,7 @@ t.test('a repository that the environment names is not asked', async (t) => {
   repository(other)
   git(other, 'commit', '-q', '--allow-empty', '-m', 'altra')
   writeFileSync(join(mine, 'domanda.ts'), `
-    import { checkedOutCommit } from ${JSON.stringify(join(PACKAGE, 'src/system/version-commit.ts'))}
+    import { checkedOutCommit } from ${JSON.stringify(join(PACKAGE, 'src/lib/checkout.ts'))}
     console.log(await checkedOutCommit(${JSON.stringify(mine)}))`)
   const answer = execFileSync(process.execPath, [join(mine, 'domanda.ts')], {
     encoding: 'utf8',
@@ -83,4 +83,20 @@ t.test('what a build has noted counts only where it is the hash of a commit', as
   t.equal(commitOf('4b825dc642cb6eb9a060e54bf8d69288fbee4904\n'), '4b825dc642cb6eb9a060e54bf8d69288fbee4904')
   t.equal(commitOf('a'.repeat(64)), 'a'.repeat(64))
   for (const text of ['', 'main', 'a'.repeat(39), 'a'.repeat(41), `${'a'.repeat(40)}; x`]) t.equal(commitOf(text), '')
+})
+
+t.test('the version is that of the last tag, and says how far the commit is from it', async (t) => {
+  const folder = temporaryFolder(t)
+  t.equal(await taggedVersion(folder), undefined, 'no repository')
+  repository(folder)
+  t.equal(await taggedVersion(folder), undefined, 'no tag')
+  git(folder, 'tag', 'provvisorio')
+  t.equal(await taggedVersion(folder), undefined, 'a tag of something else')
+  git(folder, 'tag', '-m', 'la prima', 'v1.2.3')
+  t.equal(await taggedVersion(folder), '1.2.3')
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'altra')
+  t.equal(await taggedVersion(folder), `1.2.3+1.g${git(folder, 'rev-parse', '--short', 'HEAD')}`)
+  git(folder, 'tag', 'v2.0.0-rc.1')
+  t.equal(await taggedVersion(folder), '2.0.0-rc.1')
+  t.equal(versionOf('v1.2-3-gabc'), undefined)
 })

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
@@ -14,18 +16,32 @@ const ANSWER_WITHIN_MS = 10_000
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
+ * @returns what was done; undefined: the database was at the present schema
  * @throws NewerDatabaseError, SilentDatabaseError
  */
-export async function migrate (url: string, settings?: SessionSettings): Promise<void> {
+export async function migrate (url: string, settings?: SessionSettings): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
     await sql`select pg_advisory_lock(${LOCKS.migrations})`
-    await refuseNewer(sql)
+    const before = await lastMigration(sql)
+    const latest = knownMigrations().at(-1)!.folderMillis
+    if (before !== undefined && before > latest) throw new NewerDatabaseError()
+    const begun = performance.now()
     await drizzleMigrate(db, { migrationsFolder: MIGRATIONS })
+    if (before === latest) return undefined
+    return { from: nameOf(before), to: nameOf(latest), ms: Math.round(performance.now() - begun) }
   } finally {
     await close()
   }
+}
+
+/** What a start did to a database. */
+export interface Upgrade {
+  /** The last migration that was there; null: none was. */
+  from: string | null
+  to: string
+  ms: number
 }
 
 /** The database has seen migrations that this program does not know: a newer version works on it, or did. */
@@ -69,7 +85,13 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 
-async function refuseNewer (sql: postgres.Sql): Promise<void> {
-  const latest = await lastMigration(sql)
-  if (latest !== undefined && latest > knownMigrations().at(-1)!.folderMillis) throw new NewerDatabaseError()
+/** The name of a migration: that of its file. One that this program does not know is called by its instant. */
+function nameOf (instant: number): string
+function nameOf (instant: number | undefined): string | null
+function nameOf (instant: number | undefined): string | null {
+  if (instant === undefined) return null
+  const journal = JSON.parse(readFileSync(join(MIGRATIONS, 'meta/_journal.json'), 'utf8')) as {
+    entries: { when: number, tag: string }[]
+  }
+  return journal.entries.find(({ when }) => when === instant)?.tag ?? String(instant)
 }

@@ -45,11 +45,12 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   app.closing.addEventListener('abort', () => embedded?.letGo())
   let isSilent = false
   app.addHook('onClose', async () => embedded?.stop(isSilent))
-  await migrate(url, settings).catch((err: unknown) => {
+  const upgrade = await migrate(url, settings).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })
+  if (upgrade) app.log.info(upgrade, 'database upgraded')
   const sockets = createSockets()
   const pulse = takePulse(url, sockets, app.log)
   app.closing.addEventListener('abort', () => pulse.hurry(AT_END))

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import fp from 'fastify-plugin'
+import type { Config } from '#src/config/config.ts'
+
+/** A turn of the event loop that took less has just taken every connection that was waiting. */
+const QUICK_TURN_MS = 0.3
+/** After so many turns the loop is too busy for a quick one. */
+const TURNS_MAX = 2000
+/** How long connections that were taken at last may take for their one request: a proxy sends it with them. */
+const LAST_REQUESTS_MS = 2000
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** True from the moment that the process is asked to end. It may go on working for a while. */
+    isDraining (): boolean
+    /**
+     * Comes before `close`: for `DRAIN_SECONDS` everything is served as ever, but each answer asks the client to close
+     * its connection; then no further connection is taken, and requests of those that were are answered.
+     */
+    drain (): Promise<void>
+    /** Whoever asks for the end once more does not want to wait. */
+    endDraining (): void
+  }
+}
+
+/**
+ * Lets a proxy leave without losing a request. What it sends over a connection that the server closes at that moment is
+ * lost, and it may not send a POST twice. So its connections end by answers that say so; those that it holds in store
+ * it closes itself, while the server still takes them: its own limit must be shorter than `DRAIN_SECONDS`.
+ */
+export default fp<{ config: Config }>(async function draining (app, { config }) {
+  let asked = false
+  const hurry = new AbortController()
+  app.closing.addEventListener('abort', () => hurry.abort())
+
+  app.addHook('onSend', function askToClose (_request, reply, payload, done) {
+    if (asked) reply.header('connection', 'close')
+    done(null, payload)
+  })
+
+  app.decorate('endDraining', () => hurry.abort())
+  app.decorate('isDraining', () => asked)
+  app.decorate('drain', async () => {
+    if (config.DRAIN_SECONDS === 0 || asked) return
+    asked = true
+    const wait = (ms: number) => sleep(ms, undefined, { signal: hurry.signal }).catch(() => {})
+    await wait(config.DRAIN_SECONDS * 1000)
+    if (hurry.signal.aborted) return
+    await quickTurn()
+    const gone = once(app.server, 'close')
+    app.server.close()
+    await Promise.race([gone, wait(LAST_REQUESTS_MS)])
+    hurry.abort()
+  })
+}, { name: 'draining', dependencies: ['closing'] })
+
+/** The system drops what waits to be taken when listening ends: as little time as can be lies between the two. */
+async function quickTurn (): Promise<void> {
+  for (let turns = 0; turns < TURNS_MAX; turns++) {
+    const before = performance.now()
+    await turn()
+    if (performance.now() - before < QUICK_TURN_MS) return
+  }
+}

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { readConfig } from '#src/config/config.ts'
+import { build, temporaryFolder } from '#test/helper.ts'
+import { SHIPPED, without } from './nginx.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** Of Prometheus' own making. */
+const NOT_OURS = ['up']
+
+const shipped = (name: string) => readFileSync(join(SHIPPED, name), 'utf8')
+
+/** Names of metrics in expressions: what a selector, a bracket or an operator follows, less functions and labels. */
+function metricsIn (text: string): string[] {
+  return [...new Set(text.match(/\b(?:locanda_\w+|process_[a-z_]+(?=[{[]))/g))].filter((name) => !NOT_OURS.includes(name))
+}
+
+function run (program: string, args: readonly string[], cwd: string) {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  return { status, said: stdout + stderr }
+}
+
+t.test('every metric of the board and of the rules is one that the server shows, with its labels', async (t) => {
+  const figures = { residentBytes: 1, cpuSeconds: 1, startedAt: 1, descriptors: 1 }
+  const backups = temporaryFolder(t)
+  const environ = { BACKUP_DIR: backups, BACKUP_PASSPHRASE: 'una-frase-per-i-salvataggi' }
+  const { call } = await build(t, environ, undefined, { processFigures: () => figures })
+  await call('GET', '/health/live')
+  const { body } = await call('GET', '/metrics')
+  // Only a server with REDIS_URL has it.
+  const served = [...body.matchAll(/^(\w+)(?:\{|\s)/gm)].map(([, name]) => name!).concat('locanda_redis_up')
+  for (const file of ['alerts.yaml', 'grafana.json']) {
+    const named = metricsIn(shipped(file))
+    t.ok(named.length > 10, `${file}: ${named.length} metrics`)
+    t.same(named.filter((name) => !served.includes(name)), [], file)
+  }
+  const selectors = shipped('alerts.yaml').matchAll(/(locanda_\w+)\{(\w+)="([\w/]+)"/g)
+  const unknown = [...selectors].filter(([, metric, label, value]) =>
+    !body.includes(`${metric}{${label}="${value}"`) && label !== 'method')
+  t.same(unknown.map(([selector]) => selector), [])
+})
+
+t.test('the rules are good, and fire when they should', { skip: without('promtool', 'prometheus') }, async (t) => {
+  const folder = temporaryFolder(t)
+  cpSync(join(SHIPPED, 'alerts.yaml'), join(folder, 'alerts.yaml'))
+  cpSync(join(ROOT, 'test/deploy/alerts.test.yaml'), join(folder, 'cases.yaml'))
+  for (const args of [['check', 'rules', 'alerts.yaml'], ['test', 'rules', 'cases.yaml']]) {
+    const { status, said } = run('promtool', args, folder)
+    t.equal(status, 0, said)
+  }
+})
+
+const noSystemd = without('systemd-analyze', 'systemd')
+t.test('the unit is good for systemd, and leaves the process little', { skip: noSystemd }, async (t) => {
+  const folder = temporaryFolder(t)
+  const opt = join(folder, 'opt')
+  mkdirSync(join(opt, 'node_modules/.bin'), { recursive: true })
+  cpSync(process.execPath, join(opt, 'node_modules/.bin/node'))
+  writeFileSync(join(folder, 'locanda@.service'), shipped('locanda@.service').replaceAll('/opt/locanda', opt))
+  const verified = run('systemd-analyze', ['verify', '--man=no', join(folder, 'locanda@3001.service')], folder)
+  t.equal(verified.status, 0, verified.said)
+  t.notMatch(verified.said, /locanda@/)
+  const { said } = run('systemd-analyze', ['security', '--offline=yes', join(folder, 'locanda@.service')], folder)
+  const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(said) ?? []
+  t.ok(Number(exposure) < 3, said.slice(-200))
+})
+
+t.test('the environment of the unit and of the compose file is one that the server takes', async (t) => {
+  const known = shipped('../.env.example').match(/^[A-Z0-9_]+(?==)/gm)!
+  const ofUnit = [...shipped('locanda@.service').matchAll(/^Environment=(.*)$/gm)]
+    .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' '))
+    .map((word) => word.split('=') as [string, string])
+    .filter(([name]) => !name.startsWith('NODE_'))
+  t.same(ofUnit.map(([name]) => name).filter((name) => !known.includes(name)), [])
+  readConfig({ ...Object.fromEntries(ofUnit), DATA_DIR: temporaryFolder(t) })
+  const compose = shipped('compose.yaml')
+  const [, own] = /^ {2}environment:\n([^]*?)\n {2}depends_on/m.exec(compose)!
+  const named = own!.match(/^ {4}[A-Z0-9_]+(?=:)/gm)!.map((name) => name.trim())
+  t.ok(named.length > 5)
+  t.same(named.filter((name) => !known.includes(name)), [])
+})
+
+t.test('no secret of the compose file has a default: each stops the start while it is empty', async (t) => {
+  const compose = shipped('compose.yaml')
+  const secrets = [...compose.matchAll(/\$\{(\w*(?:PASSWORD|KEY|KEY_ID)\b)([^}]*)\}/g)]
+  t.ok(secrets.length > 5)
+  t.same(secrets.filter(([, , rest]) => !rest!.startsWith(':?')), [])
+  t.same(shipped('compose.env.example').match(/^[A-Z_]+=.+$/gm), null)
+})
