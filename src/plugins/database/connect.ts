@@ -48,8 +48,16 @@ export function connect (
       tcp_keepalives_count: 3,
       ...settings
     },
-    // The driver's types do not have it.
-    ...{ socket: sockets.open }
+    // The driver's types do not have them.
+    ...{ socket: sockets.open, ...wantsPrimary(url) && { target_session_attrs: 'primary' } }
   })
   return { sql, db: drizzle(sql), close: () => sql.end({ timeout: sockets.areCut ? 0 : 5 }) }
+}
+
+/**
+ * Of several hosts the primary is meant, unless the URL says otherwise. What libpq calls `read-write` the driver
+ * (postgres 3.4.9) does not tell from a standby of PostgreSQL 14 and later.
+ */
+function wantsPrimary (url: string): boolean {
+  return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)
 }
