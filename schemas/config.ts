@@ -24,6 +24,10 @@ export const Environment = Type.Object({
     description: 'Cartella dei dati: database incorporato, chiavi, file'
   }),
   DATABASE_URL: optional('^postgres(ql)?://[^\\s]+$', 'Un PostgreSQL (14 o successivo) al posto di quello incorporato'),
+  DATABASE_DIRECT_URL: optional(
+    '^postgres(ql)?://[^\\s]+$',
+    'PostgreSQL stesso, dove DATABASE_URL passa per un pooler di transazioni'
+  ),
   DATABASE_READ_URL: optional(
     '^postgres(ql)?://[^\\s]+$',
     'Una replica di DATABASE_URL, da cui si leggono elenchi, calendario e riquadri finché è fresca'
@@ -188,6 +192,7 @@ export const FORMS: Readonly<Record<string, string>> = {
   OCR_PROVIDER_URL: WEB,
   PASSKEY_DOMAIN: 'deve essere un nome di dominio, in minuscolo',
   DATABASE_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
+  DATABASE_DIRECT_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   DATABASE_READ_URL: 'deve essere l’indirizzo completo di un PostgreSQL (schema postgres)',
   REDIS_URL: 'deve essere l’indirizzo completo di un Redis (schema redis o rediss)',
   MASTER_KEY: 'deve contenere 32 byte in base64 (44 caratteri)',

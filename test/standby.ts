@@ -25,7 +25,9 @@ const SETTINGS = {
   wal_retrieve_retry_interval: '200ms'
 }
 
-/** One of two PostgreSQL servers. */
+interface Place { folder: string, account: Account | undefined, binaries: Binaries }
+
+/** A PostgreSQL server. */
 export interface Server {
   port: number
   url: string
@@ -45,28 +47,45 @@ export interface Server {
  * and the empty database of a server. They go when the test ends.
  */
 export async function replicatedPair (t: Pick<Test, 'teardown'>): Promise<{ primary: Server, standby: Server }> {
+  const { folder, run, ...place } = await initialised(t)
+  const standbyFolder = `${folder}-standby`
+  await run('cp', ['-a', folder, standbyFolder])
+  await run('touch', [join(standbyFolder, 'standby.signal')])
+  const primary = await startPrimary(t, { folder, ...place })
+  appendFileSync(join(standbyFolder, 'postgresql.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres application_name=standby'\n`)
+  const standby = await start(t, { folder: standbyFolder, ...place })
+  await caughtUp(primary)
+  return { primary, standby }
+}
+
+/** A PostgreSQL on loopback, with the role and the empty database of a server. */
+export async function plainServer (t: Pick<Test, 'teardown'>): Promise<Server> {
+  const { run: _, ...place } = await initialised(t)
+  return await startPrimary(t, place)
+}
+
+/** A cluster that was never started. */
+async function initialised (t: Pick<Test, 'teardown'>) {
   const home = mkdtempSync(join(tmpdir(), 'locanda-pair-'))
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
   chmodSync(home, 0o755)
   const account = await chooseAccount(home)
   if (account) chownSync(home, account.uid, account.gid)
   const binaries = await findBinaries(account, home, () => {})
-  const folders = [join(home, 'one'), join(home, 'two')] as const
+  const folder = join(home, 'cluster')
   const run = (command: string, args: string[]) =>
     promisify(execFile)(command, args, { cwd: home, env: CHILD_ENV, ...account })
   await run(join(binaries.bin, 'initdb'),
-    ['-D', folders[0], '--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync'])
-  await run('cp', ['-a', ...folders])
-  await run('touch', [join(folders[1], 'standby.signal')])
-  const ports = [await freePort(), await freePort()] as const
-  appendFileSync(join(folders[1], 'postgresql.conf'),
-    `primary_conninfo = 'host=127.0.0.1 port=${ports[0]} user=postgres application_name=standby'\n`)
-  const primary = await start(t, { folder: folders[0], port: ports[0], account, binaries })
-  await primary.sql`create role locanda login createdb createrole`
-  await primary.sql`create database locanda owner locanda`
-  const standby = await start(t, { folder: folders[1], port: ports[1], account, binaries })
-  await caughtUp(primary)
-  return { primary, standby }
+    ['-D', folder, '--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync'])
+  return { folder, account, binaries, run }
+}
+
+async function startPrimary (t: Pick<Test, 'teardown'>, place: Place): Promise<Server> {
+  const server = await start(t, place)
+  await server.sql`create role locanda login createdb createrole`
+  await server.sql`create database locanda owner locanda`
+  return server
 }
 
 /** Resolves when the standby has replayed all that its primary has written. */
@@ -88,10 +107,8 @@ export async function cutOff ({ sql }: Server): Promise<void> {
   }
 }
 
-async function start (
-  t: Pick<Test, 'teardown'>,
-  { folder, port, account, binaries }: { folder: string, port: number, account?: Account, binaries: Binaries }
-): Promise<Server> {
+async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: Place): Promise<Server> {
+  const port = await freePort()
   const file = `${folder}.log`
   const log = openSync(file, 'a')
   const flags = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])

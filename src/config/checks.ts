@@ -45,7 +45,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     ALLOGGIATI_ENDPOINT !== undefined &&
     !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
     ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
-  onlyWith('DATABASE_URL', 'DATABASE_READ_URL'),
+  onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'),
   needs('BACKUP_DIR', 'BACKUP_PASSPHRASE'),
   together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
   ({ S3_ENDPOINT }) =>

@@ -33,6 +33,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: URLS,
   DATABASE_URL: ['mysql://host/db', 'host/db', 'postgres://', 'postgres://con spazio'],
+  DATABASE_DIRECT_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
   DATABASE_READ_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
   REDIS_URL: ['http://host', 'host:6379', 'redis://'],
   S3_ENDPOINT: [...URLS, 'https://s3.example/percorso', 'https://utente:segreto@s3.example', 'https://s3.example?a=b'],

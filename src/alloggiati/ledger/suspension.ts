@@ -64,10 +64,12 @@ export async function checkSuspension (
 ): Promise<Suspension | undefined> {
   const isPromoted = await timeline.isPromoted(db)
   const fault = await faultOfHead(db, chainHead) ?? (isPromoted ? PROMOTED : undefined)
-  const begun = fault === undefined ? undefined : await db.transaction(async (tx) => {
-    await timeline.note(tx)
-    return await suspendSending(tx, 'sistema', fault)
-  })
+  const begun = fault === undefined
+    ? undefined
+    : await db.transaction(async (tx) => {
+      await timeline.note(tx)
+      return await suspendSending(tx, 'sistema', fault)
+    })
   if (begun) await alarm('suspended', suspensionCase(begun))
   return begun ?? currentSuspension(db)
 }
