@@ -51,7 +51,13 @@ const operation = Closed({
 
 export const OpenApiShape = Closed({
   openapi: Type.Literal('3.1.0'),
-  info: Closed({ title: text, version: text, description: text, license: Closed({ name: text }) }),
+  info: Closed({
+    title: text,
+    version: text,
+    description: text,
+    license: Closed({ name: text, identifier: text }),
+    contact: Closed({ name: text, url: text })
+  }),
   servers: Type.Array(Closed({ url: text, description: text })),
   tags: Type.Array(Closed({ name: text, description: text })),
   components: Closed({
@@ -61,7 +67,7 @@ export const OpenApiShape = Closed({
     securitySchemes: mapOf(
       Type.Union([
         Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),
-        Closed({ type: Type.Literal('http'), scheme: text, bearerFormat: Type.Optional(text) })
+        Closed({ type: Type.Literal('http'), scheme: text, bearerFormat: Type.Optional(text), description: text })
       ])
     )
   }),

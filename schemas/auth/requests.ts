@@ -142,6 +142,16 @@ export const AdminUserBody = Open(
   }
 )
 export type AdminUserBody = Static<typeof AdminUserBody>
+export const AdminUserChange = Open(
+  {
+    ...AdminUserBody.properties,
+    rimuovi_secondo_fattore: Type.Optional(Type.Boolean({
+      description: 'Toglie anche tutti i secondi fattori e le passkey, insieme al resto'
+    }))
+  },
+  { examples: [{ app_metadata: { role: 'operator' } }] }
+)
+export type AdminUserChange = Static<typeof AdminUserChange>
 export const DeleteUserBody = Open(
   { should_soft_delete: Type.Optional(Type.Boolean()) },
   { examples: [{ should_soft_delete: false }] }

@@ -6,13 +6,14 @@ import type { Answer, Request } from './exchange.ts'
 import { serverEnvironment } from './server-environment.ts'
 
 /**
- * Asks the server whose environment this is, at the address on which it listens, with a key of its own.
+ * Asks the server whose environment this is, at the address on which it listens, with a key of its own
+ * that is good for this call.
  * @returns any answer but those of a server that does not know the key
  * @throws CliError without such a server
  */
 export async function callOwnServer (context: Context, path: string, request: Request): Promise<Answer> {
-  const { config, ownServiceKey } = await serverEnvironment(context.terminal.env)
-  const key = config.IDP_URL === undefined ? ownServiceKey : config.IDP_SERVICE_KEY
+  const { config, momentaryKey } = await serverEnvironment(context.terminal.env)
+  const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
   if (key === undefined) {
     throw new CliError(EXIT.failed, 'CONFIGURAZIONE', 'IDP_SERVICE_KEY: con un provider esterno è necessaria')
   }

@@ -151,7 +151,7 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
   command(admin, 'reset-password', 'Dà una nuova password a un utente e chiude le sue sessioni')
     .requiredOption('--email <e-mail>', 'il suo indirizzo')
     .option('--genera', 'inventa la password e la mostra una volta sola')
-    .option('--rimuovi-secondo-fattore', 'anche il secondo fattore e i codici di recupero')
+    .option('--rimuovi-secondo-fattore', 'toglie anche i secondi fattori, i codici di recupero e le passkey')
     .action(run(resetPassword))
 
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', SERVICE_KEY_HELP)

@@ -10,6 +10,8 @@ export interface ServerEnvironment {
   config: Config
   /** The key with all rights that the server makes itself; with an external provider it is not the one that counts. */
   ownServiceKey: string
+  /** The same for a minute: what a call to the server is made with. */
+  momentaryKey: string
 }
 
 /** @throws CliError where no server has been, or where it would not start */
@@ -23,12 +25,13 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
       `Nessun server ha i suoi dati in ${dataDir}: servono l'ambiente e la cartella del server (DATA_DIR, MASTER_KEY)`
     )
   }
-  const [{ ConfigError, readConfig }, { createKeys }, { serviceKey }] = await Promise.all([
+  const [{ ConfigError, readConfig }, { createKeys }, { momentaryServiceKey, serviceKey }] = await Promise.all([
     import('#src/config/config.ts'), import('#src/lib/secrets.ts'), import('#src/identity/index.ts')
   ])
   try {
     const config = readConfig(env)
-    return { config, ownServiceKey: serviceKey(config, createKeys(config.MASTER_KEY)) }
+    const keys = createKeys(config.MASTER_KEY)
+    return { config, ownServiceKey: serviceKey(config, keys), momentaryKey: momentaryServiceKey(config, keys) }
   } catch (err) {
     if (err instanceof ConfigError) throw new CliError(EXIT.failed, 'CONFIGURAZIONE', err.message)
     throw err

@@ -30,8 +30,12 @@ export interface Directory {
    * @param alsoKeys whether the caller's API keys are revoked, too
    */
   revokeAll (request: FastifyRequest, caller: PersonPrincipal, alsoKeys: boolean): Promise<number>
-  /** Until the transaction ends, the caller's session does not. @throws NonAutenticato when it has ended already */
-  lockSession (tx: Transaction, caller: Principal): Promise<void>
+  /**
+   * Until the transaction ends, the caller's session does not.
+   * @returns whether a second factor was proven in it
+   * @throws NonAutenticato when it has ended already; SecondoFattoreRichiesto when a factor was enrolled meanwhile
+   */
+  lockSession (tx: Transaction, caller: Principal): Promise<boolean>
 }
 
 /** A caller that is a person. */

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { enrolApp } from '#test/identity/factors/authenticator.ts'
 import { openClient, PASSWORD, provider } from '#test/identity/protocol/client.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { errorOf, user } from './process.ts'
+import { standIn } from './stand-in.ts'
 
 const EMAIL = 'nuova@example.org'
 const NEW_PASSWORD = 'CANARY-una-frase-nuova'
@@ -34,15 +36,19 @@ t.test('a password that is made up is the only thing on standard output', async 
   t.equal((await signIn('altra@example.org', made.stdout.trim())).error, null)
 })
 
-t.test('a new password ends sessions and keys of its person, and the second factor where that is asked', async (t) => {
+t.test('a new password ends sessions and keys of its person, and all other proofs where that is asked', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
-  await enrolApp(before)
+  await enrolApp(before, 'Telefono')
+  await app.sql`
+    insert into webauthn_credentials (user_id, credential_id, public_key, counter, transports, friendly_name)
+    values (${person.id}, 'x', '', 0, '{}', 'Portatile')`
   await before.auth.mfa.recoveryCodes.generate()
   const { act } = user(t)
   const RESET = ['admin', 'reset-password', '--email', ` ${person.email.toUpperCase()}`]
   const reset = await act(RESET, { env: { ...env, LOCANDA_PASSWORD: NEW_PASSWORD } })
   t.match(reset, { code: 0, stdout: /^Password di [^\n]+ cambiata: [^\n]+\n$/, stderr: '' })
+  t.match(reset.stdout, 'Restano: app «Telefono», codici di recupero, passkey «Portatile»; li toglie --rimuovi-')
   t.match((await before.auth.getUser()).error, { name: 'AuthSessionMissingError' })
   t.match((await signIn(person.email, PASSWORD)).error, { code: 'invalid_credentials' })
   const after = await signIn(person.email, NEW_PASSWORD)
@@ -51,8 +57,36 @@ t.test('a new password ends sessions and keys of its person, and the second fact
   const all = await act(['--json', ...RESET, '--genera', '--rimuovi-secondo-fattore'], { env })
   t.equal(all.code, 0, all.stderr)
   const { password, ...told } = JSON.parse(all.stdout) as { password: string }
-  t.strictSame(told, { id: person.id, email: person.email, fattori_rimossi: 2 })
+  t.strictSame(told, {
+    id: person.id,
+    email: person.email,
+    fattori: ['app «Telefono»', 'codici di recupero'],
+    passkey: ['passkey «Portatile»'],
+    rimossi: true
+  })
+  t.same(await app.sql`select id from webauthn_credentials`, [], 'nor does a passkey open the account')
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
+})
+
+t.test('a reset that is refused removes no second factor: it is one step', async (t) => {
+  const person = await server.person()
+  await enrolApp(await server.signedIn(person))
+  const weak = await user(t).act(
+    ['--json', 'admin', 'reset-password', '--email', person.email, '--rimuovi-secondo-fattore'],
+    { env: { ...env, LOCANDA_PASSWORD: 'corta' } }
+  )
+  t.match(errorOf(weak), { codice: 'WEAK_PASSWORD' })
+  t.equal((await app.sql`select id from factors where user_id = ${person.id}`).length, 1)
+})
+
+t.test('the server is called with a token of a minute, not with the service key', async (t) => {
+  const { url: elsewhere, received } = await standIn(t, {})
+  const { act } = user(t)
+  await act(['admin', 'create', '--email', EMAIL, '--genera'], { env: { ...env, PORT: new URL(elsewhere).port } })
+  const { iat, exp, role } = claimsOf(received[0]!.headers.authorization!.replace('Bearer ', ''))
+  t.equal(role, 'service_role')
+  t.equal(Number(exp) - Number(iat), 60)
+  t.ok(Math.abs(Number(iat) * 1000 - Date.now()) < 120_000)
 })
 
 t.test('what is wrong is said in one Italian line, and nothing is changed', async (t) => {

@@ -120,6 +120,8 @@ t.test(
       t.match(html, `data-path="${path}"`, path)
       t.match(html, new RegExp(`id="operations-[^"]*-${operationId}"`), operationId)
     }
+    t.match(html, '<title>Locanda · API</title>', 'the name of the page')
+    t.match(html, 'operation-filter-input', 'a field to search')
     t.same(complaints, [], 'no script, style or image was held back')
     t.ok(requests.length > 3)
     t.same(

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { AuthFactor } from '#schemas/auth/factor.ts'
+import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { expectBody, isObject } from '../answers.ts'
+import { expectBody, isObject, refusal } from '../answers.ts'
 import type { Context } from '../context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import type { Answer } from '../exchange.ts'
@@ -28,28 +30,55 @@ export async function createAdmin (context: Context, options: AdminOptions): Pro
   return done(context, options, `Amministratore ${email} creato.`, { id, email, password })
 }
 
-/** Gives a person a new password, on the server whose environment this is; their sessions and keys end. */
+/**
+ * Gives a person a new password, on the server whose environment this is; their sessions and keys end. Their second
+ * factors and passkeys are named, and removed in the same step where that is asked.
+ */
 export async function resetPassword (context: Context, options: ResetOptions): Promise<Exit> {
   await requireOwnAccounts(context)
-  const { id, email } = await findUser(context, options.email)
+  const { id, email, factors = [] } = await findUser(context, options.email)
+  const path = `${USERS}/${id}`
+  const passkeys = listOf<Passkey>(await callOwnServer(context, `${path}/passkeys`, {}))
   const password = await newPassword(context, options)
-  userOf(await callOwnServer(context, `${USERS}/${id}`, { method: 'PUT', body: { password } }))
-  const removed = options.rimuoviSecondoFattore ? await removeFactors(context, id) : 0
-  const factors = removed > 0 ? ' Il secondo fattore è rimosso.' : ''
-  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.${factors}`
-  return done(context, options, text, { id, email, password, fattori_rimossi: removed })
+  const remove = options.rimuoviSecondoFattore === true
+  const body = { password, ...(remove ? { rimuovi_secondo_fattore: true } : {}) }
+  userOf(await callOwnServer(context, path, { method: 'PUT', body }))
+  const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più.`
+  return done(context, options, text + proofsText([...factors.map(factorText), ...passkeys.map(passkeyText)], remove), {
+    id,
+    email,
+    password,
+    fattori: factors.map(factorText),
+    passkey: passkeys.map(passkeyText),
+    rimossi: remove
+  })
 }
 
-/** How many were removed. Those that go with another one are gone before their turn. */
-async function removeFactors (context: Context, userId: string): Promise<number> {
-  const path = `${USERS}/${userId}/factors`
-  const { body } = await callOwnServer(context, path, {})
-  const ids = Array.isArray(body) ? body.map(({ id }: { id: string }) => id) : []
-  for (const id of ids) {
-    const answer = await callOwnServer(context, `${path}/${id}`, { method: 'DELETE' })
-    if (answer.status !== 404) expectBody(answer)
-  }
-  return ids.length
+/** What else opens the account, or did. */
+function proofsText (proofs: string[], isRemoved: boolean): string {
+  if (proofs.length === 0) return ''
+  const named = proofs.join(', ')
+  return isRemoved ? ` Rimossi: ${named}.` : ` Restano: ${named}; li toglie --rimuovi-secondo-fattore.`
+}
+
+const FACTORS: Readonly<Record<string, string>> = {
+  totp: 'app', webauthn: 'dispositivo', recovery_code: 'codici di recupero'
+}
+
+function factorText ({ factor_type: type, friendly_name: name, status }: AuthFactor): string {
+  const kind = FACTORS[type] ?? type
+  const named = name === undefined || type === 'recovery_code' ? kind : `${kind} «${name}»`
+  return status === 'verified' ? named : `${named} (da confermare)`
+}
+
+function passkeyText ({ friendly_name: name }: Passkey): string {
+  return name === undefined ? 'passkey' : `passkey «${name}»`
+}
+
+/** @throws CliError for an answer that is no list */
+function listOf<T> (answer: Answer): T[] {
+  if (!Array.isArray(answer.body)) throw refusal(answer)
+  return answer.body as T[]
 }
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
@@ -78,12 +107,23 @@ function required (password: string): string {
   return password
 }
 
+interface Done {
+  password: string
+  id: string
+  email: string
+  /** What else opens the account. */
+  fattori?: string[]
+  passkey?: string[]
+  /** Whether that was removed. */
+  rimossi?: boolean
+}
+
 /** A password is shown only where this program has made it up. */
 function done (
   { out }: Context,
   { genera }: AdminOptions,
   text: string,
-  { password, ...result }: { password: string, id: string, email: string, fattori_rimossi?: number }
+  { password, ...result }: Done
 ): Exit {
   if (genera !== true) out.result(text, result)
   else {

@@ -1,11 +1,12 @@
 import { and, eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
-import { NonAutenticato } from '#src/lib/errors.ts'
+import { NonAutenticato, SecondoFattoreRichiesto } from '#src/lib/errors.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { Directory } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita, UtenteNonTrovato } from '../errors.ts'
-import { findUser } from '../people/find-users.ts'
+import { findUser, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { isStaff } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
@@ -76,6 +77,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
           const ofProvider = and(eq(identities.user_id, userId), eq(identities.provider, provider))
           const [identity] = await tx.select({ id: identities.id }).from(identities).where(ofProvider)
           if (!identity) throw new ProviderNonCollegato(provider)
+          if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
           const revoked = await unlinkIdentity(tx, { userId, sessionId }, identity.id)
           await app.audit.append(tx, {
             actor,
@@ -97,8 +99,9 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
-    async revokeAll (request, { id: actor, userId }, alsoKeys) {
+    async revokeAll (request, { id: actor, userId, sessionId }, alsoKeys) {
       return await db.transaction(async (tx) => {
+        if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
         const revoked = await endSessions(tx, userId, 'global')
         const keys = alsoKeys ? await revokeKeys(tx, userId) : 0
         await app.audit.append(tx, {
@@ -113,11 +116,18 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
     },
 
     async lockSession (tx, { userId, sessionId }) {
-      try {
-        await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
-      } catch (err) {
-        throw err instanceof AuthError ? new NonAutenticato() : err
-      }
+      const user = await lockOwner(tx, { userId: userId!, sessionId: sessionId! })
+      return user.factors.some(({ status }) => status === 'verified')
     }
+  }
+}
+
+/** @throws NonAutenticato, SecondoFattoreRichiesto */
+async function lockOwner (tx: Transaction, caller: { userId: string, sessionId: string }): Promise<User> {
+  try {
+    return await getSessionOwner(tx, caller)
+  } catch (err) {
+    if (!(err instanceof AuthError)) throw err
+    throw err.code === 'insufficient_aal' ? new SecondoFattoreRichiesto() : new NonAutenticato()
   }
 }

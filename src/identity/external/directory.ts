@@ -167,8 +167,9 @@ export function externalDirectory ({
       return revoked
     },
 
-    async lockSession (tx, { userId, sessionId }) {
+    async lockSession (tx, { userId, sessionId, recentUntil }) {
       if (!(await seen.lock(tx, { userId: userId!, sessionId: sessionId! }))) throw new NonAutenticato()
+      return recentUntil !== undefined
     }
   }
 

@@ -1,16 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { UserFactorParams } from '#schemas/auth/factor-requests.ts'
+import { FactorChange, UserFactorParams } from '#schemas/auth/factor-requests.ts'
 import { AuthFactor } from '#schemas/auth/factor.ts'
 import { UserParams } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { getUser, withIdentities } from '../people/find-users.ts'
+import { getUser, withIdentities, type FactorRow, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { presentFactor } from '../people/present.ts'
+import { notify } from '../sign-in/notices.ts'
 import { parseUuid } from '../uuid.ts'
-import { ofType, realFactors, removeFactor } from './store.ts'
+import { ofType, realFactors, removeFactor, renameFactor } from './store.ts'
 
 const tags = ['Provider di identità']
 
@@ -36,6 +38,41 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.route({
+    method: 'PUT',
+    url: '/admin/users/:user_id/factors/:factor_id',
+    config: { access: 'admin', recentFactor: true },
+    schema: {
+      operationId: 'authChangeFactor',
+      tags,
+      summary: 'Dà un nome a un secondo fattore di un utente',
+      params: UserFactorParams,
+      body: FactorChange,
+      response: { 200: Ref(AuthFactor) }
+    },
+    handler: async (request) => {
+      const userId = parseUuid(request.params.user_id, 'user_id')
+      const id = parseUuid(request.params.factor_id, 'factor_id')
+      const friendly_name = request.body.friendly_name?.trim() || undefined
+      return presentFactor(await db.transaction(async (tx) => {
+        const { factors } = await lockPerson(tx, userId)
+        const factor = requireFactor(factors, id)
+        if (friendly_name === undefined || friendly_name === factor.friendly_name) return factor
+        if (factors.some((each) => each.friendly_name === friendly_name)) {
+          throw new AuthError('mfa_factor_name_conflict')
+        }
+        const renamed = await renameFactor(tx, factor, friendly_name)
+        await audit.append(tx, {
+          ...authorOf(request),
+          action: 'utente_modificato',
+          object: `user:${userId}`,
+          details: { factor: id, fields: ['friendly_name'] }
+        })
+        return renamed
+      }))
+    }
+  })
+
+  app.route({
     method: 'DELETE',
     url: '/admin/users/:user_id/factors/:factor_id',
     config: { access: 'admin', recentFactor: true },
@@ -50,16 +87,14 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const userId = parseUuid(request.params.user_id, 'user_id')
       const id = parseUuid(request.params.factor_id, 'factor_id')
       const removed = await db.transaction(async (tx) => {
-        const row = await lockUser(tx, userId)
-        if (!row) throw new AuthError('user_not_found')
-        const { factors } = await withIdentities(tx, row)
-        const factor = factors.find((each) => each.id === id)
-        if (!factor) throw new AuthError('mfa_factor_not_found')
+        const { factors, ...person } = await lockPerson(tx, userId)
+        const factor = requireFactor(factors, id)
         await removeFactor(tx, factor)
         // Codes alone are no second factor: they would keep out a person who has lost them, too.
         const codes = ofType(factors, 'recovery_code')
         const isLast = realFactors(factors).every((each) => each.id === id)
         if (codes && isLast && codes.id !== id) await removeFactor(tx, codes)
+        if (factor.status === 'verified') await notify(app, tx, person, 'factor_removed')
         await audit.append(tx, {
           ...authorOf(request),
           action: 'fattore_rimosso',
@@ -68,9 +103,24 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
         })
         return factor
       })
+      app.mail.deliver()
       await waitForListeners()
       return presentFactor(removed)
     }
   })
 }
 export default adminFactorRoutes
+
+/** @throws AuthError user_not_found */
+async function lockPerson (tx: Transaction, id: string): Promise<User> {
+  const row = await lockUser(tx, id)
+  if (!row) throw new AuthError('user_not_found')
+  return await withIdentities(tx, row)
+}
+
+/** @throws AuthError mfa_factor_not_found */
+function requireFactor (all: readonly FactorRow[], id: string): FactorRow {
+  const found = all.find((each) => each.id === id)
+  if (!found) throw new AuthError('mfa_factor_not_found')
+  return found
+}

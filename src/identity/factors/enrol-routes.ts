@@ -7,6 +7,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import { listFactors } from '../people/find-users.ts'
+import { notify } from '../sign-in/notices.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { parseUuid } from '../uuid.ts'
 import { requireProof } from './proof.ts'
@@ -109,10 +110,12 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
           if (isLast && ofType(user.factors, 'recovery_code')) throw new AuthError('mfa_recovery_codes_sole_factor')
         }
         await removeFactor(tx, { id })
+        if (status === 'verified') await notify(app, tx, user, 'factor_removed')
         await audit.append(tx, {
           ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status }
         })
       })
+      app.mail.deliver()
       await waitForListeners()
       return { id }
     }

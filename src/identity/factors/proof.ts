@@ -1,6 +1,6 @@
 import type { Config } from '#src/config/config.ts'
 import { AuthError } from '../errors.ts'
-import type { SignedIn } from '../sign-in/sessions.ts'
+import { FRESH_MS, type SignedIn } from '../sign-in/sessions.ts'
 import { recentUntil } from '../standing.ts'
 
 /**
@@ -18,4 +18,17 @@ export function requireProof (
   if (REQUIRE_RECENT_MFA && (recentUntil(session.amr) ?? 0) <= Date.now()) {
     throw new AuthError('insufficient_aal', { message: 'The second factor must be proven again' })
   }
+}
+
+/**
+ * A passkey opens the account like a password: whoever makes one has signed in, or proven a second factor, within the
+ * time in which a new password needs no current one.
+ * @throws AuthError insufficient_aal, reauthentication_needed
+ */
+export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_RECENT_MFA'>): void {
+  requireProof(signedIn, config)
+  const { created_at, amr } = signedIn.session
+  const latest = Math.max(created_at.getTime(), ...amr.map(({ timestamp }) => timestamp * 1000))
+  if (Date.now() - latest < FRESH_MS) return
+  throw new AuthError('reauthentication_needed', { message: 'A new passkey requires a sign-in of the last 24 hours' })
 }

@@ -16,6 +16,7 @@ import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
+import { notify } from '../sign-in/notices.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { codeTries } from './limits.ts'
@@ -72,7 +73,7 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
         }
         const [factor] = await tx.insert(factors)
           .values({ user_id: user.id, factor_type: TYPE, status: 'verified', friendly_name }).returning()
-        return await issue(tx, request, factor!)
+        return await issue(tx, request, user, factor!)
       })
     }
   })
@@ -89,7 +90,7 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
       response: { 200: RecoveryCodes }
     },
     handler: async (request) =>
-      await withSecondFactor(request, (tx, user) => issue(tx, request, requireCodes(user.factors)))
+      await withSecondFactor(request, (tx, user) => issue(tx, request, user, requireCodes(user.factors)))
   })
 
   app.route({
@@ -106,6 +107,7 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
       const removed = await withSecondFactor(request, async (tx, user) => {
         const { id } = requireCodes(user.factors)
         await removeFactor(tx, { id })
+        await notify(app, tx, user, 'factor_removed')
         await audit.append(tx, {
           ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type: TYPE }
         })
@@ -138,7 +140,10 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
         if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')
         const raised = await raiseSession(tx, session, factor)
         await audit.append(tx, {
-          ...authorOf(request), action: 'accesso', object: `session:${session.id}`, details: { method: METHODS[TYPE] }
+          ...authorOf(request),
+          action: 'accesso',
+          object: `session:${raised.session.id}`,
+          details: { method: METHODS[TYPE] }
         })
         return raised
       })
@@ -153,16 +158,19 @@ const recoveryRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, {
     change: (tx: Transaction, user: User) => Promise<T>
   ): Promise<T> {
     const { userId, sessionId } = principal!
-    return await db.transaction(async (tx) => {
+    const done = await db.transaction(async (tx) => {
       const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
       if (signedIn.session.factor_id === null) throw new AuthError('insufficient_aal')
       requireProof(signedIn, config)
       return await change(tx, signedIn.user)
     })
+    app.mail.deliver()
+    return done
   }
 
-  async function issue (tx: Transaction, request: FastifyRequest, { id, friendly_name }: FactorRow) {
+  async function issue (tx: Transaction, request: FastifyRequest, user: User, { id, friendly_name }: FactorRow) {
     const codes = await issueCodes(tx, keys, id)
+    await notify(app, tx, user, 'recovery_codes')
     await audit.append(tx, { ...authorOf(request), action: 'codici_recupero', object: `factor:${id}` })
     return { id, type: TYPE, ...(friendly_name === null ? {} : { friendly_name }), total: CODES, codes } as const
   }

@@ -52,6 +52,13 @@ export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFact
   ))
 }
 
+/** Gives a factor another name. The person is locked. */
+export async function renameFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>, friendly_name: string) {
+  const [row] = await tx.update(factors).set({ friendly_name, updated_at: new Date() })
+    .where(eq(factors.id, id)).returning()
+  return row!
+}
+
 /** Removes a factor. The sessions in which it was proven go on at `aal1`. The person is locked. */
 export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
   const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})

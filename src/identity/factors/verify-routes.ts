@@ -9,6 +9,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
+import { notify } from '../sign-in/notices.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { parseUuid } from '../uuid.ts'
@@ -81,7 +82,11 @@ const verifyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { c
         : await proveDevice(request, reply, factor, challenge, webauthn)
       const signedIn = await db.transaction(async (tx) => {
         const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
-        const { session } = signedIn
+        const { user, session } = signedIn
+        // It may have been removed, or proven by another device, since the proof was checked.
+        if ((await getFactor(tx, user.id, factor.id)).status !== factor.status) {
+          throw new AuthError('mfa_verification_failed')
+        }
         // Whoever knows the password alone cannot make a device of their own the second factor.
         if (factor.status === 'unverified') {
           requireProof(signedIn, config, { message: 'AAL2 required to verify a further factor' })
@@ -93,15 +98,20 @@ const verifyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { c
         const raised = await raiseSession(tx, session, factor)
         const { id, factor_type: type } = factor
         if (factor.status === 'unverified') {
+          await notify(app, tx, user, 'factor_added')
           await audit.append(tx, {
             ...authorOf(request), action: 'fattore_confermato', object: `factor:${id}`, details: { type }
           })
         }
         await audit.append(tx, {
-          ...authorOf(request), action: 'accesso', object: `session:${session.id}`, details: { method: METHODS[type] }
+          ...authorOf(request),
+          action: 'accesso',
+          object: `session:${raised.session.id}`,
+          details: { method: METHODS[type] }
         })
         return raised
       })
+      if (factor.status === 'unverified') app.mail.deliver()
       await waitForListeners()
       return await sessionAnswer(signer, signedIn.user, signedIn.session)
     }

@@ -2,12 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { or, sql } from 'drizzle-orm'
 import { users, type Metadata } from '#drizzle/tables/identity.ts'
 import { AuthUserList, Nothing } from '#schemas/auth/answers.ts'
-import { AdminUserBody, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
+import { AdminUserBody, AdminUserChange, AdminUsersQuery, DeleteUserBody, UserParams } from '#schemas/auth/requests.ts'
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import type { AuditEntry } from '#src/plugins/audit/log.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { containing } from '#src/plugins/database/columns.ts'
+import { removeAllProofs } from '../factors/remove-all.ts'
 import { AUDIENCE } from '../tokens/access-token.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
@@ -118,7 +119,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
       tags,
       summary: 'Cambia un utente',
       params: UserParams,
-      body: AdminUserBody,
+      body: AdminUserChange,
       response: { 200: Ref(AuthUser) }
     },
     handler: async (request) => {
@@ -136,6 +137,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         if (isNewPassword) await deleteTokens(tx, id)
         if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
         const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
+        const removed = body.rimuovi_secondo_fattore ? await removeAllProofs(app, tx, locked) : []
         const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
         const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
         const user = await updateUser(tx, id, change, present)
@@ -149,6 +151,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
           object: `user:${id}`,
           details: detailsOf(body, user)
         })
+        for (const entry of removed) await app.audit.append(tx, { ...authorOf(request), ...entry })
         if (isHandedOver) {
           await app.audit.append(tx, {
             ...authorOf(request),
@@ -159,6 +162,7 @@ const adminRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { co
         }
         return user
       })
+      app.mail.deliver()
       await waitForListeners()
       return presentUser(changed)
     }
@@ -206,9 +210,9 @@ function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean 
  * What was changed, for the audit log: the names of the known fields (a body may have others), and the rights as they
  * are now.
  */
-function detailsOf (body: AdminUserBody, { app_metadata, banned_until }: User): AuditEntry['details'] {
+function detailsOf (body: AdminUserChange, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
-    fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserBody.properties, name)).sort(),
+    fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserChange.properties, name)).sort(),
     ...(body.app_metadata === undefined ? {} : { role: roleOf(app_metadata) }),
     ...(body.ban_duration === undefined ? {} : { banned_until: banned_until?.toISOString() ?? null })
   }

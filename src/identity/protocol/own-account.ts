@@ -8,7 +8,7 @@ import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
-import { deleteSessions, getSessionOwner } from '../sign-in/sessions.ts'
+import { deleteSessions, FRESH_MS, getSessionOwner } from '../sign-in/sessions.ts'
 import { findUser, getUser, type User } from '../people/find-users.ts'
 import { isPending } from '../people/roles.ts'
 import { updateUser, type UserChange } from '../people/users.ts'
@@ -16,11 +16,6 @@ import { passwordLimits } from './password-limits.ts'
 import { startEmailChange } from './email-change.ts'
 import { requireAddress } from './mail-flows.ts'
 import type { ProtocolOptions } from './options.ts'
-
-/**
- * In an older session a new password requires the current password, or a code by mail.
- */
-const FRESH_MS = 24 * 3_600_000
 
 /** Who changes their account, and in which request. */
 interface Change { request: FastifyRequest, reply: FastifyReply, user: User }

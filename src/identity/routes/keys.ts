@@ -29,9 +29,8 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       // A key would have the role at once that its person may get some day.
       if (principal.pending) throw new AccountInAttesa()
       return await app.db.transaction(async (tx) => {
-        await directory.lockSession(tx, principal)
-        const { userId, recentUntil } = principal
-        const minted = await mintKey(tx, apiKeys, userId!, request.query, recentUntil !== undefined)
+        const isProven = await directory.lockSession(tx, principal)
+        const minted = await mintKey(tx, apiKeys, principal.userId!, request.query, isProven)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'chiave_creata',

@@ -93,7 +93,12 @@ export function composeMail (
     )
   }
   parts.push(wording.otherwise)
-  return { subject: wording.subject, text: asText(parts), html: asHtml(wording.subject, parts) }
+  return mailOf(wording.subject, parts)
+}
+
+/** A mail of these paragraphs. */
+export function mailOf (subject: string, parts: readonly Part[]): Omit<Mail, 'to'> {
+  return { subject, text: asText(parts), html: asHtml(subject, parts) }
 }
 
 function asText (parts: readonly Part[]): string {

@@ -1,6 +1,6 @@
-import { and, desc, eq, isNull, lt, ne, not, or, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, isNull, lt, ne, not, or, sql, type SQL } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
-import { identities, sessions, users } from '#drizzle/tables/identity.ts'
+import { factors, identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import { isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
@@ -21,6 +21,8 @@ const ABSOLUTE_MS = 90 * DAY_MS
 /** A session that is not refreshed for so long has ended (OWASP ASVS 7.3). */
 const IDLE_DAYS = 14
 export const IDLE_MS = IDLE_DAYS * DAY_MS
+/** In an older session a new password requires the current one, or a code by mail; a passkey a new sign-in. */
+export const FRESH_MS = DAY_MS
 const LONGEST_AGENT = 300
 
 /** Sessions that have not ended. */
@@ -67,18 +69,22 @@ export async function beginSession (
 }
 
 /**
- * Locks the person who is signed in with a session: until the transaction ends no other transaction changes them or
- * ends their sessions.
- * @throws AuthError session_not_found, user_banned, when that has happened already
+ * Locks the person who is signed in with a session: until the transaction ends no other transaction changes them, their
+ * factors, or ends their sessions. The session is at the level that its person needs.
+ * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the request was let in
  */
 export async function getSessionOwner (
   tx: Transaction,
   caller: { userId: string; sessionId: string }
 ): Promise<User> {
-  return (await getSignedIn(tx, caller)).user
+  const { user, session } = await getSignedIn(tx, caller)
+  if (session.factor_id === null && user.factors.some(({ status }) => status === 'verified')) {
+    throw new AuthError('insufficient_aal')
+  }
+  return user
 }
 
-/** The same, with the session. */
+/** The same, with the session, at whichever level: for what proves a second factor, or checks the proof itself. */
 export async function getSignedIn (
   tx: Transaction,
   { userId, sessionId }: { userId: string; sessionId: string }
@@ -95,7 +101,8 @@ export type SessionScope = 'global' | 'local' | 'others'
 
 /**
  * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns how many have ended.
- * Codes that were not exchanged yet would begin further ones: they end with all others.
+ * Codes that were not exchanged yet would begin further ones: they end with all others. A session in which the second
+ * factor was not proven ends only such ones: the password alone shuts nobody out.
  */
 export async function endSessions (
   tx: Transaction,
@@ -105,7 +112,16 @@ export async function endSessions (
 ): Promise<number> {
   await lockUser(tx, userId)
   if (scope !== 'local') await deleteCodes(tx, userId)
-  return await deleteSessions(tx, userId, scope, sessionId)
+  const isLower = sessionId !== undefined && await lacksProof(tx, userId, sessionId)
+  const lower = isLower && scope !== 'local' ? isNull(sessions.factor_id) : undefined
+  return await deleteSessions(tx, userId, scope, sessionId, lower)
+}
+
+/** Whether a person has a second factor that was not proven in a session, or the session has ended. */
+async function lacksProof (tx: Transaction, userId: string, sessionId: string): Promise<boolean> {
+  const proven = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), isNotNull(sessions.factor_id))
+  const verified = and(eq(factors.user_id, userId), eq(factors.status, 'verified'))
+  return await tx.$count(sessions, proven) === 0 && await tx.$count(factors, verified) > 0
 }
 
 /** The same for a person whose row this transaction has locked already. */
@@ -113,14 +129,15 @@ export async function deleteSessions (
   tx: Transaction,
   userId: string,
   scope: SessionScope,
-  sessionId?: string
+  sessionId?: string,
+  only?: SQL
 ): Promise<number> {
   if (scope !== 'global' && sessionId === undefined) return 0
   const ofPerson = eq(sessions.user_id, userId)
   const which = scope === 'global'
     ? ofPerson
     : and(ofPerson, scope === 'local' ? eq(sessions.id, sessionId!) : ne(sessions.id, sessionId!))
-  return (await tx.delete(sessions).where(which).returning({ id: sessions.id })).length
+  return (await tx.delete(sessions).where(and(which, only)).returning({ id: sessions.id })).length
 }
 
 /**

@@ -44,6 +44,7 @@ export const FALLBACKS: readonly Family[] = [
   family('IBM Plex Sans Arabic', 'ibm-plex-sans-arabic', 'IBMPlexSansArabic', 'upright', /\p{scx=Arabic}/u),
   family('Noto Sans Hebrew', 'noto-sans-hebrew', 'NotoSansHebrew', 'upright', /\p{scx=Hebrew}/u),
   family('Noto Sans Thai', 'noto-sans-thai', 'NotoSansThai', 'upright', /\p{scx=Thai}/u),
+  family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u),
   family('Nanum Gothic', 'nanum-gothic', 'NanumGothic', 'upright', /\p{scx=Hangul}/u),
   family(
     'Chocolate Classical Sans',

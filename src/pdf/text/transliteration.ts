@@ -12,8 +12,8 @@ const ARMENIAN: Record<string, string> = pairs(
 )
 const TABLE = new Map(Object.entries({ ...GEORGIAN, ...ARMENIAN }))
 
-/** Sequences that say how a picture is drawn: without the picture they are nothing. */
-const SELECTORS = /\p{Default_Ignorable_Code_Point}/u
+/** What says how a picture is drawn: its colour of skin, its frame, with which others it is joined. */
+const SELECTORS = /[\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u20E3]/u
 
 /**
  * A character in simpler ones: a letter without its marks, or Latin letters of the same sound. Empty for what has no

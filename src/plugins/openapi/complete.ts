@@ -100,7 +100,8 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
     config.access !== 'public' && 403,
     schema.params && 404,
     honoursIfMatch(trait) && 412,
-    config.rateLimit !== false && 429
+    config.rateLimit !== false && 429,
+    500
   ].filter((status) => typeof status === 'number')
   for (const status of statuses) {
     responses[status] ??= structuredClone(responses[`${String(status)[0]}XX`]!)

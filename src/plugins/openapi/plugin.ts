@@ -12,6 +12,7 @@ import { VERSION } from '#src/lib/version.ts'
 import type { Config } from '#src/config/config.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from '../streams.ts'
 import { complete, type Description } from './complete.ts'
+import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
 import type { Trait } from './headers.ts'
 
 declare module 'fastify' {
@@ -50,8 +51,10 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
       info: {
         title: 'Locanda',
         version: VERSION,
-        description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.',
-        license: { name: 'MIT' }
+        description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.\n\n' +
+          'Che cosa vuol dire il `codice` di un errore, e che cosa fare: [/docs/errori](/docs/errori).',
+        license: { name: 'MIT', identifier: 'MIT' },
+        contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
       // The page is tried out on the server that it came from, whatever name that was called by.
       servers: [
@@ -63,7 +66,12 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         securitySchemes: {
           apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
           apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
-          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'Il token di una persona, verificato come vuole RFC8725: algoritmo, emittente, scadenza'
+          }
         }
       }
     },
@@ -117,6 +125,20 @@ const PAGE_POLICY = {
   'frame-ancestors': "'none'"
 }
 
+/** What the library leaves wider than a telephone. */
+const NARROW = `
+@media (max-width: 640px) {
+  .swagger-ui .wrapper, .swagger-ui .information-container { padding: 0 10px; }
+  .swagger-ui .opblock .opblock-summary-control { flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; flex-shrink: 1; }
+  .swagger-ui .opblock .opblock-summary-description { flex: 1 0 100%; }
+  .swagger-ui .opblock-tag { flex-wrap: wrap; font-size: 20px; }
+  .swagger-ui .opblock-body, .swagger-ui table { display: block; overflow-x: auto; }
+  .swagger-ui .scheme-container .schemes { flex-wrap: wrap; }
+  .swagger-ui .info .title, .swagger-ui .markdown, .swagger-ui .renderedMarkdown { overflow-wrap: anywhere; }
+}
+`
+
 /** Where the description is read. Registered in a scope of its own, whose pages may run scripts. */
 export async function openapiPages (
   app: Parameters<typeof swaggerUi>[0], { stalledReaderMs = STALLED_AFTER_MS }: StreamOptions
@@ -149,6 +171,12 @@ export async function openapiPages (
   )
 
   app.addPublicPage('/docs')
+  app.get(
+    '/docs/errori',
+    { config: { access: 'public' }, schema: { hide: true, response: { 200: Type.String() } } },
+    async (_request, reply) =>
+      reply.type('text/html; charset=utf-8').header('content-security-policy', ERRORS_PAGE_POLICY).send(errorsPage())
+  )
   await app.register(async (pages) => {
     const takeTurn = limitTurns(TURNS)
     // The library opens a file for every request: who does not read must not keep it.
@@ -157,6 +185,13 @@ export async function openapiPages (
       cutWhenStalled(raw, stalledReaderMs)
       done()
     })
-    await pages.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_POLICY, logLevel: 'warn' })
+    await pages.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      logLevel: 'warn',
+      theme: { title: 'Locanda · API', css: [{ filename: 'narrow.css', content: NARROW }] },
+      // A field that searches the groups of operations.
+      uiConfig: { filter: true }
+    })
   })
 }

@@ -38,7 +38,9 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     if (codes === gone) codes = undefined
     for (const session of sessions) if (session.provenBy === gone) session.provenBy = undefined
   }
-  const raise = (session: Session, factor: Factor) => {
+  /** A proof from the password alone gives another token; the one from before is void. */
+  const raise = (session: Session, factor: Factor, token: unknown) => {
+    if (!session.provenBy) session.token = String(token)
     session.provenBy = factor
     sessions = sessions.filter((each) => each === session || each.provenBy !== undefined)
   }
@@ -70,13 +72,13 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
       await forgetCodes(app)
       const challenge = await request(session.token, 'POST', `/factors/${factor.id}/challenge`, {})
       const payload = { challenge_id: challenge.body.id, code: codeOf(factor.secret!) }
-      const { outcome } = await request(session.token, 'POST', `/factors/${factor.id}/verify`, payload)
+      const { outcome, body } = await request(session.token, 'POST', `/factors/${factor.id}/verify`, payload)
       if (expected !== 'ok') return [outcome, expected]
       if (!factor.verified) {
         factor.verified = true
         factors = factors.filter(({ verified }) => verified)
       }
-      raise(session, factor)
+      raise(session, factor, body.access_token)
       return [outcome, 'ok']
     },
     async remove (session, factor) {
@@ -98,8 +100,8 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     async useCode (session) {
       const expected = codes ? 'ok' : 'mfa_factor_not_found'
       const code = codes?.list.pop() ?? 'nessuno'
-      const { outcome } = await request(session.token, 'POST', '/factors/recovery-codes/verify', { code })
-      if (codes) raise(session, codes)
+      const { outcome, body } = await request(session.token, 'POST', '/factors/recovery-codes/verify', { code })
+      if (codes) raise(session, codes, body.access_token)
       return [outcome, expected]
     },
     async adminRemoves (_session, factor) {

@@ -91,7 +91,7 @@ async function readOverview (tx: Transaction, account: string, days: readonly Da
   const isSettled = sql`stato = 'ricevuto' and tentativo = 1 and esito = 'K' and fonte <> 'decisione'
     and giorno_da = giorno_a`
   const found = await tx.execute<OverviewRow>(sql`
-    ${await attemptsOfDays(tx, addDays(days[0]!, -1), days.at(-1)!)}
+    ${await attemptsOfDays(tx, addDays(days[0]!, -1), days.at(-1)!, days[0])}
     select giorno_da::text as giorno, count(*) filter (where ${isSettled})::int as ferme,
       coalesce(sum(acquisite) filter (where ${isSettled}), 0)::int as schedine,
       coalesce(sum(notti_acquisite) filter (where ${isSettled}), 0)::int as notti,
@@ -175,14 +175,16 @@ async function readReasons (tx: Transaction, ids: readonly number[]): Promise<{ 
  * on the receipt, too, and the portal takes arrivals of the day and of the day before.
  */
 async function isDayExclusive (tx: Transaction, account: string, day: Day): Promise<boolean> {
-  if (!await readExclusiveChannel(tx, account)) return false
-  const filedByHand = await tx.$count(
-    invii,
-    and(
-      eq(invii.utente, account),
-      eq(invii.stato, 'depositato_altrove'),
-      inArray(invii.data_arrivo, [day, addDays(day, -1)])
+  const [isChannelExclusive, filedByHand] = await Promise.all([
+    readExclusiveChannel(tx, account),
+    tx.$count(
+      invii,
+      and(
+        eq(invii.utente, account),
+        eq(invii.stato, 'depositato_altrove'),
+        inArray(invii.data_arrivo, [day, addDays(day, -1)])
+      )
     )
-  )
-  return filedByHand === 0
+  ])
+  return isChannelExclusive && filedByHand === 0
 }

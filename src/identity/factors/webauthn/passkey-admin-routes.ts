@@ -5,6 +5,7 @@ import { UserParams } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { getUser } from '../../people/find-users.ts'
+import { notify } from '../../sign-in/notices.ts'
 import { parseUuid } from '../../uuid.ts'
 import { listPasskeys, presentPasskey, removePasskey } from './credentials.ts'
 
@@ -46,11 +47,14 @@ const passkeyAdminRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const user = parseUuid(request.params.user_id, 'user_id')
       const id = parseUuid(request.params.passkey_id, 'passkey_id')
       await db.transaction(async (tx) => {
+        const person = await getUser(tx, user)
         await removePasskey(tx, user, id)
+        await notify(app, tx, person, 'passkey_removed')
         await audit.append(tx, {
           ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}`, details: { user }
         })
       })
+      app.mail.deliver()
       return await reply.code(204).send(null)
     }
   })

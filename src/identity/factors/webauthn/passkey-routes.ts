@@ -4,11 +4,14 @@ import { Passkey, PasskeyBody, PasskeyOptions, PasskeyParams, PasskeyUpdate } fr
 import { EmptyBody } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../../errors.ts'
 import type { IdentityOptions } from '../../options.ts'
-import { getUser } from '../../people/find-users.ts'
-import { getSessionOwner } from '../../sign-in/sessions.ts'
+import type { User } from '../../people/find-users.ts'
+import { notify } from '../../sign-in/notices.ts'
+import { getSessionOwner, getSignedIn } from '../../sign-in/sessions.ts'
 import { parseUuid } from '../../uuid.ts'
+import { requireFresh } from '../proof.ts'
 import { askToCreate, readCreation } from './ceremonies.ts'
 import {
   addCredential,
@@ -43,7 +46,8 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
     },
     handler: async ({ principal }) => {
       const rp = requireParty(party)
-      const user = await getUser(db, principal!.userId!)
+      const { userId, sessionId } = principal!
+      const user = await db.transaction(async (tx) => await freshOwner(tx, userId!, sessionId!))
       const present = await listPasskeys(db, user.id)
       if (present.length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
       const { options, challenge } = await askToCreate(rp, user, present, 'passkey')
@@ -70,13 +74,16 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       const challenge = await takeChallenge(db, 'registration', challenge_id, userId!)
       const made = await readCreation(rp, credential, challenge, 'passkey')
       if (!made) throw new AuthError('webauthn_verification_failed')
-      return presentPasskey(await db.transaction(async (tx) => {
-        const { id: user_id } = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
-        if ((await listPasskeys(tx, user_id)).length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
-        const row = await addCredential(tx, { ...made, user_id })
+      const passkey = await db.transaction(async (tx) => {
+        const user = await freshOwner(tx, userId!, sessionId!)
+        if ((await listPasskeys(tx, user.id)).length >= MAX_PASSKEYS) throw new AuthError('too_many_passkeys')
+        const row = await addCredential(tx, { ...made, user_id: user.id })
+        await notify(app, tx, user, 'passkey_added')
         await audit.append(tx, { ...authorOf(request), action: 'passkey_registrata', object: `passkey:${row.id}` })
         return row
-      }))
+      })
+      app.mail.deliver()
+      return presentPasskey(passkey)
     }
   })
 
@@ -107,7 +114,11 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
     },
     handler: async ({ principal, params, body }) => {
       const id = parseUuid(params.passkey_id, 'passkey_id')
-      return presentPasskey(await db.transaction((tx) => renamePasskey(tx, principal!.userId!, id, body.friendly_name)))
+      const { userId, sessionId } = principal!
+      return presentPasskey(await db.transaction(async (tx) => {
+        await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
+        return await renamePasskey(tx, userId!, id, body.friendly_name)
+      }))
     }
   })
 
@@ -124,13 +135,24 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
     },
     handler: async (request, reply) => {
       const id = parseUuid(request.params.passkey_id, 'passkey_id')
+      const { userId, sessionId } = request.principal!
       await db.transaction(async (tx) => {
-        await removePasskey(tx, request.principal!.userId!, id)
+        const user = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
+        await removePasskey(tx, user.id, id)
+        await notify(app, tx, user, 'passkey_removed')
         await audit.append(tx, { ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}` })
       })
+      app.mail.deliver()
       return await reply.code(204).send(null)
     }
   })
+
+  /** Who may make a passkey now. @throws AuthError session_not_found, insufficient_aal, reauthentication_needed */
+  async function freshOwner (tx: Transaction, userId: string, sessionId: string): Promise<User> {
+    const signedIn = await getSignedIn(tx, { userId, sessionId })
+    requireFresh(signedIn, config)
+    return signedIn.user
+  }
 }
 export default passkeyRoutes
 

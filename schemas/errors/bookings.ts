@@ -1,0 +1,52 @@
+import type { ErrorSubject } from './entry.ts'
+
+export const BOOKINGS: ErrorSubject = {
+  title: 'Prenotazioni, ospiti, documenti',
+  errors: {
+    PRENOTAZIONE_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Nessuna prenotazione ha questo numero: forse è stata eliminata.',
+      remedy: 'Cercarla in `/api/v1/prenotazioni`.'
+    },
+    PRENOTAZIONE_MODIFICATA: {
+      statuses: [412],
+      cause: 'Qualcuno l’ha cambiata dopo che è stata letta (`If-Match`).',
+      remedy: 'Rileggerla e ripetere il cambiamento sull’ultima versione.'
+    },
+    RICERCA_TROPPO_LUNGA: {
+      statuses: [503],
+      cause: 'La ricerca ha trovato troppo da guardare.',
+      remedy: 'Scrivere più lettere, o aggiungere un filtro.'
+    },
+    DOCUMENTO_NON_TROVATO: {
+      statuses: [404],
+      cause: 'Di questo ospite non c’è l’immagine, o è stata eliminata alla sua scadenza.',
+      remedy: 'Quando scade lo dice `/api/v1/prenotazioni/{id}/privacy`.'
+    },
+    SCANSIONE_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Nessuna scansione di chi chiama ha questo id.',
+      remedy: 'Leggere quali ci sono.'
+    },
+    OCR_CREDENZIALI_RIFIUTATE: {
+      statuses: [502],
+      cause: 'Il provider OCR esterno non accetta la chiave del server.',
+      remedy: 'Chi gestisce il server controlla `OCR_PROVIDER_KEY`; intanto `solo_mrz` legge senza provider.'
+    },
+    OCR_RISPOSTA_NON_VALIDA: {
+      statuses: [502],
+      cause: 'Il provider OCR esterno ha risposto qualcosa che non si capisce.',
+      remedy: 'Riprovare, o con `solo_mrz`.'
+    },
+    OCR_NON_DISPONIBILE: {
+      statuses: [503],
+      cause: 'Il provider OCR esterno non risponde.',
+      remedy: 'Riprovare fra poco, o con `solo_mrz`.'
+    },
+    OCR_QUOTA_ESAURITA: {
+      statuses: [503],
+      cause: 'Il provider OCR esterno non prende altre immagini per ora.',
+      remedy: 'Riprovare più tardi, o con `solo_mrz`.'
+    }
+  }
+}

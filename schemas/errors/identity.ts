@@ -1,0 +1,48 @@
+import type { ErrorSubject } from './entry.ts'
+
+export const IDENTITY: ErrorSubject = {
+  title: 'Persone, sessioni e chiavi',
+  errors: {
+    EMAIL_GIA_REGISTRATA: {
+      statuses: [409],
+      cause: 'Un account ha già questo indirizzo.',
+      remedy: 'Cercarlo fra gli utenti, o usare un altro indirizzo.'
+    },
+    UTENTE_NON_TROVATO: { statuses: [404], cause: 'Nessuno ha questo id.', remedy: 'Cercarlo in `/api/operators`.' },
+    PROVIDER_NON_COLLEGATO: {
+      statuses: [404],
+      cause: 'L’account non ha un accesso con questo provider.',
+      remedy: 'Leggere quali ha, prima di scollegarne uno.'
+    },
+    UNICA_IDENTITA: {
+      statuses: [409],
+      cause: 'Senza questo accesso nessuno potrebbe più entrare nell’account.',
+      remedy: 'Collegarne prima un altro, o scegliere una password.'
+    },
+    SCOLLEGAMENTO_NON_AMMESSO: {
+      statuses: [403],
+      cause: 'Gli account sono di un provider esterno, che non lo permette.',
+      remedy: 'Farlo nelle pagine di quel provider.'
+    },
+    CHIAVE_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Nessuna chiave di questa persona ha questo id.',
+      remedy: 'Leggere quali ci sono: forse è già revocata.'
+    },
+    TROPPE_CHIAVI: {
+      statuses: [409],
+      cause: 'L’account ha già tutte le chiavi che può avere.',
+      remedy: 'Revocarne una che non si usa.'
+    },
+    AMMINISTRAZIONE_NON_DISPONIBILE: {
+      statuses: [503],
+      cause: 'Il provider esterno si amministra solo con la sua chiave di servizio.',
+      remedy: 'Chi gestisce il server imposta `IDP_SERVICE_KEY`.'
+    },
+    PROVIDER_NON_RAGGIUNGIBILE: {
+      statuses: [503],
+      cause: 'Il provider di identità esterno non risponde.',
+      remedy: 'Riprovare fra poco.'
+    }
+  }
+}

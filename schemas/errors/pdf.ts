@@ -1,0 +1,106 @@
+import type { ErrorEntry, ErrorSubject } from './entry.ts'
+
+/** What is wrong with a template is said with line and column. */
+const inTemplate = (cause: string): ErrorEntry => ({
+  statuses: [400],
+  cause,
+  remedy: 'Correggere il modello a `riga` e `colonna`.'
+})
+
+export const PDF: ErrorSubject = {
+  title: 'Lettere, report, modelli',
+  errors: {
+    LETTERA_ESISTENTE: {
+      statuses: [409],
+      cause: 'La prenotazione ha già la sua lettera.',
+      remedy: 'Leggerla, o eliminarla prima di crearne un’altra.'
+    },
+    LETTERA_NON_TROVATA: {
+      statuses: [404],
+      cause: 'La prenotazione non ha una lettera.',
+      remedy: 'Crearla prima.'
+    },
+    LOGO_NON_TROVATO: {
+      statuses: [404],
+      cause: 'Della struttura non c’è un logo.',
+      remedy: 'Caricarlo in `/api/v1/struttura/logo`.'
+    },
+    STRUTTURA_CAMBIATA: {
+      statuses: [412],
+      cause: 'I dati della struttura sono cambiati dopo che sono stati letti.',
+      remedy: 'Rileggerli e ripetere il cambiamento.'
+    },
+    PDF_NON_TROVATO: { statuses: [404], cause: 'Nessun PDF ha questo id.', remedy: 'Cercarlo nella cronologia.' },
+    PDF_DI_LETTERA: {
+      statuses: [409],
+      cause: 'Il PDF appartiene a una lettera.',
+      remedy: 'Eliminare la lettera: il PDF va con lei.'
+    },
+    MODELLO_NON_TROVATO: { statuses: [404], cause: 'Nessun modello ha questo id.', remedy: 'Leggere quali ci sono.' },
+    VERSIONE_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Il modello non ha questa versione.',
+      remedy: 'Leggere le sue versioni.'
+    },
+    MODELLO_CAMBIATO: {
+      statuses: [412],
+      cause: 'Il modello è cambiato dopo che è stato letto.',
+      remedy: 'Rileggerlo e ripetere il cambiamento.'
+    },
+    MODELLO_PREDEFINITO: {
+      statuses: [409],
+      cause: 'I modelli predefiniti restano come sono.',
+      remedy: 'Salvarne una copia con un altro id.'
+    },
+    MOTORE_PDF_INCOMPRENSIBILE: {
+      statuses: [502],
+      cause: 'Il motore PDF esterno non ha mandato un PDF.',
+      remedy: 'Chi gestisce il server controlla `PDF_ENGINE_URL`.'
+    },
+    MOTORE_PDF_RIFIUTA: {
+      statuses: [502],
+      cause: 'Il motore PDF esterno non ha accettato il documento.',
+      remedy: 'Il testo dice il suo motivo; spesso è la chiave.'
+    },
+    MOTORE_PDF_IRRAGGIUNGIBILE: {
+      statuses: [503],
+      cause: 'Il motore PDF esterno non risponde.',
+      remedy: 'Riprovare più tardi.'
+    },
+    MOTORE_PDF_OCCUPATO: {
+      statuses: [503],
+      cause: 'Il motore PDF esterno ha troppo lavoro.',
+      remedy: 'Riprovare fra poco.'
+    },
+    MOTORE_PDF_TROPPO_LENTO: {
+      statuses: [503],
+      cause: 'Il motore PDF esterno non ha finito in tempo; forse il documento c’è ed è stato addebitato.',
+      remedy: 'Guardare presso il motore, prima di ripetere.'
+    },
+    DATI_NON_VALIDI: {
+      statuses: [400],
+      cause: 'I dati non sono come il modello li vuole.',
+      remedy: 'Correggere ciò che `dettagli` nomina.'
+    },
+    CSV_NON_VALIDO: {
+      statuses: [400],
+      cause: 'Il file CSV ha una riga che non si legge.',
+      remedy: 'Correggere la riga che il testo nomina.'
+    },
+    LIMITE_SUPERATO: {
+      statuses: [400],
+      cause: 'Il documento sarebbe troppo lungo o troppo complicato.',
+      remedy: 'Il testo dice quale limite: dividere il documento.'
+    },
+    SINTASSI_NON_VALIDA: inTemplate('Un’istruzione del modello è scritta male.'),
+    ISTRUZIONE_SCONOSCIUTA: inTemplate('Il modello usa un’istruzione o un filtro che non c’è.'),
+    XML_NON_BEN_FORMATO: inTemplate('Un elemento del modello non è chiuso, o è chiuso due volte.'),
+    ELEMENTO_SCONOSCIUTO: inTemplate('Il modello usa un elemento che non c’è.'),
+    ELEMENTO_FUORI_POSTO: inTemplate('Un elemento sta dove non può stare.'),
+    ATTRIBUTO_SCONOSCIUTO: inTemplate('Un elemento ha un attributo che non conosce.'),
+    ATTRIBUTO_MANCANTE: inTemplate('A un elemento manca un attributo.'),
+    VALORE_NON_VALIDO: inTemplate('Un attributo ha un valore che non può avere.'),
+    STILE_NON_AMMESSO: inTemplate('Uno stile non c’è, o non lascia posto al contenuto.'),
+    COLLEGAMENTO_NON_AMMESSO: inTemplate('Un collegamento porta dove un documento non può portare.')
+  }
+}
