@@ -186,6 +186,17 @@ export const registro_chiave = pgTable('registro_chiave', {
   impronta: bytea().notNull()
 }, (t) => [check('registro_chiave_una', sql`${t.unica}`)])
 
+/**
+ * The server that the ledger was last found on: one row. A standby that takes its primary's place counts a timeline
+ * more, and has this row as that left it.
+ */
+export const registro_server = pgTable('registro_server', {
+  unica: boolean().primaryKey().default(true),
+  /** The cluster's own number, the same on its standbys. */
+  sistema: text().notNull(),
+  timeline: integer().notNull()
+}, (t) => [check('registro_server_uno', sql`${t.unica}`)])
+
 /** How many submissions of an account are in each state: kept by the trigger of transitions. */
 export const invii_conteggi = pgTable('invii_conteggi', {
   utente: text().notNull(),

@@ -15,6 +15,7 @@ import { ledgerHolding } from './ledger/holding.ts'
 import { createLane } from './ledger/sending/lane.ts'
 import { ledgerChainHead, type LedgerContext } from './ledger/context.ts'
 import { checkSuspension, currentSuspension } from './ledger/suspension.ts'
+import { serverTimeline } from './ledger/timeline.ts'
 import { receiptArchive } from './receipts/archive.ts'
 import { apartmentRoutes } from './routes/apartments.ts'
 import { checkRoutes } from './routes/check.ts'
@@ -44,6 +45,8 @@ export interface AlloggiatiOptions {
 /** The legal registration of guests with the State Police. */
 const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, options) => {
   const { config, keys, clock, soapTimeoutMs: timeoutMs, policeAnswerMs: answerWithinMs } = options
+  // Seals are made with settings of the session: a transaction that has none cannot write here.
+  if (app.db !== app.sessions.db) app.decorate('db', app.sessions.db).decorate('sql', app.sessions.sql)
   const { db, audit, log } = app
   const mode = config.ALLOGGIATI_MODE
 
@@ -57,6 +60,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
       service,
       lane: createLane(app.closing),
       chainHead,
+      timeline: serverTimeline(),
       audit,
       beforeReady: app.submissionHooks.beforeReady
     }
@@ -75,6 +79,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     // One that begins now raises the alarm.
     if (await currentSuspension(db)) log.error('sending is suspended: see GET /api/v1/invii/sospensione')
     await checkSuspension(ledger)
+    await ledger.timeline.note(db)
     addServiceJobs(app, { ledger, archive, tables })
     // What was dispatched is followed to its end; nothing else is in the lane then.
     app.addHook('preClose', ledger.lane.empty)

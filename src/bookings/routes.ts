@@ -18,7 +18,7 @@ import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
+import type { Source } from '#src/plugins/database/reading.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
 import { listCountries } from './countries.ts'
@@ -53,7 +53,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       querystring: CalendarQuery,
       response: { 200: Calendar }
     },
-    handler: async (request, reply) => reply.sendPieces(calendar(app.sql, calendarSpan(request.query)))
+    handler: async (request, reply) => reply.sendPieces(calendar(app.reading(request), calendarSpan(request.query)))
   })
 
   app.route({
@@ -72,11 +72,13 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       const isSearch = filters.q !== undefined
       const caller = request.principal!.id
       if (request.query.limit === undefined && cursor === undefined) {
-        const list = wholeList(isSearch ? search.db : app.db, filters)
+        const list = wholeList(isSearch ? search.reading(request) : app.reading(request), filters)
         return reply.sendPieces(isSearch ? search.pieces(caller, list) : list)
       }
-      const read = (db: Database) => countedPage(db, filters, { limit, cursor, conteggio })
-      const { json, next, total } = isSearch ? await search.run(caller, read) : await read(app.db)
+      const read = ({ db }: Source) => countedPage(db, filters, { limit, cursor, conteggio })
+      const { json, next, total } = isSearch
+        ? await search.run(caller, () => search.reading(request)(read))
+        : await app.reading(request)(read)
       if (total !== undefined) reply.header('x-total-count', total)
       if (next) reply.header('link', nextLink('/api/v1/prenotazioni', request.query, next))
       return sendJson(reply, `{"data":[${json}]}`)

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { limitTurns } from '#src/lib/turns.ts'
-import type { Database } from '#src/plugins/database/connect.ts'
 import { postgresError } from '#src/plugins/database/problems.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
@@ -20,28 +19,28 @@ const SETTINGS = {
 const QUERY_CANCELED = '57014'
 
 export interface Search {
-  /** For statements that search: a pool of their own, with a short time for each. */
-  db: Database
+  /** For statements that search: pools of their own, with a short time for each. */
+  reading: FastifyInstance['reading']
   /**
    * One search of a caller's.
    * @throws ServizioOccupato when too many search
    * @throws RicercaTroppoLunga
    */
-  run<T> (caller: string, work: (db: Database) => Promise<T>): Promise<T>
+  run<T> (caller: string, work: () => Promise<T>): Promise<T>
   /** A caller's search that is answered in pieces: one turn until the last of them. It fails as `run` does. */
   pieces (caller: string, pieces: JsonPieces): JsonPieces
 }
 
 /** The search in name, code and e-mail, apart from all other work: what is asked for decides how long it takes. */
 export function createSearch (app: FastifyInstance): Search {
-  const { db } = app.openPool(CONNECTIONS, SETTINGS)
+  const reading = app.openReading(CONNECTIONS, SETTINGS)
   const takeTurn = limitTurns(TURNS)
   return {
-    db,
+    reading,
     async run (caller, work) {
       const giveBack = takeTurn(caller)
       try {
-        return await work(db)
+        return await work()
       } catch (err) {
         throw failure(err)
       } finally {

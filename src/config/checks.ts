@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
-import type { Environment } from '#schemas/config.ts'
+import { FORMS, type Environment } from '#schemas/config.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 import { isRedirectPattern } from '#src/lib/redirect-patterns.ts'
+import { parseRedisUrl } from '#src/lib/redis-address.ts'
 import { isDay } from '#src/lib/time.ts'
 
 /** A variable and what is wrong with it, in Italian and without its value. */
@@ -45,6 +46,9 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     ALLOGGIATI_ENDPOINT !== undefined &&
     !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
     ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
+  onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'),
+  ({ REDIS_URL }) =>
+    REDIS_URL !== undefined && parseRedisUrl(REDIS_URL) === undefined && ['REDIS_URL', FORMS.REDIS_URL!],
   needs('BACKUP_DIR', 'BACKUP_PASSPHRASE'),
   together('ADMIN_EMAIL', 'ADMIN_PASSWORD'),
   ({ S3_ENDPOINT }) =>

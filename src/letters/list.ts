@@ -11,30 +11,32 @@ interface Paging { limit?: number, cursor?: string, conteggio?: boolean }
 
 /** Answers with the letters: all of them, as a stream, or the page that the query asks for. */
 export async function answerLetters (
-  { db }: Pick<FastifyInstance, 'db'>,
+  { reading }: Pick<FastifyInstance, 'reading'>,
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,
   present: (letter: StoredLetter) => Letter
 ): Promise<FastifyReply | { data: Letter[] }> {
   const { limit, cursor, conteggio = cursor === undefined } = request.query
+  const read = reading(request)
   if (limit === undefined && cursor === undefined) {
-    if (conteggio) reply.header('x-total-count', await countLetters(db))
+    if (conteggio) reply.header('x-total-count', await read(({ db }) => countLetters(db)))
     return reply.sendPieces(async function * list (takeTurn) {
       let separator = '{"data":['
-      let after: string | undefined
+      let position: string | undefined
       do {
-        const { data, next } = await letterPage(db, BATCH, after)
+        const after = position
+        const { data, next } = await read(({ db }) => letterPage(db, BATCH, after))
         if (next) takeTurn()
         const json = data.map((row) => JSON.stringify(present(row))).join()
         if (json !== '') yield separator + json
         if (json !== '') separator = ','
-        after = next && encodeCursor(next)
-      } while (after !== undefined)
+        position = next && encodeCursor(next)
+      } while (position !== undefined)
       yield separator === ',' ? ']}' : `${separator}]}`
     })
   }
-  const { data, next } = await letterPage(db, limit ?? DEFAULT_LIMIT, cursor)
-  if (conteggio) reply.header('x-total-count', await countLetters(db))
+  const { data, next } = await read(({ db }) => letterPage(db, limit ?? DEFAULT_LIMIT, cursor))
+  if (conteggio) reply.header('x-total-count', await read(({ db }) => countLetters(db)))
   if (next) reply.header('link', nextLink(PATH, request.query, next))
   return { data: data.map(present) }
 }

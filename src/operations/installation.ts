@@ -54,7 +54,8 @@ export async function onInstallation<T> (
   work: (installation: Installation) => Promise<T>
 ): Promise<T> {
   const config = readEnvironment(environ)
-  const { DATABASE_URL, DATA_DIR } = config
+  const { DATA_DIR } = config
+  const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL
   if (DATABASE_URL === undefined && !mayBeNew && !existsSync(join(DATA_DIR, 'postgres'))) {
     throw new OperationError(`DATA_DIR: nessun server ha i suoi dati in ${DATA_DIR}`)
   }

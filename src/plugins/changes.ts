@@ -51,7 +51,7 @@ interface SyncRound { answered: Set<string>, expected: number, done: () => void 
 
 /** Tells what is kept in memory when the database says that it has changed. */
 export default fp(async function changes (app) {
-  app.decorate('changes', changeFeed(app.sql, app.log))
+  app.decorate('changes', changeFeed(app.sessions.sql, app.log))
 }, { name: 'changes', dependencies: ['database'] })
 
 /** @param usualWaitMs how long `waitForListeners` waits unless it is told otherwise */

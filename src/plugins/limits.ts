@@ -5,6 +5,8 @@ import fp from 'fastify-plugin'
 import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
+import { within } from '#src/lib/within.ts'
+import { redisClient } from './redis-client.ts'
 import { requestCounts } from './request-counts.ts'
 
 declare module 'fastify' {
@@ -21,6 +23,11 @@ declare module 'fastify' {
   }
 }
 
+/** No request waits long for Redis. */
+const PATIENCE = { connectTimeout: 500, commandTimeout: 500, maxRetriesPerRequest: 1, enableOfflineQueue: false }
+/** Sentinels that are away are asked again and again: the start does not wait for them. */
+const START_MS = 2000
+
 /** Beside the caller, in the key under which heavy work is counted. */
 const HEAVY = ' heavy'
 
@@ -31,12 +38,12 @@ const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
  * A known path with the wrong method is a 405 that lists the right ones.
  */
 export default fp<{ config: Config }>(async function limits (app, { config }) {
-  const redis = config.REDIS_URL === undefined ? undefined : await redisClient(config.REDIS_URL)
+  const redis = config.REDIS_URL === undefined ? undefined : await redisClient(config.REDIS_URL, PATIENCE)
   const { store, isRedisAway } = requestCounts(redis, app.log)
   if (redis) {
     app.addHook('onClose', async () => redis.disconnect())
     // The first request is counted there, too. A failure is logged, and connecting goes on.
-    await redis.connect().catch(() => {})
+    await within(START_MS, redis.connect().catch(() => {}))
     // The metrics are registered later: their own route is counted, too.
     app.addHook('onReady', async () => app.addGauge({
       name: 'redis_up',
@@ -85,17 +92,4 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
 
 function callerKey (request: FastifyRequest): string {
   return request.principal?.id ?? `ip:${network(request.ip)}`
-}
-
-const REDIS_PATIENCE_MS = 500
-
-async function redisClient (url: string) {
-  const { Redis } = await import('ioredis')
-  return new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: REDIS_PATIENCE_MS,
-    commandTimeout: REDIS_PATIENCE_MS,
-    maxRetriesPerRequest: 1,
-    enableOfflineQueue: false
-  })
 }

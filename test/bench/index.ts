@@ -13,6 +13,7 @@ import { uploads } from './files-upload.ts'
 import { manyListeners, slowReceiver } from './followers.ts'
 import type { BenchResult } from './harness.ts'
 import { bearer, underSignIns } from './identity.ts'
+import { instances } from './instances.ts'
 import { ledgerBench } from './ledger.ts'
 import { amongSlowClients, costOfLimits } from './limits.ts'
 import { pdfBench } from './pdf.ts'
@@ -24,8 +25,8 @@ import { starts } from './start.ts'
 
 /*
  * Speed, as ratios against a peer in the same run, so that the claims hold on any machine. It needs Linux (`/proc`); it
- * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`; `rush` and `accuracy` (how many
- * zones are read rightly) take minutes, and are run by their names only.
+ * brings its own PostgreSQL. A name runs one part alone: `npm run bench -- ledger`; `rush`, `accuracy` (how many zones
+ * are read rightly) and `instances` (two servers on one database) take minutes, and are run by their names only.
  */
 const FEW = 1000
 const SOME = 10_000
@@ -82,11 +83,12 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     process.stdout.write(`${await accuracyTable()}\n`)
     return []
   },
+  instances: () => onCluster(async (url) => report(await instances(url))),
   rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
 }
 
 /** Parts that take minutes. */
-const BY_NAME = ['rush', 'accuracy']
+const BY_NAME = ['rush', 'accuracy', 'instances']
 
 const { argv: [, , only] } = process
 if (only !== undefined && !Object.hasOwn(PARTS, only)) {

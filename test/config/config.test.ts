@@ -33,7 +33,12 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: URLS,
   DATABASE_URL: ['mysql://host/db', 'host/db', 'postgres://', 'postgres://con spazio'],
-  REDIS_URL: ['http://host', 'host:6379', 'redis://'],
+  DATABASE_DIRECT_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
+  DATABASE_READ_URL: ['mysql://host/db', 'postgres://', 'postgres://con spazio'],
+  REDIS_URL: [
+    'http://host', 'host:6379', 'redis://', 'redis+sentinel://solo', 'redis+sentinel://a,/nome',
+    'redis+sentinel://a:99999/nome', 'redis+sentinel://utente:%zz@a/nome'
+  ],
   S3_ENDPOINT: [...URLS, 'https://s3.example/percorso', 'https://utente:segreto@s3.example', 'https://s3.example?a=b'],
   S3_BUCKET: ['b', 'Maiuscole', 'con spazio', 'a/b', '-inizio', 'x'.repeat(64)],
   S3_REGION: ['eu west', 'eu/west', 'è'],

@@ -92,3 +92,14 @@ t.test('each part that does not work is a fault that says what to do, and the ex
   const elsewhere = await doctor({ DATA_DIR: temporaryFolder(t) })
   t.match(elsewhere.found.file, /^errore: .*non è il posto/)
 })
+
+t.test('a replica that is away, or is none, is a fault that names it', async (t) => {
+  for (const [url, text] of [
+    [DATABASE_URL, /^errore: DATABASE_READ_URL non è \(più\) una replica.*primario$/],
+    ['postgres://locanda@127.0.0.1:1/locanda', /^errore: DATABASE_READ_URL non risponde \(ECONNREFUSED\)/]
+  ] as const) {
+    const { code, found } = await doctor({ DATABASE_READ_URL: url })
+    t.equal(code, 1)
+    t.match(found.replica, text)
+  }
+})

@@ -11,6 +11,7 @@ import type { BeforeReady } from '../hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import type { RaiseAlarm } from './alarms/bell.ts'
 import type { Lane } from './sending/lane.ts'
+import type { Timeline } from './timeline.ts'
 
 /** What the ledger proves and warns with. It needs no credentials: what was sent is looked after all the same. */
 export interface WatchContext {
@@ -34,6 +35,7 @@ export interface LedgerContext extends WatchContext {
   /** What this process carries out. */
   lane: Lane
   chainHead: ChainHead
+  timeline: Timeline
   audit: Audit
   /** Who has a say before a submission becomes ready. */
   beforeReady: readonly BeforeReady[]

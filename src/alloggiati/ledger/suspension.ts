@@ -11,6 +11,10 @@ const OLDER =
   "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. " +
   'Ciò che non conosce può essere stato inviato'
 
+const PROMOTED =
+  'Il database è passato a una sua replica: ciò che il primario di prima ha scritto per ultimo può mancare. ' +
+  'Ciò che non conosce può essere stato inviato: confrontare le ricevute, poi riprendere gli invii'
+
 const UNREADABLE =
   "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
   'Rimettere a posto il file ledger.head, poi riprendere gli invii'
@@ -51,15 +55,21 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * The suspension in force. When the database is older than its history, or cannot be compared with it, the ledger first
- * suspends sending by itself, and raises the alarm.
+ * The suspension in force. When the database is older than its history, cannot be compared with it, or is on a standby
+ * that was promoted, the ledger first suspends sending by itself, and raises the alarm.
  * Not inside a transaction: the suspension must stay when the caller rolls back.
  */
 export async function checkSuspension (
-  { db, chainHead, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'alarm'>
+  { db, chainHead, timeline, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'timeline' | 'alarm'>
 ): Promise<Suspension | undefined> {
-  const fault = await faultOfHead(db, chainHead)
-  const begun = fault === undefined ? undefined : await suspendSending(db, 'sistema', fault)
+  const isPromoted = await timeline.isPromoted(db)
+  const fault = await faultOfHead(db, chainHead) ?? (isPromoted ? PROMOTED : undefined)
+  const begun = fault === undefined
+    ? undefined
+    : await db.transaction(async (tx) => {
+      await timeline.note(tx)
+      return await suspendSending(tx, 'sistema', fault)
+    })
   if (begun) await alarm('suspended', suspensionCase(begun))
   return begun ?? currentSuspension(db)
 }

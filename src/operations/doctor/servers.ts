@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
 import { checkPolice, currentSuspension } from '#src/alloggiati/index.ts'
 import { checkSmtp } from '#src/plugins/mail/transport.ts'
+import { redisClient } from '#src/plugins/redis-client.ts'
 import { s3Settings } from '#src/plugins/storage/backends/s3.ts'
 import type { Installation } from '../installation.ts'
 import { codeOf, fault, ok, warning, type Look } from './finding.ts'
@@ -44,12 +45,11 @@ export function mail ({ config: { SMTP_URL: url } }: Installation): Look {
 export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
   return async () => {
     if (url === undefined) return undefined
-    const { Redis } = await import('ioredis')
-    const client = new Redis(url, {
-      lazyConnect: true,
+    const client = await redisClient(url, {
       connectTimeout: 5000,
       commandTimeout: 5000,
-      retryStrategy: () => null
+      retryStrategy: () => null,
+      sentinelRetryStrategy: () => null
     })
     client.on('error', () => {})
     try {

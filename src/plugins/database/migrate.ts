@@ -7,22 +7,27 @@ import type postgres from 'postgres'
 import { within } from '#src/lib/within.ts'
 import { connect, type SessionSettings } from './connect.ts'
 import { LOCKS } from './locks.ts'
+import { postgresError } from './problems.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
 
 /** Time for a first answer. The driver's own limit ends when a peer says anything at all. */
 const ANSWER_WITHIN_MS = 10_000
+/** What PgBouncer says of a setting that it does not know. */
+const PROTOCOL_VIOLATION = '08P01'
 
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
+ * @param settings are seen to hold
  * @returns what was done; undefined: the database was at the present schema
- * @throws NewerDatabaseError, SilentDatabaseError
+ * @throws NewerDatabaseError, SilentDatabaseError, LostSettingsError
  */
 export async function migrate (url: string, settings?: SessionSettings): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
+    await requireSettings(sql, settings ?? {})
     await sql`select pg_advisory_lock(${LOCKS.migrations})`
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
@@ -46,6 +51,9 @@ export interface Upgrade {
 
 /** The database has seen migrations that this program does not know: a newer version works on it, or did. */
 export class NewerDatabaseError extends Error {}
+
+/** The session has not the settings that it was given: a pooler stands between. */
+export class LostSettingsError extends Error {}
 
 /** What is connected to gives no answer: it may be no PostgreSQL. */
 export class SilentDatabaseError extends Error {}
@@ -81,7 +89,9 @@ export async function lastMigration (sql: postgres.ISql): Promise<number | undef
 
 async function requireAnswer (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
-  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
+  await within(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }, (err: unknown) => {
+    throw postgresError(err)?.code === PROTOCOL_VIOLATION ? new LostSettingsError() : err
+  }))
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 
@@ -94,4 +104,12 @@ function nameOf (instant: number | undefined): string | null {
     entries: { when: number, tag: string }[]
   }
   return journal.entries.find(({ when }) => when === instant)?.tag ?? String(instant)
+}
+
+/** A pooler of transactions refuses them, or drops them if it is told to. */
+async function requireSettings (sql: postgres.Sql, settings: SessionSettings): Promise<void> {
+  for (const [name, value] of Object.entries(settings)) {
+    const [row] = await sql<[{ found: string | null }]>`select current_setting(${name}, true) as found`
+    if (row.found !== value) throw new LostSettingsError()
+  }
 }

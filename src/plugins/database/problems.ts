@@ -18,6 +18,8 @@ const OUT_OF_RANGE: DatabaseProblem = {
 
 /** SQLSTATEs, and classes of them, that are not a fault of this program (PostgreSQL manual, appendix A). */
 const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
+  // A primary that has become a standby: another server takes its place.
+  25006: UNAVAILABLE,
   22003: OUT_OF_RANGE,
   22007: OUT_OF_RANGE,
   22008: OUT_OF_RANGE,

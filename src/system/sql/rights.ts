@@ -36,7 +36,7 @@ export const RIGHTS: readonly Right[] = [
     'invii', 'invii_schedine', 'invii_tentativi', 'invii_esiti', 'invii_transizioni_ammesse', 'invii_transizioni',
     'invii_decisioni', 'invii_sospensioni', 'invii_numerazione', 'account_polizia', 'ricevute', 'ricevute_letture',
     'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'invii_conteggi', 'allarmi', 'codici_tabelle',
-    'registro_chiave', 'sandbox_schedine', 'sandbox_appartamenti'
+    'registro_chiave', 'registro_server', 'sandbox_schedine', 'sandbox_appartamenti'
   ),
   ...readOnly('audit_log'),
   ...readOnly('feature_flags', 'maintenance', 'jobs', 'buckets', 'objects', 'discarded_files', 'file_store'),

@@ -3,6 +3,7 @@ import pino from 'pino'
 import type { Test } from 'tap'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
 import { validate } from '#src/alloggiati/rules/validate.ts'
@@ -62,6 +63,7 @@ export async function ledgerBench (t: Test) {
         service: service!,
         lane: createLane(),
         chainHead: ledgerChainHead(dataDir, keys),
+        timeline: serverTimeline(),
         audit,
         log,
         beforeReady: [],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -29,6 +30,7 @@ export async function ledgerOf (
     service: service!,
     lane: createLane(),
     chainHead: ledgerChainHead(dataDir, keys),
+    timeline: serverTimeline(),
     audit: app.audit,
     log: app.log,
     beforeReady: [],

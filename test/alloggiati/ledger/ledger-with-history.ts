@@ -6,6 +6,7 @@ import { sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { invii, invii_esiti, invii_schedine, invii_tentativi } from '#drizzle/tables/ledger.ts'
 import { alarmBell } from '#src/alloggiati/ledger/alarms/bell.ts'
 import { ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/context.ts'
+import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { createLane } from '#src/alloggiati/ledger/sending/lane.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
 import { receiptArchive } from '#src/alloggiati/receipts/archive.ts'
@@ -77,6 +78,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     service: service!,
     lane: createLane(),
     chainHead: ledgerChainHead(config.DATA_DIR, keys),
+    timeline: serverTimeline(),
     audit: auditLog(keys, log),
     log,
     beforeReady: [],

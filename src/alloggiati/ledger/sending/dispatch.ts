@@ -56,17 +56,21 @@ export async function dispatch (context: LedgerContext, claim: Claim, attempt: A
 }
 
 /** @returns the link of the chain that the attempt has made */
-async function begin ({ db, chainHead, clock, name }: LedgerContext, claim: Claim, attempt: Attempt): Promise<Link> {
+async function begin (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<Link> {
+  const { db, chainHead, timeline, clock, name } = context
   const noted = await chainHead.last()
   return db.transaction(async (tx) => {
     await attribute(tx, name, WHY)
     // After the wait for the lock: by this moment the days are told on which the service may count it.
     const now = clock.now()
     if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
-    const [isWhole, suspension] = await Promise.all([
-      chainHead.has(tx, noted), currentSuspension(tx), insertAttempt(tx, claim.id, attempt, now)
+    const [isWhole, suspension, isPromoted] = await Promise.all([
+      chainHead.has(tx, noted),
+      currentSuspension(tx),
+      timeline.isPromoted(tx),
+      insertAttempt(tx, claim.id, attempt, now)
     ])
-    if (!isWhole || suspension) throw new NotDispatched('suspended')
+    if (!isWhole || suspension || isPromoted) throw new NotDispatched('suspended')
     const moved = await moveAttributed(tx, claim.id, {
       da: 'preso',
       a: 'in_invio',

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { Booking } from '#schemas/booking.ts'
+import { sweep } from '#src/alloggiati/ledger/sweep.ts'
+import { guestNo, invio, production, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, booking } from '#test/bookings/samples.ts'
+import { caughtUp, cutOff, replicatedPair } from '#test/standby.ts'
+import { administrator, INVII, sent } from './administrator.ts'
+import { ledgerOf } from './context.ts'
+
+const HOLD = `${INVII}/sospensione`
+
+t.test('a standby takes the place of a primary that is gone, and has not all that it had', async (t) => {
+  const { primary, standby } = await replicatedPair(t)
+  const police = await standIn(t)
+  const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
+  const environ = { DATABASE_URL: `postgres://locanda@${hosts}/locanda` }
+  // Each on a machine of its own.
+  const lost = await production(t, police, environ)
+  const left = await production(t, police, environ)
+  const hold = async () => (await left.call('GET', HOLD)).json<{ sospeso: boolean, motivo: string }>()
+  await sent(lost, [guestNo(1)])
+  await sweep(await ledgerOf(left, police))
+  await caughtUp(primary)
+
+  await cutOff(standby)
+  await sent(lost, [guestNo(2)])
+  t.equal(police.callsOf('Send').length, 2)
+  await lost.app.close()
+  await primary.crash()
+
+  const once = (key: string) => left.call('POST', BOOKINGS, booking({ nome_cognome: key }), { 'idempotency-key': key })
+  const names = async () => {
+    const found = await left.call('GET', BOOKINGS)
+    return found.json<{ data: Booking[] }>().data.map(({ nome_cognome }) => nome_cognome).toSorted()
+  }
+  const keys = Array.from({ length: 12 }, (_, n) => `prenotazione-${n + 10}`)
+
+  await t.test('requests in between are a 503 with Retry-After, soon', async (t) => {
+    const from = performance.now()
+    for (const answer of await Promise.all(keys.map(once))) {
+      t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' } })
+      t.match(answer.json(), { codice: 'DATABASE_NON_DISPONIBILE' })
+    }
+    t.ok(performance.now() - from < 20_000)
+  })
+
+  await t.test('after it the same requests are carried out once, without a restart', async (t) => {
+    await standby.sql`select pg_promote()`
+    for (const key of keys) {
+      for (; (await once(key)).statusCode !== 201; await sleep(50));
+      t.equal((await once(key)).headers['idempotency-replayed'], 'true')
+    }
+    t.same(await names(), keys)
+  })
+
+  await t.test('a process that knows nothing of the lost rows sends nothing, and says why, once', async (t) => {
+    await until(async () => (await hold()).sospeso)
+    t.match(await hold(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
+    const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+    t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it was sent, and no row says so')
+    await sweep(await ledgerOf(left, police))
+    t.equal(police.callsOf('Send').length, 2)
+    t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)
+  })
+
+  await t.test('an administrator who has compared the receipts resumes, and that lasts', async (t) => {
+    const { admin } = administrator(left)
+    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Ricevute confrontate' })).json(), { sospeso: false })
+    t.equal((await left.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
+    const restarted = await production(t, police, environ)
+    t.match((await restarted.call('GET', HOLD)).json(), { sospeso: false })
+    t.equal(police.callsOf('Send').length, 3)
+  })
+})

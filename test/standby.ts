@@ -1,0 +1,155 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, chmodSync, chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+import type { Test } from 'tap'
+import { chooseAccount, type Account } from '#src/plugins/database/embedded/account.ts'
+import { findBinaries, type Binaries } from '#src/plugins/database/embedded/binaries.ts'
+import { freePort } from '#src/plugins/database/embedded/endpoint.ts'
+import { CHILD_ENV } from '#src/plugins/database/embedded/run.ts'
+
+/** Nobody needs these data after a power cut. */
+const SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '32MB',
+  wal_keep_size: '256MB',
+  unix_socket_directories: '',
+  listen_addresses: '127.0.0.1',
+  TimeZone: 'UTC',
+  log_statement: 'all',
+  wal_retrieve_retry_interval: '200ms'
+}
+
+interface Place { folder: string, account: Account | undefined, binaries: Binaries }
+
+/** A PostgreSQL server. */
+export interface Server {
+  port: number
+  url: string
+  /** As a superuser. */
+  sql: postgres.Sql
+  /** What its log says since the last look; it has every statement. */
+  said (): string
+  /** All its processes stand still: connections stay open, and nothing is answered. */
+  freeze (): void
+  wake (): void
+  /** Ends without a word to anybody, as when its machine is gone. */
+  crash (): Promise<void>
+}
+
+/**
+ * A PostgreSQL and its standby by streaming replication, asynchronous as it is by default, on loopback; with the role
+ * and the empty database of a server. They go when the test ends.
+ */
+export async function replicatedPair (t: Pick<Test, 'teardown'>): Promise<{ primary: Server, standby: Server }> {
+  const { folder, run, ...place } = await initialised(t)
+  const standbyFolder = `${folder}-standby`
+  await run('cp', ['-a', folder, standbyFolder])
+  await run('touch', [join(standbyFolder, 'standby.signal')])
+  const primary = await startPrimary(t, { folder, ...place })
+  appendFileSync(join(standbyFolder, 'postgresql.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres application_name=standby'\n`)
+  const standby = await start(t, { folder: standbyFolder, ...place })
+  await caughtUp(primary)
+  return { primary, standby }
+}
+
+/** A PostgreSQL on loopback, with the role and the empty database of a server. */
+export async function plainServer (t: Pick<Test, 'teardown'>): Promise<Server> {
+  const { run: _, ...place } = await initialised(t)
+  return await startPrimary(t, place)
+}
+
+/** A cluster that was never started. */
+async function initialised (t: Pick<Test, 'teardown'>) {
+  const home = mkdtempSync(join(tmpdir(), 'locanda-pair-'))
+  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  chmodSync(home, 0o755)
+  const account = await chooseAccount(home)
+  if (account) chownSync(home, account.uid, account.gid)
+  const binaries = await findBinaries(account, home, () => {})
+  const folder = join(home, 'cluster')
+  const run = (command: string, args: string[]) =>
+    promisify(execFile)(command, args, { cwd: home, env: CHILD_ENV, ...account })
+  await run(join(binaries.bin, 'initdb'),
+    ['-D', folder, '--username=postgres', '--encoding=UTF8', '--locale=C', '--auth=trust', '--no-sync'])
+  return { folder, account, binaries, run }
+}
+
+async function startPrimary (t: Pick<Test, 'teardown'>, place: Place): Promise<Server> {
+  const server = await start(t, place)
+  await server.sql`create role locanda login createdb createrole`
+  await server.sql`create database locanda owner locanda`
+  return server
+}
+
+/** Resolves when the standby has replayed all that its primary has written. */
+export async function caughtUp ({ sql }: Server): Promise<void> {
+  for (;; await sleep(50)) {
+    const [row] = await sql<{ done: boolean }[]>`
+      select replay_lsn = pg_current_wal_lsn() as done from pg_stat_replication where state = 'streaming'`
+    if (row?.done) return
+  }
+}
+
+/** The standby hears no more of its primary: what is written there from now on it never has. */
+export async function cutOff ({ sql }: Server): Promise<void> {
+  await sql`alter system set primary_conninfo = ''`
+  await sql`select pg_reload_conf()`
+  for (;; await sleep(50)) {
+    const [row] = await sql`select from pg_stat_wal_receiver`
+    if (!row) return
+  }
+}
+
+async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: Place): Promise<Server> {
+  const port = await freePort()
+  const file = `${folder}.log`
+  const log = openSync(file, 'a')
+  const flags = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(join(binaries.bin, 'postgres'), ['-D', folder, ...flags],
+    { cwd: folder, env: CHILD_ENV, stdio: ['ignore', log, log], ...account })
+  closeSync(log)
+  const exit = once(child, 'exit')
+  const all = () => {
+    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
+    return [child.pid!, ...children]
+  }
+  const signal = (name: NodeJS.Signals) => { for (const pid of all()) process.kill(pid, name) }
+  const url = `postgres://locanda@127.0.0.1:${port}/locanda`
+  const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, {
+    max: 1, onnotice: () => {}, backoff: () => 0.05
+  })
+  const crash = async () => {
+    if (child.exitCode === null && child.signalCode === null) signal('SIGKILL')
+    await exit
+  }
+  t.teardown(async () => {
+    await crash()
+    await sql.end({ timeout: 0 })
+  })
+  while (await sql`select 1`.then(() => false, () => true)) {
+    if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${readFileSync(file, 'utf8')}`)
+    await sleep(50)
+  }
+  let seen = 0
+  return {
+    port,
+    url,
+    sql,
+    crash,
+    said () {
+      const whole = readFileSync(file, 'utf8')
+      const news = whole.slice(seen)
+      seen = whole.length
+      return news
+    },
+    freeze: () => signal('SIGSTOP'),
+    wake: () => signal('SIGCONT')
+  }
+}
