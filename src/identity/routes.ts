@@ -5,6 +5,7 @@ import { Session } from '#schemas/session.ts'
 import { AuthFactor } from '#schemas/auth/factor.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
 import type { IdentityOptions } from './options.ts'
+import pages from './pages/plugin.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
@@ -22,5 +23,6 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   if (config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)
   await app.register(provider, { config, keys, prefix: '/auth/v1' })
+  await app.register(pages, { config, keys })
 }
 export default identity

@@ -1,0 +1,30 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { IdentityOptions } from '../options.ts'
+import accountPages from './account-pages.ts'
+import { asker } from './ask.ts'
+import { pageCookies } from './cookies.ts'
+import factorPages from './factor-pages.ts'
+import forms from './forms.ts'
+import mailPages from './mail-pages.ts'
+import type { PageOptions } from './options.ts'
+import passwordPages from './password-pages.ts'
+import { showError } from './refusals.ts'
+import secondFactorPages from './second-factor-pages.ts'
+import signInPages from './sign-in-pages.ts'
+import { pageVisitors } from './visitors.ts'
+
+/**
+ * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
+ * of the browser. A GET changes nothing.
+ */
+const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys }) => {
+  const cookies = pageCookies({ config, keys })
+  const visitors = pageVisitors(app, cookies)
+  const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors }
+  await app.register(forms, { cookies })
+  app.setErrorHandler(showError)
+  for (const some of [signInPages, secondFactorPages, accountPages, factorPages, mailPages, passwordPages]) {
+    await app.register(some, options)
+  }
+}
+export default pages
