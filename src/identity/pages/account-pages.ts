@@ -14,7 +14,9 @@ import { fill, type TextKey } from './texts.ts'
 import { ACCOUNT, PASSWORD } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */
-const DONE: Readonly<Record<string, TextKey>> = { fatto: 'done', password: 'passwordSaved', indirizzo: 'addressConfirmed' }
+const DONE: Readonly<Record<string, TextKey>> = {
+  fatto: 'done', password: 'passwordSaved', indirizzo: 'addressConfirmed'
+}
 
 /** A person's own account: what is signed in, proven, linked and given out in their name. */
 const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {

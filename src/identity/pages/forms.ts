@@ -22,8 +22,8 @@ export function Fields<const T extends readonly string[]> (names: T) {
 
 /**
  * Forms, as the only format of a body, and from our own pages alone. Browsers say where a form comes from
- * (`Sec-Fetch-Site`), but not over plain http from elsewhere than this machine, nor did they always: there a cookie says
- * so that they send with nothing that begins on another site.
+ * (`Sec-Fetch-Site`), but not over plain http from elsewhere than this machine, nor did they always: there a cookie
+ * says so that they send with nothing that begins on another site.
  */
 export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
   await app.register(cookie)
@@ -37,7 +37,7 @@ export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies
     }
   )
 
-  app.addHook('onRequest', async function refuseForeignForms (request, reply) {
+  app.addHook('preValidation', async function refuseForeignForms (request, reply) {
     if (request.method === 'POST') {
       if (!isOwn(request)) throw new ModuloEstraneo()
     } else {

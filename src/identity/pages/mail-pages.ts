@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
+import { CONFIRM_PAGE as CONFIRM } from '../sign-in/mail-page.ts'
 import { refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
@@ -13,8 +14,6 @@ import { show } from './show.ts'
 import type { TextKey } from './texts.ts'
 import { ACCOUNT, needsPassword, PASSWORD } from './visitors.ts'
 
-/** Where the links of mails lead. */
-export const CONFIRM = '/auth/conferma'
 const FORGOT = '/auth/recupera'
 
 /** What the page of a link says: title, text and button, by the type in its address. */
@@ -105,7 +104,11 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, vis
   })
 
   /** @throws Refused */
-  async function prove (request: FastifyRequest, reply: FastifyReply, payload: { type: string } & Record<string, string>) {
+  async function prove (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: { type: string } & Record<string, string>
+  ): Promise<FastifyReply> {
     const answer = await ask<AuthSession | { msg: string }>(request, {
       method: 'POST', url: '/auth/v1/verify', payload
     })

@@ -30,7 +30,8 @@ export const de: Texts = {
   recoveryCodeHint: 'Einer der zehn Codes, die Sie aufbewahrt haben. Er gilt einmal.',
   useRecoveryCode: 'Wiederherstellungscode verwenden',
   useDevice: 'Passkey oder Sicherheitsschlüssel verwenden',
-  noFactorHere: 'Ihr zweiter Faktor lässt sich auf dieser Seite nicht verwenden. Bitten Sie einen Administrator um Hilfe.',
+  noFactorHere: 'Ihr zweiter Faktor lässt sich auf dieser Seite nicht verwenden. ' +
+    'Bitten Sie einen Administrator um Hilfe.',
 
   confirmTitle: 'E-Mail-Adresse bestätigen',
   confirmText: 'Drücken Sie die Schaltfläche, um zu bestätigen, dass diese Adresse Ihre ist.',
