@@ -8,6 +8,7 @@ import forms from './forms.ts'
 import mailPages from './mail-pages.ts'
 import type { PageOptions } from './options.ts'
 import passwordPages from './password-pages.ts'
+import providerPages from './provider-pages.ts'
 import { showError } from './refusals.ts'
 import secondFactorPages from './second-factor-pages.ts'
 import signInPages from './sign-in-pages.ts'
@@ -23,8 +24,12 @@ const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys })
   const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors }
   await app.register(forms, { cookies })
   app.setErrorHandler(showError)
-  for (const some of [signInPages, secondFactorPages, accountPages, factorPages, mailPages, passwordPages]) {
-    await app.register(some, options)
-  }
+  await app.register(signInPages, options)
+  await app.register(providerPages, options)
+  await app.register(secondFactorPages, options)
+  await app.register(accountPages, options)
+  await app.register(factorPages, options)
+  await app.register(mailPages, options)
+  await app.register(passwordPages, options)
 }
 export default pages
