@@ -13,7 +13,7 @@ import { ACCOUNT } from './visitors.ts'
 export interface Wording { texts: Texts, day: (instant: string | Date) => string }
 
 export function wordingOf (texts: Texts, language: Language): Wording {
-  const format = new Intl.DateTimeFormat(language, { timeZone: 'Europe/Rome', dateStyle: 'long' })
+  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { timeZone: 'Europe/Rome', dateStyle: 'long' })
   return { texts, day: (instant) => format.format(new Date(instant)) }
 }
 
