@@ -2,8 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { html } from '#src/lib/html.ts'
 import { ofType } from '../factors/store.ts'
 import { countCodes } from '../factors/recovery-codes.ts'
+import { listPasskeys, presentPasskey } from '../factors/webauthn/credentials.ts'
 import { listKeys } from '../keys/key-store.ts'
-import { factorList, identityList, keyList, sessionList, wordingOf } from './account-view.ts'
+import { factorList, identityList, keyList, passkeyList, sessionList, wordingOf } from './account-view.ts'
+import { asksDevices } from './devices.ts'
 import { endOwnSession } from './end-session.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
@@ -22,6 +24,7 @@ const DONE: Readonly<Record<string, TextKey>> = {
 const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
   const { db, identity: { directory } } = app
   const [frontEnd] = config.CORS_ORIGINS
+  const hasScript = asksDevices(config)
 
   app.route({
     method: 'GET',
@@ -31,19 +34,22 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
     handler: async (request, reply) => {
       const { user, caller } = await visitors.require(request, ['enrolment'])
       const codes = ofType(user.factors, 'recovery_code')
-      const [sessions, keys, left] = await Promise.all([
+      const [sessions, keys, passkeys, left] = await Promise.all([
         directory.sessions(caller),
         listKeys(db, user.id),
+        listPasskeys(db, user.id),
         codes && countCodes(db, codes.id)
       ])
       const done = DONE[request.query.esito ?? '']
       return show(request, reply, (texts, language) => {
-        const wording = wordingOf(texts, language)
+        const wording = wordingOf(texts, language, hasScript)
         const factors = factorList(user.factors, left?.remaining, wording)
-        const others = html`${sessionList(sessions, wording)}${identityList(user.identities, wording)}${
+        const ownPasskeys = hasScript ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
+        const others = html`${ownPasskeys}${sessionList(sessions, wording)}${identityList(user.identities, wording)}${
           keyList(keys, wording)}`
         return {
           title: texts.account,
+          hasScript,
           content: html`${notice(done && texts[done])}${
             alarm(caller.lacks === undefined ? undefined : texts.mustEnrol)}${
             notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>

@@ -1,20 +1,23 @@
 import type { ApiKey } from '#schemas/api-key.ts'
+import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { Session } from '#schemas/session.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
 import type { IdentityRow, FactorRow } from '../people/find-users.ts'
+import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
 import { form, NOTHING } from './parts.ts'
 import { fill, type Language, type Texts } from './texts.ts'
 import { ACCOUNT } from './visitors.ts'
 
 /* The sections of the account's page. */
 
-/** The texts, and how days are written. */
-export interface Wording { texts: Texts, day: (instant: string | Date) => string }
+/** The texts, how days are written, and whether devices can be asked. */
+export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }
 
-export function wordingOf (texts: Texts, language: Language): Wording {
-  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { timeZone: 'Europe/Rome', dateStyle: 'long' })
-  return { texts, day: (instant) => format.format(new Date(instant)) }
+export function wordingOf (texts: Texts, language: Language, hasDevices: boolean): Wording {
+  const tag = language === 'en' ? 'en-GB' : language
+  const format = new Intl.DateTimeFormat(tag, { timeZone: 'Europe/Rome', dateStyle: 'long' })
+  return { texts, hasDevices, day: (instant) => format.format(new Date(instant)) }
 }
 
 export function section (title: string, content: Html): Html {
@@ -59,7 +62,7 @@ export function sessionList (all: readonly Session[], { texts, day }: Wording): 
 export function factorList (
   all: readonly FactorRow[],
   codesLeft: number | undefined,
-  { texts, day }: Wording
+  { texts, day, hasDevices }: Wording
 ): Html {
   const real = realFactors(all)
   const items = real.map(({ id, friendly_name, factor_type, created_at }) => {
@@ -72,8 +75,21 @@ export function factorList (
   })
   const codes = html`<p>${codesLeft === undefined ? texts.noCodes : fill(texts.codesLeft, codesLeft)}</p>
 ${form({ action: `${ACCOUNT}/codici`, button: texts.newCodes, isQuiet: true })}`
-  return section(texts.factors, html`${list(items, texts.noFactors)}${
-    form({ action: `${ACCOUNT}/fattori/nuovo`, button: texts.addApp })}${real.length > 0 ? codes : NOTHING}`)
+  const addApp = form({ action: `${ACCOUNT}/fattori/nuovo`, button: texts.addApp })
+  const addDevice = deviceForm({ action: ADD_DEVICE, button: texts.addDevice, values: { id: '' } }, texts)
+  return section(texts.factors, html`${list(items, texts.noFactors)}${addApp}${hasDevices ? addDevice : NOTHING}${
+    real.length > 0 ? codes : NOTHING}`)
+}
+
+export function passkeyList (all: readonly Passkey[], { texts, day }: Wording): Html {
+  const items = all.map(({ id, friendly_name: name = texts.passkey, created_at }) => {
+    const remove = form({
+      action: `${ADD_PASSKEY}/rimuovi`, button: texts.removeSure, values: { id }, about: name
+    })
+    return item(name, [fill(texts.added, day(created_at))], surely(texts.remove, name, remove))
+  })
+  const add = deviceForm({ action: ADD_PASSKEY, button: texts.addPasskey }, texts)
+  return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
 }
 
 export function identityList (all: readonly IdentityRow[], { texts }: Wording): Html {

@@ -24,7 +24,9 @@ type Enrolled = Static<typeof EnrolledFactor>
  * A person's second factors. What is shown this once (the secret of an app, recovery codes) is the answer to the form
  * itself: no address leads there again.
  */
-const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visitors }) => {
+const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
+  const { ask, visitors } = options
+
   app.route({
     method: 'POST',
     url: NEW,
@@ -48,10 +50,8 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, v
       const { id = '', code = '' } = request.body
       const visitor = await visitors.require(request, ['enrolment'])
       try {
-        const proven = await visitors.begin(request, reply, await proveApp(ask, request, visitor, { id, code }))
-        // The first app brings the codes for the day on which it is lost.
-        if (ofType(proven.user.factors, 'recovery_code')) return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-        return showCodes(request, reply, await makeCodes(request, proven))
+        const tokens = await proveApp(ask, request, visitor, { id, code })
+        return await afterFirstProof(request, reply, options, await visitors.begin(request, reply, tokens))
       } catch (err) {
         return showEnrolment(request, reply, { id }, refusalOf(err))
       }
@@ -64,7 +64,7 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, v
     config: OPEN,
     schema: described('postCodici', 'Fa nuovi codici di recupero', { body: Fields([]) }),
     handler: async (request, reply) =>
-      showCodes(request, reply, await makeCodes(request, await visitors.require(request)))
+      showCodes(request, reply, await makeCodes(request, options, await visitors.require(request)))
   })
 
   app.route({
@@ -86,13 +86,28 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, v
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })
-
-  async function makeCodes (request: FastifyRequest, { token, user: { factors } }: Visitor): Promise<string[]> {
-    const url = ofType(factors, 'recovery_code') ? `${CODES}/regenerate` : CODES
-    return (await ask<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
-  }
 }
 export default factorPages
+
+/** After a new factor was proven: the first one brings the codes for the day on which it is lost. */
+export async function afterFirstProof (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: PageOptions,
+  visitor: Visitor
+): Promise<FastifyReply> {
+  if (ofType(visitor.user.factors, 'recovery_code')) return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
+  return showCodes(request, reply, await makeCodes(request, options, visitor))
+}
+
+async function makeCodes (
+  request: FastifyRequest,
+  { ask }: PageOptions,
+  { token, user: { factors } }: Visitor
+): Promise<string[]> {
+  const url = ofType(factors, 'recovery_code') ? `${CODES}/regenerate` : CODES
+  return (await ask<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
+}
 
 /** @param enrolled without `totp` where the secret was shown before */
 function showEnrolment (

@@ -3,15 +3,19 @@ import type { IdentityOptions } from '../options.ts'
 import accountPages from './account-pages.ts'
 import { asker } from './ask.ts'
 import { pageCookies } from './cookies.ts'
+import { asksDevices } from './devices.ts'
+import deviceFactorPages from './device-factor-pages.ts'
 import factorPages from './factor-pages.ts'
 import forms from './forms.ts'
 import mailPages from './mail-pages.ts'
 import type { PageOptions } from './options.ts'
+import passkeyPages from './passkey-pages.ts'
 import passwordPages from './password-pages.ts'
 import providerPages from './provider-pages.ts'
 import { showError } from './refusals.ts'
 import secondFactorPages from './second-factor-pages.ts'
 import signInPages from './sign-in-pages.ts'
+import scriptRoute from './script-route.ts'
 import { pageVisitors } from './visitors.ts'
 
 /**
@@ -29,6 +33,11 @@ const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys })
   await app.register(secondFactorPages, options)
   await app.register(accountPages, options)
   await app.register(factorPages, options)
+  if (asksDevices(config)) {
+    await app.register(scriptRoute)
+    await app.register(passkeyPages, options)
+    await app.register(deviceFactorPages, options)
+  }
   await app.register(mailPages, options)
   await app.register(passwordPages, options)
 }

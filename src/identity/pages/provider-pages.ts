@@ -51,10 +51,10 @@ const providerPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { conf
     schema: described('getRitorno', 'La pagina a cui porta un provider', { querystring: ReturnQuery }),
     handler: async (request, reply) => {
       const { code } = request.query
-      if (code === undefined) reply.code(400)
       return show(request, reply, (texts) => ({
         title: texts.continueSignIn,
         isFaulty: code === undefined,
+        status: code === undefined ? 400 : 200,
         content: code === undefined
           ? html`${alarm(texts.providerFailed)}${link(SIGN_IN, texts.signIn)}`
           : html`<p>${texts.continueSignInText}</p>

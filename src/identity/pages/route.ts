@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-const tags = ['Provider di identità']
+export const tags = ['Provider di identità']
 const page = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
 
 /** What the pages' addresses carry, each a plain word. */

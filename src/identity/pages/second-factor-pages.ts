@@ -1,27 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
-import { refusalOf, type Ask, type Refused } from './ask.ts'
+import { refusalOf, type Ask } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
-import { alarm, field, form, NOTHING } from './parts.ts'
-import { explain, settleRefusal } from './refusals.ts'
+import { RECOVERY, showProof } from './proof-view.ts'
 import { described, OPEN, PageQuery } from './route.ts'
-import { show } from './show.ts'
 import { ACCOUNT, Elsewhere, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
-
-const RECOVERY = `${SECOND_FACTOR}/recupero`
 
 /** What a proof leads to, by the word in the address. */
 const NEXT: Readonly<Record<string, string>> = { password: PASSWORD }
 
-/** @property id of the app that was tried; none for a recovery code */
-interface Attempt { dopo?: string | undefined, refused?: Refused, id?: string }
-
 /** Proving the second factor: with the code of an app, with a recovery code. */
-const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visitors }) => {
+const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
   app.route({
     method: 'GET',
     url: SECOND_FACTOR,
@@ -30,7 +22,7 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { 
     handler: async (request, reply) => {
       const visitor = await visitors.require(request, ['proof'])
       if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(ACCOUNT)
-      return showProof(request, reply, visitor, { dopo: request.query.dopo })
+      return showProof(request, reply, visitor, config, { dopo: request.query.dopo })
     }
   })
 
@@ -46,7 +38,7 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { 
         await visitors.begin(request, reply, await proveApp(ask, request, visitor, { id, code }))
         return await reply.redirect(nextOf(dopo), 303)
       } catch (err) {
-        return showProof(request, reply, visitor, { dopo, refused: refusalOf(err), id })
+        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err), id })
       }
     }
   })
@@ -65,60 +57,10 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { 
         await visitors.begin(request, reply, await ask<AuthSession>(request, asked))
         return await reply.redirect(nextOf(dopo), 303)
       } catch (err) {
-        return showProof(request, reply, visitor, { dopo, refused: refusalOf(err) })
+        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err) })
       }
     }
   })
-
-  function showProof (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { user: { factors } }: Visitor,
-    { dopo, refused, id: tried }: Attempt
-  ): FastifyReply {
-    if (refused) settleRefusal(refused, request, reply)
-    return show(request, reply, (texts) => {
-      const error = refused && explain(refused, texts, 'wrongCode')
-      const apps = factors.filter(({ factor_type, status }) => factor_type === 'totp' && status === 'verified')
-      const hasCodes = factors.some(({ factor_type }) => factor_type === 'recovery_code')
-      const next: Record<string, string> = dopo === undefined ? {} : { dopo }
-      const ofApps = apps.map(({ id, friendly_name }, at) => form({
-        action: SECOND_FACTOR,
-        button: texts.verify,
-        values: { id, ...next },
-        content: field({
-          name: 'code',
-          id: `code-${at}`,
-          label: friendly_name === null ? texts.appCode : `${texts.appCode}: ${friendly_name}`,
-          autocomplete: 'one-time-code',
-          isNumeric: true,
-          hint: texts.appCodeHint,
-          error: id === tried ? error : undefined
-        })
-      }))
-      const ofCodes = form({
-        action: RECOVERY,
-        button: texts.useRecoveryCode,
-        values: next,
-        isQuiet: true,
-        content: field({
-          name: 'code',
-          id: 'recovery-code',
-          label: texts.recoveryCode,
-          autocomplete: 'off',
-          hint: texts.recoveryCodeHint,
-          error: tried === undefined ? error : undefined
-        })
-      })
-      return {
-        title: texts.secondFactor,
-        isFaulty: error !== undefined,
-        content: html`${alarm(apps.length === 0 && !hasCodes ? texts.noFactorHere : undefined)}${ofApps}${
-          hasCodes ? html`<p>${texts.or}</p>\n${ofCodes}` : NOTHING}${
-          form({ action: '/auth/esci', button: texts.signOut, isQuiet: true })}`
-      }
-    })
-  }
 }
 export default secondFactorPages
 
@@ -139,6 +81,6 @@ export async function proveApp (
 }
 
 /** Of our own pages alone. */
-function nextOf (word = ''): string {
+export function nextOf (word = ''): string {
   return NEXT[word] ?? ACCOUNT
 }

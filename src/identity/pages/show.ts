@@ -17,9 +17,11 @@ export interface Page {
   /** Something on it is refused. */
   isFaulty?: boolean
   hasScript?: boolean
+  /** By default that of the answer, which is 200 where nothing has set it. */
+  status?: number
 }
 
-/** Writes the page in the browser's language. The status is 200, unless the answer has one. */
+/** Writes the page in the browser's language. */
 export function show (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -27,7 +29,7 @@ export function show (
 ): FastifyReply {
   const language = languageOf(request)
   const texts = TEXTS[language]
-  const { title, content, isFaulty = false, hasScript = false } = make(texts, language)
+  const { title, content, isFaulty = false, hasScript = false, status = reply.statusCode } = make(texts, language)
   const page = htmlPage({
     language,
     title: isFaulty ? `${texts.error}: ${title}` : title,
@@ -40,6 +42,7 @@ ${content}
 </main>`
   })
   return reply
+    .code(status)
     .headers({
       'cache-control': 'no-store',
       'content-language': language,

@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
+import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
 import { refusalOf, type Refused } from './ask.ts'
+import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
-import { alarm, field, form, link, notice } from './parts.ts'
+import { alarm, field, form, link, NOTHING, notice } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
@@ -37,7 +39,7 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
     schema: described('getAccesso', 'La pagina per accedere', { querystring: PageQuery }),
     handler: async (request, reply) => {
       if (await visitors.find(request)) return await reply.redirect(ACCOUNT, 303)
-      return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
+      return showSignIn(request, reply, config, { hasSignedOut: request.query.esito === 'uscita' })
     }
   })
 
@@ -54,7 +56,7 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
         await visitors.begin(request, reply, await ask<AuthSession>(request, { method: 'POST', url, payload }))
         return await reply.redirect(ACCOUNT, 303)
       } catch (err) {
-        return showSignIn(request, reply, { email, refused: refusalOf(err) })
+        return showSignIn(request, reply, config, { email, refused: refusalOf(err) })
       }
     }
   })
@@ -74,39 +76,44 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
       return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
     }
   })
-
-  function showSignIn (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { email, refused, hasSignedOut = false }: Attempt
-  ): FastifyReply {
-    if (refused) settleRefusal(refused, request, reply)
-    return show(request, reply, (texts) => {
-      const error = refused && explain(refused, texts, 'badAddress')
-      // Of the two fields, the page does not say which one is wrong.
-      const isPassword = refused?.code === 'invalid_credentials'
-      const content = [
-        field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),
-        field({
-          name: 'password',
-          label: texts.password,
-          type: 'password',
-          autocomplete: 'current-password',
-          error: isPassword ? error : undefined
-        })
-      ]
-      return {
-        title: texts.signIn,
-        isFaulty: error !== undefined,
-        content: html`${notice(hasSignedOut ? texts.signedOut : undefined)}${alarm(isPassword ? undefined : error)}${
-          form({ action: SIGN_IN, button: texts.signIn, content })}${link('/auth/recupera', texts.forgot)}${
-          config.OAUTH_PROVIDERS.map(({ name }) =>
-            link(`/auth/accedi/con/${encodeURIComponent(name)}`, fill(texts.signInWith, titleOf(name))))}`
-      }
-    })
-  }
 }
 export default signInPages
+
+/** The page to sign in. */
+export function showSignIn (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  config: Config,
+  { email, refused, hasSignedOut = false }: Attempt
+): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  const hasScript = asksDevices(config)
+  return show(request, reply, (texts) => {
+    const error = refused && explain(refused, texts, 'badAddress')
+    // Of the two fields, the page does not say which one is wrong.
+    const isPassword = refused?.code === 'invalid_credentials'
+    const content = [
+      field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),
+      field({
+        name: 'password',
+        label: texts.password,
+        type: 'password',
+        autocomplete: 'current-password',
+        error: isPassword ? error : undefined
+      })
+    ]
+    return {
+      title: texts.signIn,
+      isFaulty: error !== undefined,
+      hasScript,
+      content: html`${notice(hasSignedOut ? texts.signedOut : undefined)}${alarm(isPassword ? undefined : error)}${
+        form({ action: SIGN_IN, button: texts.signIn, content })}${link('/auth/recupera', texts.forgot)}${
+        config.OAUTH_PROVIDERS.map(({ name }) =>
+          link(`/auth/accedi/con/${encodeURIComponent(name)}`, fill(texts.signInWith, titleOf(name))))}${
+        hasScript ? deviceForm({ action: SIGN_IN_PASSKEY, button: texts.signInWithPasskey }, texts) : NOTHING}`
+    }
+  })
+}
 
 /** The name of a provider as people know it. */
 function titleOf (name: string): string {

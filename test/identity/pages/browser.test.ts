@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CHROMIUM } from '#test/chromium.ts'
+import { CHROMIUM, DEVICE } from '#test/chromium.ts'
 import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { as } from '#test/identity/requests.ts'
@@ -23,7 +23,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     return `${url}/auth/conferma?token=${link}&type=${type}`
   }
   const person = await typist(t, `${url}/health/live`)
-  const { open, press, write, faults, evaluate } = person
+  const { open, press, hit, write, faults, evaluate, send } = person
   const button = (action: string) => `form[action="${action}"] button`
 
   t.test('by keyboard alone: invitation, password, sign-in, app, sign-out, sign-in with a code, account', async (t) => {
@@ -71,6 +71,49 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await write('#code-0', codeOf(secret))
     t.equal(await press(button('/auth/verifica')), '/auth/account')
     t.match(await evaluate('document.body.innerText'), EMAIL)
+  })
+
+  t.test('a device signs in as a passkey, or is the second factor', async (t) => {
+    await send('WebAuthn.enable')
+    const addDevice = async () => String((await send('WebAuthn.addVirtualAuthenticator', {
+      options: { ...DEVICE, transport: 'internal' }
+    })).authenticatorId)
+    const email = 'bice@example.org'
+    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
+    t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    await open(`${url}/auth/account`)
+    await press(button('/auth/esci'))
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/account')
+    const passkey = await addDevice()
+    t.equal(await press(button('/auth/account/passkey')), '/auth/account?esito=fatto')
+    t.equal((await app.sql`select 1 from webauthn_credentials`).length, 1)
+    t.same(await faults(), [])
+    await press(button('/auth/esci'))
+    await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: false })
+    await hit(button('/auth/accedi/passkey'))
+    while (await evaluate("document.querySelector('[role=alert]').textContent") === '');
+    t.same(await faults(), [], 'the device does not know who is there, and the page says so')
+    await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: true })
+    t.equal(await press(button('/auth/accedi/passkey')), '/auth/account')
+    t.match(await evaluate('document.body.innerText'), email)
+
+    await send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: passkey })
+    await addDevice()
+    t.equal(await press(button('/auth/account/dispositivo')), '/auth/account/dispositivo')
+    t.equal(await evaluate("document.querySelectorAll('ol.codes li').length"), 10)
+    await press('a[href="/auth/"]')
+    await press(button('/auth/esci'))
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/verifica')
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/verifica/dispositivo')), '/auth/account')
+    t.same(await faults(), [])
+    await hit('section:has([action="/auth/account/passkey"]) summary')
+    t.equal(await press(button('/auth/account/passkey/rimuovi')), '/auth/account?esito=fatto')
+    t.equal((await app.sql`select 1 from webauthn_credentials where factor_id is null`).length, 0)
   })
 
   t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {

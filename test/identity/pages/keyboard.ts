@@ -17,6 +17,8 @@ export interface Typist extends Tab {
   write (selector: string, text: string): Promise<void>
   /** Presses Enter on what matches, and waits for the next page. Its path is returned. */
   press (selector: string): Promise<string>
+  /** Presses Enter on what matches, which leads nowhere. */
+  hit (selector: string): Promise<void>
   /** What axe finds on the page, and what does not fit: at 390 and 1280 px, light and dark. */
   faults (): Promise<string[]>
 }
@@ -25,9 +27,11 @@ export async function typist (t: Test, url: string): Promise<Typist> {
   const tab = await openTab(t, url)
   const { send, evaluate } = tab
   const key = async (name: 'Tab' | 'Enter') => {
-    const pressed = name === 'Tab' ? { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 } : {
-      key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r'
-    }
+    const pressed = name === 'Tab'
+      ? { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 }
+      : {
+          key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r'
+        }
     await send('Input.dispatchKeyEvent', { type: name === 'Tab' ? 'rawKeyDown' : 'keyDown', ...pressed })
     await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
   }
@@ -72,6 +76,10 @@ export async function typist (t: Test, url: string): Promise<Typist> {
     async press (selector) {
       await reach(selector)
       return await leave(() => key('Enter'))
+    },
+    async hit (selector) {
+      await reach(selector)
+      await key('Enter')
     },
     async faults () {
       const found: string[] = []

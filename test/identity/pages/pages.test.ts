@@ -93,6 +93,26 @@ t.test('the pages for people', async (t) => {
   })
 })
 
+t.test('where devices can be asked there is one script, a file of this server, and no other', async (t) => {
+  const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+  const { body, headers } = await app.inject('/auth/accedi')
+  t.same([...body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag), ['<script src="/auth/dispositivi.js" defer>'])
+  t.match(headers['content-security-policy'], ";script-src 'self';connect-src 'self';frame-ancestors 'none'")
+  t.match(headers['set-cookie'], /^__Host-locanda_form=1; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
+  t.match(body, /<form [^>]*data-options="\/auth\/accedi\/passkey\/opzioni"[^>]* hidden>/)
+  const script = await app.inject('/auth/dispositivi.js')
+  t.match(script, { statusCode: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' } })
+  const headersOfForm = {
+    'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', 'accept-language': 'en'
+  }
+  const send = (url: string, payload: string) => app.inject({ method: 'POST', url, headers: headersOfForm, payload })
+  const question = await send('/auth/accedi/passkey/opzioni', 'challenge=&credential=')
+  t.match(question.json(), { fields: { challenge: String }, create: false, options: { rpId: 'locanda.example' } })
+  const answer = await send('/auth/accedi/passkey', 'challenge=x&credential=%7B')
+  t.equal(answer.statusCode, 400)
+  t.match(answer.body, 'role="alert">The device has not confirmed. Try again.<')
+})
+
 t.test('with another identity provider there are no pages to sign in, and / does not lead there', async (t) => {
   const { app } = await build(t, { IDP_URL: 'http://127.0.0.1:9/auth/v1', IDP_ANON_KEY: 'chiave', API_KEY: undefined })
   t.equal((await app.inject({ url: '/auth/accedi', headers: { accept: 'text/html' } })).statusCode, 404)
