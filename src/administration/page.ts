@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { AuditEvent } from '#schemas/audit.ts'
 import { html, type Html } from '#src/lib/html.ts'
+import { htmlPage, pagePolicy } from '#src/lib/page.ts'
 import type { Counted, Overview } from './overview.ts'
 
 const STYLE = `
@@ -13,14 +13,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-
 .alarm { color: #b00020; font-weight: bold; }
 `
 
-/** No scripts, no images, no forms, no frames: the one style sheet, named by its hash. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'"
-].join(';')
+/** No scripts, no images, no forms, no frames. */
+export const PAGE_POLICY = pagePolicy(STYLE)
 
 const ALARM = html` class="alarm"`
 
@@ -68,18 +62,5 @@ function counts (rows: readonly Counted[], alarming = false): Html {
 }
 
 function layout (title: string, content: Html): string {
-  return html`<!doctype html>
-<html lang="it">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title} · Locanda</title>
-<style>${{ html: STYLE }}</style>
-</head>
-<body>
-<h1>${title}</h1>
-${content}
-</body>
-</html>
-`.html
+  return htmlPage({ language: 'it', title, style: STYLE, content: html`<h1>${title}</h1>\n${content}` })
 }

@@ -5,6 +5,8 @@ import { Session } from '#schemas/session.ts'
 import { AuthFactor } from '#schemas/auth/factor.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
 import type { IdentityOptions } from './options.ts'
+import home from './pages/home.ts'
+import pages from './pages/plugin.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
@@ -19,8 +21,10 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(own)
   await app.register(pictures, { config })
   await app.register(keyRoutes)
+  await app.register(home, { config })
   if (config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)
   await app.register(provider, { config, keys, prefix: '/auth/v1' })
+  await app.register(pages, { config, keys })
 }
 export default identity

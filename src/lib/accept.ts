@@ -19,3 +19,18 @@ export function quality (accept: string | undefined, type: string): number {
 export function prefers (accept: string | undefined, type: string, other: string): boolean {
   return quality(accept, type) > quality(accept, other)
 }
+
+/**
+ * The language that a client wants most of some, by its header `Accept-Language` (RFC 9110, 12.5.4); the first where it
+ * wants none of them. A region is passed over: `de-AT` is German.
+ */
+export function preferredLanguage<T extends string> (header: string | undefined, languages: readonly [T, ...T[]]): T {
+  const wanted = (header ?? '').split(',').map((range) => {
+    const [tag = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const weight = parameters.find((each) => each.startsWith('q='))?.slice(2)
+    return { language: tag.split('-')[0], weight: weight === undefined ? 1 : Number(weight) || 0 }
+  })
+  const known = wanted.filter(({ language, weight }) => weight > 0 && languages.some((each) => each === language))
+  const [best] = known.sort((a, b) => b.weight - a.weight)
+  return languages.find((each) => each === best?.language) ?? languages[0]
+}

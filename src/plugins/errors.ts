@@ -95,6 +95,16 @@ export function renderFrameworkError (
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const problem = settleError(err, request, reply)
+  const { status, codice, error, dettagli, body } = problem
+  const fields = dettagli ?? wholeBody(problem)
+  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
+  // A stream that failed may have set its own type already.
+  return reply.type('application/json; charset=utf-8').send(answer)
+}
+
+/** Logs an error, and sets the status and the headers of its answer: for scopes that write the body themselves. */
+export function settleError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): Problem {
   // JavaScript throws anything, null too.
   const problem = err instanceof Error ? problemOf(err, request) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)
@@ -103,12 +113,8 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)
   // Of the answer that failed.
-  reply.removeHeader('content-encoding').header('cache-control', 'no-store')
-  const { status, codice, error, dettagli, body } = problem
-  const fields = dettagli ?? wholeBody(problem)
-  const answer: ErrorBody = { error, status, codice, requestId: request.id, ...fields && { dettagli: fields }, ...body }
-  // A stream that failed may have set its own type already.
-  return reply.code(status).type('application/json; charset=utf-8').send(answer)
+  reply.code(problem.status).removeHeader('content-encoding').header('cache-control', 'no-store')
+  return problem
 }
 
 /** Says on a 401 how to sign in, and whether a token was refused (RFC 6750, section 3). */

@@ -11,6 +11,7 @@ import type { User } from '../people/find-users.ts'
 import { updateUser, type UserChange } from '../people/users.ts'
 import { createFlow, readChallenge, type Challenge, type ChallengeParameters } from '../sign-in/flow-states.ts'
 import { composeMail, type MailKind } from '../sign-in/mails.ts'
+import { confirmPageLink } from '../sign-in/mail-page.ts'
 import { issueToken, type TokenSecrets } from '../sign-in/one-time-tokens.ts'
 import { allowedRedirect } from '../sign-in/redirects.ts'
 import { mailLimits, withMinimumTime, type MailLimits } from './mail-limits.ts'
@@ -37,6 +38,8 @@ const KINDS: Readonly<
 /** The address that a mail's link leads to in the end, and the challenge of the client that is to get the session. */
 export interface LinkTarget {
   redirectTo: string
+  /** The client has not said where to, nor does it wait for a code. */
+  isOpen: boolean
   challenge?: Challenge
   /** The password of a sign-up: that client may end the flow with it. */
   password_hash?: string
@@ -93,6 +96,14 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
 export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptions): MailFlows {
   const limits = mailLimits(app, { config })
 
+  /**
+   * Whether a mail leads to the pages of this server: an invitation and a recovery, where a password is to be chosen;
+   * the others where there is no front end.
+   */
+  function leadsToPages (kind: SentKind, { isOpen }: LinkTarget): boolean {
+    return isOpen && (kind === 'invite' || kind === 'recovery' || config.CORS_ORIGINS.length === 0)
+  }
+
   async function issue (
     tx: Transaction,
     user: User,
@@ -122,15 +133,20 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
     requireMail () {
       if (!app.mail.configured) throw new AuthError('email_provider_disabled')
     },
-    linkTarget: (redirectTo, challenge) => ({
-      redirectTo: new URL(allowedRedirect(config, redirectTo)).href,
-      challenge: readChallenge(challenge)
-    }),
+    linkTarget (redirectTo, parameters) {
+      const challenge = readChallenge(parameters)
+      return {
+        redirectTo: new URL(allowedRedirect(config, redirectTo)).href,
+        isOpen: !redirectTo && challenge.code_challenge === null,
+        challenge
+      }
+    },
     async send (tx, user, kind, target, to = user.email) {
-      const { user: changed, url, code } = await issue(tx, user, kind, target, to)
+      const { user: changed, url, link: token, code } = await issue(tx, user, kind, target, to)
       const { mail } = KINDS[kind]
+      const link = leadsToPages(kind, target) ? confirmPageLink(config, token, mail) : url
       const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
-      await app.mail.enqueue(tx, { to, ...composeMail(mail, { link: url, code, email }) })
+      await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }) })
       return changed
     },
     async audit (tx, request, action, user, details) {

@@ -3,6 +3,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Location } from '#schemas/auth/answers.ts'
 import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
 import { serverOf } from '#src/lib/addresses.ts'
+import { parseForm } from '#src/lib/urlencoded.ts'
 import { AuthError } from '../errors.ts'
 import { deleteOldFlows } from '../sign-in/flow-states.ts'
 import { OAuthError } from '../oauth/errors.ts'
@@ -121,13 +122,9 @@ const formPost: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { confi
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
     (_request, text, done) => {
-      const fields = [...new URLSearchParams(text)]
-      const isPlain = new Set(fields.map(([name]) => name)).size === fields.length
+      const fields = parseForm(text)
       // RFC 6749, section 3.1: no parameter is repeated.
-      done(
-        isPlain ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }),
-        Object.fromEntries(fields)
-      )
+      done(fields ? null : new AuthError('validation_failed', { message: 'body has a repeated field' }), fields)
     }
   )
 

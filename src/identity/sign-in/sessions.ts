@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { factors, identities, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
+import { findUser, isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { deleteCodes } from './flow-states.ts'
 
@@ -95,6 +95,13 @@ export async function getSignedIn (
   if (!person || !session) throw new AuthError('session_not_found')
   if (isBanned(person.banned_until)) throw new AuthError('user_banned')
   return { user: await withIdentities(tx, person), session }
+}
+
+/** A session that has not ended, and its person, as they are now. */
+export async function findSignedIn (db: Executor, sessionId: string): Promise<SignedIn | undefined> {
+  const [session] = await db.select().from(sessions).where(and(eq(sessions.id, sessionId), liveSession))
+  const user = session && await findUser(db, { id: session.user_id })
+  return user && { user, session }
 }
 
 export type SessionScope = 'global' | 'local' | 'others'

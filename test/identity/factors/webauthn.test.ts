@@ -1,9 +1,10 @@
 import t from 'tap'
+import { CHROMIUM } from '#test/chromium.ts'
 import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { as, isLetIn } from '#test/identity/requests.ts'
-import { CHROMIUM, openPage } from './browser.ts'
+import { openPage } from './browser.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const skip = CHROMIUM ? false : 'no Chromium is installed'

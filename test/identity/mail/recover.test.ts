@@ -79,7 +79,7 @@ t.test('recovery of an account', async (t) => {
 
   t.test('a new password voids the mails sent before', async (t) => {
     await person('dora@ospiti.example')
-    await client().auth.resetPasswordForEmail('dora@ospiti.example')
+    await client().auth.resetPasswordForEmail('dora@ospiti.example', { redirectTo: HOME })
     await client().auth.signInWithOtp({ email: 'dora@ospiti.example' })
     const [recovery, magic] = [await letter(), await letter()]
     const auth = client().auth
@@ -105,7 +105,7 @@ t.test('recovery of an account', async (t) => {
 
   t.test('a banned person gets no mail, and an earlier mail does not sign them in', async (t) => {
     const id = await person('fina@ospiti.example')
-    await client().auth.resetPasswordForEmail('fina@ospiti.example')
+    await client().auth.resetPasswordForEmail('fina@ospiti.example', { redirectTo: HOME })
     const { code, link } = await letter()
     t.equal((await (await administrator()).auth.admin.updateUserById(id, { ban_duration: '1h' })).error, null)
     t.equal((await client().auth.signInWithOtp({ email: 'fina@ospiti.example' })).error, null)

@@ -14,7 +14,7 @@ interface Cookie { value: string, path: string, isLax: boolean }
 
 const MOST = 20
 
-/** @param frontEnd the origin at which it stops: where the front end would be */
+/** @param frontEnd the origin at which it stops: where the front end would be; or the path of a page */
 export function browser (frontEnd: string): Browser {
   const cookies = new Map<string, Map<string, Cookie>>()
   const visited: string[] = []
@@ -56,7 +56,8 @@ export function browser (frontEnd: string): Browser {
       let from = url
       for (let step = 0; step < MOST; step++) {
         visited.push(url.href)
-        if (url.origin === frontEnd || !['127.0.0.1', 'localhost'].includes(url.hostname)) return { url }
+        const isHere = ['127.0.0.1', 'localhost'].includes(url.hostname)
+        if (!isHere || url.origin === frontEnd || url.pathname === frontEnd) return { url }
         const response = await fetchPage(url, next, from)
         from = url
         const body = await response.text()

@@ -1,0 +1,120 @@
+import type { ApiKey } from '#schemas/api-key.ts'
+import type { Passkey } from '#schemas/auth/passkey.ts'
+import type { Session } from '#schemas/session.ts'
+import { html, type Html } from '#src/lib/html.ts'
+import { realFactors } from '../factors/store.ts'
+import type { IdentityRow, FactorRow } from '../people/find-users.ts'
+import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
+import { form, NOTHING } from './parts.ts'
+import { fill, type Language, type Texts } from './texts.ts'
+import { ACCOUNT } from './visitors.ts'
+
+/* The sections of the account's page. */
+
+/** The texts, how days are written, and whether devices can be asked. */
+export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }
+
+export function wordingOf (texts: Texts, language: Language, hasDevices: boolean): Wording {
+  const tag = language === 'en' ? 'en-GB' : language
+  const format = new Intl.DateTimeFormat(tag, { timeZone: 'Europe/Rome', dateStyle: 'long' })
+  return { texts, hasDevices, day: (instant) => format.format(new Date(instant)) }
+}
+
+export function section (title: string, content: Html): Html {
+  return html`<section>
+<h2>${title}</h2>
+${content}</section>
+`
+}
+
+function list (items: readonly Html[], none: string): Html {
+  return items.length === 0 ? html`<p>${none}</p>\n` : html`<ul class="items">\n${items}</ul>\n`
+}
+
+function item (name: string, facts: readonly string[], action: Html = NOTHING): Html {
+  return html`<li><strong>${name}</strong>${facts.map((fact) => html`<br>${fact}`)}
+${action}</li>
+`
+}
+
+/** What takes something away wants a second press, without any script. */
+function surely (label: string, about: string, action: Html): Html {
+  return html`<details><summary>${label}<span class="hidden"> ${about}</span></summary>
+${action}</details>
+`
+}
+
+export function sessionList (all: readonly Session[], { texts, day }: Wording): Html {
+  const items = all.map(({ id, created_at, user_agent, ip, current }) => {
+    const name = user_agent ?? texts.unknownDevice
+    const facts = [[ip, fill(texts.since, day(created_at))].filter((each) => each !== null).join(', ')]
+    return current
+      ? item(name, [...facts, `(${texts.thisSession})`])
+      : item(name, facts, form({
+        action: `${ACCOUNT}/sessioni/chiudi`, button: texts.endSession, values: { id }, isQuiet: true, about: name
+      }))
+  })
+  const others = form({ action: `${ACCOUNT}/sessioni/altre`, button: texts.endOthers, isQuiet: true })
+  return section(texts.sessions, html`${list(items, '')}${all.length > 1 ? others : NOTHING}`)
+}
+
+/** @param codesLeft undefined without recovery codes */
+export function factorList (
+  all: readonly FactorRow[],
+  codesLeft: number | undefined,
+  { texts, day, hasDevices }: Wording
+): Html {
+  const real = realFactors(all)
+  const items = real.map(({ id, friendly_name, factor_type, created_at }) => {
+    const kind = factor_type === 'totp' ? texts.app : texts.device
+    const remove = form({
+      action: `${ACCOUNT}/fattori/rimuovi`, button: texts.removeSure, values: { id }, about: friendly_name ?? kind
+    })
+    return item(friendly_name ?? kind, [fill(texts.added, day(created_at))],
+      surely(texts.remove, friendly_name ?? kind, remove))
+  })
+  const codes = html`<p>${codesLeft === undefined ? texts.noCodes : fill(texts.codesLeft, codesLeft)}</p>
+${form({ action: `${ACCOUNT}/codici`, button: texts.newCodes, isQuiet: true })}`
+  const addApp = form({ action: `${ACCOUNT}/fattori/nuovo`, button: texts.addApp })
+  const addDevice = deviceForm({ action: ADD_DEVICE, button: texts.addDevice, values: { id: '' } }, texts)
+  return section(texts.factors, html`${list(items, texts.noFactors)}${addApp}${hasDevices ? addDevice : NOTHING}${
+    real.length > 0 ? codes : NOTHING}`)
+}
+
+export function passkeyList (all: readonly Passkey[], { texts, day }: Wording): Html {
+  const items = all.map(({ id, friendly_name: name = texts.passkey, created_at }) => {
+    const remove = form({
+      action: `${ADD_PASSKEY}/rimuovi`, button: texts.removeSure, values: { id }, about: name
+    })
+    return item(name, [fill(texts.added, day(created_at))], surely(texts.remove, name, remove))
+  })
+  const add = deviceForm({ action: ADD_PASSKEY, button: texts.addPasskey }, texts)
+  return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
+}
+
+export function identityList (all: readonly IdentityRow[], { texts }: Wording): Html {
+  const items = all.map(({ id, provider, identity_data: { email } }) => {
+    const name = provider === 'email' ? texts.ownAddress : provider
+    const unlink = form({
+      action: `${ACCOUNT}/collegamenti/scollega`, button: texts.unlink, values: { id }, about: name
+    })
+    const mayGo = provider !== 'email' && all.length > 1
+    return item(name, typeof email === 'string' ? [email] : [], mayGo ? surely(texts.unlink, name, unlink) : NOTHING)
+  })
+  return section(texts.providers, list(items, ''))
+}
+
+export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html {
+  const now = new Date().toISOString()
+  const good = all.filter(({ revoked_at, expires_at }) => revoked_at === null && expires_at > now)
+  const items = good.map(({ id, name, scopes, expires_at, last_used_at }) => {
+    const title = name || texts.unnamedKey
+    const revoke = form({ action: `${ACCOUNT}/chiavi/revoca`, button: texts.revoke, values: { id }, about: title })
+    return item(title, [
+      scopes.join(', '),
+      fill(texts.expires, day(expires_at)),
+      ...(last_used_at === null ? [] : [fill(texts.lastUsed, day(last_used_at))])
+    ], surely(texts.revoke, title, revoke))
+  })
+  return section(texts.keys, list(items, texts.noKeys))
+}

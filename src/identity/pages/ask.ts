@@ -1,0 +1,105 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TextKey } from './texts.ts'
+
+/** Why a route has refused what a page asked of it. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  /** Of a weak password. */
+  readonly reasons: readonly string[]
+  /** Seconds. */
+  readonly retryAfter: number
+  constructor (status: number, code: string, reasons: readonly string[] = [], retryAfter = 0) {
+    super(code)
+    this.status = status
+    this.code = code
+    this.reasons = reasons
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The refusal that was thrown; anything else is thrown on. */
+export function refusalOf (err: unknown): Refused {
+  if (err instanceof Refused) return err
+  throw err
+}
+
+interface Asked { method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, token?: string, payload?: object }
+interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
+
+/** Asks a route of this server on behalf of the person; the JSON of its answer. @throws Refused */
+export type Ask = <T = unknown>(request: FastifyRequest, asked: Asked) => Promise<T>
+
+/**
+ * The pages do what they do through the routes that every other client uses, within the process: checks, limits of
+ * tries, the audit log and what is wanted of second factors are there, once.
+ */
+export function asker (app: FastifyInstance): Ask {
+  return async function ask<T> (request: FastifyRequest, { method, url, token, payload }: Asked): Promise<T> {
+    const { 'user-agent': agent, cookie } = request.headers
+    const answer = await app.inject({
+      method,
+      url,
+      remoteAddress: request.ip,
+      headers: {
+        ...(agent === undefined ? {} : { 'user-agent': agent }),
+        // By a cookie of the protocol the browser is known that has signed up.
+        ...(cookie === undefined ? {} : { cookie }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+      },
+      ...(payload === undefined ? {} : { payload })
+    })
+    const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = answer
+    const body: unknown = answer.body === '' ? {} : answer.json()
+    if (statusCode < 400) return body as T
+    const { error_code, codice = '', weak_password } = body as ErrorAnswer
+    throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))
+  }
+}
+
+/** Why the last factor stays: the session has proven a recovery code, and would be at `aal1` without the codes. */
+export const PROVEN_BY_CODE = 'PROVATO_CON_CODICE'
+
+/** What a person is told, by the code of a refusal. */
+const WORDS: Readonly<Record<string, TextKey>> = {
+  invalid_credentials: 'wrongCredentials',
+  email_not_confirmed: 'notConfirmed',
+  user_banned: 'banned',
+  otp_expired: 'linkOver',
+  email_provider_disabled: 'noMail',
+  same_password: 'samePassword',
+  current_password_invalid: 'wrongCurrent',
+  reauthentication_needed: 'needCurrent',
+  mfa_verification_failed: 'wrongCode',
+  mfa_challenge_expired: 'wrongCode',
+  mfa_factor_not_found: 'wrongCode',
+  [PROVEN_BY_CODE]: 'addFirst',
+  too_many_enrolled_mfa_factors: 'tooManyFactors',
+  too_many_passkeys: 'tooManyFactors',
+  single_identity_not_deletable: 'lastIdentity',
+  email_conflict_identity_not_deletable: 'lastIdentity',
+  flow_state_not_found: 'providerFailed',
+  flow_state_expired: 'providerFailed',
+  bad_code_verifier: 'providerFailed',
+  webauthn_verification_failed: 'deviceFailed',
+  webauthn_challenge_expired: 'deviceFailed',
+  webauthn_challenge_not_found: 'deviceFailed',
+  webauthn_credential_exists: 'deviceFailed',
+  ACCOUNT_IN_ATTESA: 'pendingAccount',
+  MODULO_ESTRANEO: 'foreignForm'
+}
+
+/** Of a weak password, in the order in which they are told. */
+const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
+  ['length', 'passwordLength'], ['characters', 'passwordCharacters'], ['pwned', 'passwordWeak']
+]
+
+/** The key of the text that explains a refusal. @param otherwise where its code says nothing to a person */
+export function wordsFor (
+  { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>,
+  otherwise: TextKey = 'failed'
+): TextKey {
+  if (status === 429) return 'tooMany'
+  if (status >= 500) return 'unavailable'
+  return WEAKNESSES.find(([reason]) => reasons.includes(reason))?.[1] ?? WORDS[code] ?? otherwise
+}

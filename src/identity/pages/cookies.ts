@@ -1,0 +1,51 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { onlyValue } from '#src/lib/cookie-header.ts'
+import type { IdentityOptions } from '../options.ts'
+
+/** The id of a session, and the HMAC-SHA256 that says that this installation has given it to a browser. */
+const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
+const VERIFIER = /^[\w-]{43}$/
+/** As long as a sign-in through a provider may take. */
+const VERIFIER_SECONDS = 900
+
+/** The cookies of the pages. The API and the protocol take none of them. */
+export interface PageCookies {
+  /** The browser has this session from now on, until it is closed. */
+  setSession (reply: FastifyReply, sessionId: string): void
+  sessionOf (request: FastifyRequest): string | undefined
+  clearSession (reply: FastifyReply): void
+  /** Marks a browser that has seen a page: it sends the mark with our own forms, and with those of no other site. */
+  setMark (reply: FastifyReply): void
+  hasMark (request: FastifyRequest): boolean
+  /** The secret of a sign-in through a provider (PKCE). */
+  setVerifier (reply: FastifyReply, verifier: string): void
+  verifierOf (request: FastifyRequest): string | undefined
+}
+
+export function pageCookies ({ config: { PUBLIC_URL }, keys }: IdentityOptions): PageCookies {
+  const secret = keys.derive('page-session')
+  const secure = PUBLIC_URL.startsWith('https:')
+  const nameOf = (name: string) => secure ? `__Host-locanda_${name}` : `locanda_${name}`
+  const attributes = { path: '/', httpOnly: true, secure } as const
+  // Lax: a link of another site leads to the pages, and the person is signed in there.
+  const session = { ...attributes, sameSite: 'lax' } as const
+  const mac = (id: string) => createHmac('sha256', secret).update(id).digest()
+  const read = ({ headers: { cookie = '' } }: FastifyRequest, name: string) => onlyValue(cookie, nameOf(name))
+
+  return {
+    setSession: (reply, id) => { reply.setCookie(nameOf('session'), `${id}.${mac(id).toString('hex')}`, session) },
+    sessionOf (request) {
+      const [, id, presented] = FORM.exec(read(request, 'session') ?? '') ?? []
+      if (id === undefined || presented === undefined) return undefined
+      return timingSafeEqual(mac(id), Buffer.from(presented, 'hex')) ? id : undefined
+    },
+    clearSession: (reply) => { reply.clearCookie(nameOf('session'), session) },
+    setMark: (reply) => { reply.setCookie(nameOf('form'), '1', { ...attributes, sameSite: 'strict' }) },
+    hasMark: (request) => read(request, 'form') === '1',
+    setVerifier (reply, verifier) {
+      reply.setCookie(nameOf('verifier'), verifier, { ...session, maxAge: VERIFIER_SECONDS })
+    },
+    verifierOf: (request) => VERIFIER.exec(read(request, 'verifier') ?? '')?.[0]
+  }
+}

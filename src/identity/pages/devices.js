@@ -1,0 +1,27 @@
+/* global document, fetch, FormData, navigator, PublicKeyCredential, URLSearchParams */
+// Asks a device (a passkey, a security key) for its answer, and sends it with the form. Browsers without this script,
+// or without devices, do not see these forms.
+for (const form of document.querySelectorAll('form[data-options]')) {
+  if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) form.hidden = false
+
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    const failure = form.querySelector('[role=alert]')
+    failure.textContent = ''
+    try {
+      // Not the answer of an earlier press.
+      form.elements.namedItem('credential').value = ''
+      const body = new URLSearchParams(new FormData(form))
+      const asked = await fetch(form.dataset.options, { method: 'POST', body, redirect: 'error' })
+      const { fields, create, options } = await asked.json()
+      const credential = create
+        ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
+        : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
+      for (const [name, value] of Object.entries(fields)) form.elements.namedItem(name).value = value
+      form.elements.namedItem('credential').value = JSON.stringify(credential)
+      form.submit()
+    } catch {
+      failure.textContent = form.dataset.failure
+    }
+  })
+}

@@ -1,0 +1,52 @@
+import cookie from '@fastify/cookie'
+import { Type } from '@sinclair/typebox'
+import createError from '@fastify/error'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { Closed } from '#schemas/common.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { parseForm } from '#src/lib/urlencoded.ts'
+import type { PageCookies } from './cookies.ts'
+
+/** A device's answer is the longest field. */
+const FORM_BYTES = 64 * 1024
+const LONGEST = 32_768
+
+const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
+
+/** The body of a form with these fields, of which each may be left out. */
+export function Fields<const T extends readonly string[]> (names: T) {
+  const field = Type.Optional(Type.String({ maxLength: LONGEST }))
+  return Closed(Object.fromEntries(names.map((name) => [name, field])) as Record<T[number], typeof field>)
+}
+
+/**
+ * Forms, as the only format of a body, and from our own pages alone. Browsers say where a form comes from
+ * (`Sec-Fetch-Site`), but not over plain http from elsewhere than this machine, nor did they always: there a cookie
+ * says so that they send with nothing that begins on another site.
+ */
+export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
+  await app.register(cookie)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: FORM_BYTES },
+    (_request, text, done) => {
+      const fields = parseForm(text)
+      done(fields ? null : new CampiNonValidi({ campo: '', messaggio: 'ha un campo ripetuto' }), fields)
+    }
+  )
+
+  app.addHook('preValidation', async function refuseForeignForms (request, reply) {
+    if (request.method === 'POST') {
+      if (!isOwn(request)) throw new ModuloEstraneo()
+    } else {
+      cookies.setMark(reply)
+    }
+  })
+
+  function isOwn (request: FastifyRequest): boolean {
+    const site = request.headers['sec-fetch-site']
+    return site === undefined ? cookies.hasMark(request) : site === 'same-origin'
+  }
+}, { name: 'page-forms' })

@@ -1,0 +1,189 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthSession } from '#schemas/auth/session.ts'
+import { html } from '#src/lib/html.ts'
+import { CONFIRM_PAGE as CONFIRM } from '../sign-in/mail-page.ts'
+import { refusalOf, type Refused } from './ask.ts'
+import { Fields } from './forms.ts'
+import type { PageOptions } from './options.ts'
+import { alarm, field, form, link, notice } from './parts.ts'
+import { explain, settleRefusal } from './refusals.ts'
+import { described, OPEN, PageQuery } from './route.ts'
+import { show } from './show.ts'
+import type { TextKey } from './texts.ts'
+import { ACCOUNT, needsPassword, PASSWORD } from './visitors.ts'
+
+const FORGOT = '/auth/recupera'
+
+/** What the page of a link says: title, text and button, by the type in its address. */
+const KINDS: Readonly<Record<string, readonly [TextKey, TextKey, TextKey]>> = {
+  invite: ['inviteTitle', 'inviteText', 'accept'],
+  recovery: ['recoveryTitle', 'recoveryText', 'continue'],
+  magiclink: ['magicTitle', 'magicText', 'signIn']
+}
+const CONFIRMATION = ['confirmTitle', 'confirmText', 'confirm'] as const
+
+const LinkQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 200 })),
+  type: Type.Optional(Type.String({ maxLength: 20 }))
+})
+
+/** The links and codes of mails, and the mail for a forgotten password. */
+const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visitors }) => {
+  // Programs that scan mails open links, too: only the button takes the link.
+  app.route({
+    method: 'GET',
+    url: CONFIRM,
+    config: OPEN,
+    schema: described('getConferma', 'La pagina del collegamento di una e-mail', { querystring: LinkQuery }),
+    handler: async (request, reply) => {
+      const { token, type = '' } = request.query
+      return token === undefined ? showCode(request, reply) : showLink(request, reply, { token, type })
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: CONFIRM,
+    config: OPEN,
+    schema: described('postConferma', 'Prende il collegamento di una e-mail', { body: Fields(['token', 'type']) }),
+    handler: async (request, reply) => {
+      const { token: token_hash = '', type = '' } = request.body
+      try {
+        return await prove(request, reply, { type, token_hash })
+      } catch (err) {
+        return showLink(request, reply, { token: '', type }, refusalOf(err))
+      }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${CONFIRM}/codice`,
+    config: OPEN,
+    schema: described('postCodice', 'Prende il codice di una e-mail', { body: Fields(['email', 'code']) }),
+    handler: async (request, reply) => {
+      const { email = '', code = '' } = request.body
+      try {
+        return await prove(request, reply, { type: 'email', email: email.trim(), token: code.trim() })
+      } catch (err) {
+        return showCode(request, reply, { email, refused: refusalOf(err) })
+      }
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: FORGOT,
+    config: OPEN,
+    schema: described('getRecupera', 'La pagina per una password dimenticata', { querystring: PageQuery }),
+    handler: async (request, reply) => {
+      if (request.query.esito !== 'inviata') return showForgot(request, reply)
+      return show(request, reply, (texts) => ({
+        title: texts.forgotTitle,
+        content: html`${notice(texts.sent)}${link(CONFIRM, texts.enterCode)}${link('/auth/', texts.signIn)}`
+      }))
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: FORGOT,
+    config: OPEN,
+    schema: described('postRecupera', 'Chiede il messaggio per un’altra password', { body: Fields(['email']) }),
+    handler: async (request, reply) => {
+      const { email = '' } = request.body
+      try {
+        await ask(request, { method: 'POST', url: '/auth/v1/recover', payload: { email: email.trim() } })
+        return await reply.redirect(`${FORGOT}?esito=inviata`, 303)
+      } catch (err) {
+        return showForgot(request, reply, { email, refused: refusalOf(err) })
+      }
+    }
+  })
+
+  /** @throws Refused */
+  async function prove (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: { type: string } & Record<string, string>
+  ): Promise<FastifyReply> {
+    const answer = await ask<AuthSession | { msg: string }>(request, {
+      method: 'POST', url: '/auth/v1/verify', payload
+    })
+    // A change of address waits for the other one.
+    if ('msg' in answer) {
+      return show(request, reply, (texts) => ({
+        title: texts.waitingTitle,
+        content: html`<p>${texts.waitingText}</p>\n`
+      }))
+    }
+    const visitor = await visitors.begin(request, reply, answer)
+    const isForPassword = payload.type === 'recovery' || needsPassword(visitor)
+    return await reply.redirect(isForPassword ? PASSWORD : `${ACCOUNT}?esito=indirizzo`, 303)
+  }
+}
+export default mailPages
+
+interface Attempt { email?: string, refused?: Refused }
+
+/** The page of a link. Once it was refused, the link is no good any more. */
+function showLink (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { token, type }: { token: string, type: string },
+  refused?: Refused
+): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  return show(request, reply, (texts) => {
+    const [title, text, button] = KINDS[type] ?? CONFIRMATION
+    return {
+      title: texts[title],
+      isFaulty: refused !== undefined,
+      content: refused
+        ? html`${alarm(explain(refused, texts, 'linkOver'))}${link(FORGOT, texts.forgot)}${
+            link(CONFIRM, texts.enterCode)}`
+        : html`<p>${texts[text]}</p>
+${form({ action: CONFIRM, button: texts[button], values: { token, type } })}`
+    }
+  })
+}
+
+function showCode (request: FastifyRequest, reply: FastifyReply, { email, refused }: Attempt = {}): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  return show(request, reply, (texts) => ({
+    title: texts.enterCode,
+    isFaulty: refused !== undefined,
+    content: form({
+      action: `${CONFIRM}/codice`,
+      button: texts.confirm,
+      content: [
+        field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),
+        field({
+          name: 'code',
+          label: texts.mailCode,
+          autocomplete: 'one-time-code',
+          isNumeric: true,
+          error: refused && explain(refused, texts, 'linkOver')
+        })
+      ]
+    })
+  }))
+}
+
+function showForgot (request: FastifyRequest, reply: FastifyReply, { email, refused }: Attempt = {}): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  return show(request, reply, (texts) => {
+    const error = refused && explain(refused, texts, 'badAddress')
+    const address = field({
+      name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email, error
+    })
+    return {
+      title: texts.forgotTitle,
+      isFaulty: refused !== undefined,
+      content: html`<p>${texts.forgotText}</p>
+${form({ action: FORGOT, button: texts.sendLink, content: address })}${link('/auth/', texts.signIn)}`
+    }
+  })
+}

@@ -1,0 +1,76 @@
+import { html, type Html } from '#src/lib/html.ts'
+
+/* Small pieces of pages. */
+
+export const NOTHING = html``
+
+/** One line to write in. A refusal stands under it, and programs that read pages aloud say so. */
+export interface Field {
+  name: string
+  label: string
+  /** Where a page has two fields of one name. */
+  id?: string
+  type?: 'text' | 'email' | 'password'
+  autocomplete: string
+  hint?: string | undefined
+  error?: string | undefined
+  value?: string | undefined
+  isNumeric?: boolean
+}
+
+export function field (
+  { name, label, id = name, type = 'text', autocomplete, hint, error, value = '', isNumeric = false }: Field
+): Html {
+  const described = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])]
+  const more = [
+    described.length > 0 ? html` aria-describedby="${described.join(' ')}"` : NOTHING,
+    error === undefined ? NOTHING : html` aria-invalid="true" autofocus`,
+    isNumeric ? html` inputmode="numeric"` : NOTHING
+  ]
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required${more}>
+${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>\n`}${
+  error === undefined ? '' : html`<span class="error" id="${id}-error">${error}</span>\n`}</div>
+`
+}
+
+/** What a form sends without showing it. */
+export function hidden (values: Readonly<Record<string, string>>): Html[] {
+  return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
+}
+
+/**
+ * A form that works without any script.
+ * @param about of many buttons with one label: which one this is, for who does not see the page
+ */
+export function form (
+  { action, button, content = NOTHING, values = {}, isQuiet = false, about }:
+  {
+    action: string
+    button: string
+    content?: Html | Html[]
+    values?: Readonly<Record<string, string>>
+    isQuiet?: boolean
+    about?: string
+  }
+): Html {
+  const named = about === undefined ? NOTHING : html`<span class="hidden"> ${about}</span>`
+  return html`<form method="post" action="${action}">
+${hidden(values)}${content}<button${isQuiet ? html` class="quiet"` : ''}>${button}${named}</button>
+</form>
+`
+}
+
+export function notice (text: string | undefined): Html {
+  return text === undefined ? NOTHING : html`<p class="notice" role="status">${text}</p>\n`
+}
+
+/** A refusal that belongs to no field. */
+export function alarm (text: string | undefined): Html {
+  return text === undefined ? NOTHING : html`<p class="error" role="alert">${text}</p>\n`
+}
+
+export function link (address: string, text: string): Html {
+  return html`<p><a href="${address}">${text}</a></p>\n`
+}

@@ -1,0 +1,44 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { IdentityOptions } from '../options.ts'
+import accountPages from './account-pages.ts'
+import { asker } from './ask.ts'
+import { pageCookies } from './cookies.ts'
+import { asksDevices } from './devices.ts'
+import deviceFactorPages from './device-factor-pages.ts'
+import factorPages from './factor-pages.ts'
+import forms from './forms.ts'
+import mailPages from './mail-pages.ts'
+import type { PageOptions } from './options.ts'
+import passkeyPages from './passkey-pages.ts'
+import passwordPages from './password-pages.ts'
+import providerPages from './provider-pages.ts'
+import { showError } from './refusals.ts'
+import secondFactorPages from './second-factor-pages.ts'
+import signInPages from './sign-in-pages.ts'
+import scriptRoute from './script-route.ts'
+import { pageVisitors } from './visitors.ts'
+
+/**
+ * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
+ * of the browser. A GET changes nothing.
+ */
+const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys }) => {
+  const cookies = pageCookies({ config, keys })
+  const visitors = pageVisitors(app, cookies)
+  const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors }
+  await app.register(forms, { cookies })
+  app.setErrorHandler(showError)
+  await app.register(signInPages, options)
+  await app.register(providerPages, options)
+  await app.register(secondFactorPages, options)
+  await app.register(accountPages, options)
+  await app.register(factorPages, options)
+  if (asksDevices(config)) {
+    await app.register(scriptRoute)
+    await app.register(passkeyPages, options)
+    await app.register(deviceFactorPages, options)
+  }
+  await app.register(mailPages, options)
+  await app.register(passwordPages, options)
+}
+export default pages

@@ -1,0 +1,48 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { html } from '#src/lib/html.ts'
+import { settleError } from '#src/plugins/errors.ts'
+import { Refused, wordsFor } from './ask.ts'
+import { alarm, link } from './parts.ts'
+import { show } from './show.ts'
+import { fill, type TextKey, type Texts } from './texts.ts'
+import { Elsewhere, SECOND_FACTOR, SIGN_IN } from './visitors.ts'
+
+/** What is written under a field, or over a page: the refusal in the person's language. */
+export function explain (
+  refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>,
+  texts: Texts,
+  otherwise?: TextKey
+): string {
+  return fill(texts[wordsFor(refused, otherwise)], Math.max(1, Math.ceil(refused.retryAfter / 60)))
+}
+
+/** Sets the status of a page that explains a refusal: 429 and faults of ours as they are, all else is a 400. */
+export function settleRefusal ({ status, code, retryAfter }: Refused, request: FastifyRequest, reply: FastifyReply) {
+  request.errorCode = code
+  if (retryAfter > 0) reply.header('retry-after', retryAfter)
+  reply.code(status === 429 || status >= 500 ? status : 400)
+}
+
+/** Codes that send the person to prove the second factor (again), and those of a session that has ended. */
+const PROOF_WANTED = ['insufficient_aal', 'SECONDO_FATTORE_RICHIESTO', 'SECONDO_FATTORE_RECENTE']
+const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_AUTENTICATO', 'user_not_found']
+
+/** Shows what went wrong as a page of its own, or leads on to where it can be put right. */
+export function showError (err: FastifyError | Refused | Elsewhere, request: FastifyRequest, reply: FastifyReply) {
+  if (err instanceof Elsewhere) return reply.redirect(err.location, 303)
+  if (err instanceof Refused && PROOF_WANTED.includes(err.code)) return reply.redirect(SECOND_FACTOR, 303)
+  if (err instanceof Refused && SESSION_ENDED.includes(err.code)) return reply.redirect(SIGN_IN, 303)
+  const refused = err instanceof Refused ? err : refusedBy(err, request, reply)
+  if (err instanceof Refused) settleRefusal(err, request, reply)
+  return show(request, reply, (texts) => ({
+    title: texts.failed,
+    isFaulty: true,
+    content: html`${alarm(explain(refused, texts))}${link('/auth/', texts.continue)}`
+  }))
+}
+
+/** An error that no route has answered: a form that is not ours, too many requests, a fault. */
+function refusedBy (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const { status, codice: code } = settleError(err, request, reply)
+  return { status, code, reasons: [], retryAfter: Number(reply.getHeader('retry-after') ?? 0) }
+}

@@ -1,0 +1,86 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { AuthSession } from '#schemas/auth/session.ts'
+import { realFactors } from '../factors/store.ts'
+import { refusalOf, type Ask } from './ask.ts'
+import { Fields } from './forms.ts'
+import type { PageOptions } from './options.ts'
+import { RECOVERY, showProof } from './proof-view.ts'
+import { described, OPEN, PageQuery } from './route.ts'
+import { ACCOUNT, Elsewhere, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
+
+/** What a proof leads to, by the word in the address. */
+const NEXT: Readonly<Record<string, string>> = { password: PASSWORD }
+
+/** Proving the second factor: with the code of an app, with a recovery code. */
+const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
+  app.route({
+    method: 'GET',
+    url: SECOND_FACTOR,
+    config: OPEN,
+    schema: described('getVerifica', 'La pagina del secondo fattore', { querystring: PageQuery }),
+    handler: async (request, reply) => {
+      const visitor = await visitors.require(request, ['proof'])
+      if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(ACCOUNT)
+      return showProof(request, reply, visitor, config, { dopo: request.query.dopo })
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: SECOND_FACTOR,
+    config: OPEN,
+    schema: described('postVerifica', 'Prova il secondo fattore con un’app', { body: Fields(['id', 'code', 'dopo']) }),
+    handler: async (request, reply) => {
+      const { id = '', code = '', dopo } = request.body
+      const visitor = await visitors.require(request, ['proof'])
+      try {
+        await visitors.begin(request, reply, await proveApp(ask, request, visitor, { id, code }))
+        return await reply.redirect(nextOf(dopo), 303)
+      } catch (err) {
+        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err), id })
+      }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: RECOVERY,
+    config: OPEN,
+    schema: described('postRecupero', 'Prova il secondo fattore con un codice', { body: Fields(['code', 'dopo']) }),
+    handler: async (request, reply) => {
+      const { code = '', dopo } = request.body
+      const visitor = await visitors.require(request, ['proof'])
+      try {
+        const url = '/auth/v1/factors/recovery-codes/verify'
+        const asked = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
+        await visitors.begin(request, reply, await ask<AuthSession>(request, asked))
+        return await reply.redirect(nextOf(dopo), 303)
+      } catch (err) {
+        return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err) })
+      }
+    }
+  })
+}
+export default secondFactorPages
+
+/** Proves an app: a challenge, and its code. @throws Refused */
+export async function proveApp (
+  ask: Ask,
+  request: FastifyRequest,
+  { token }: Visitor,
+  { id, code }: { id: string, code: string }
+): Promise<AuthSession> {
+  const url = `/auth/v1/factors/${encodeURIComponent(id)}`
+  const challenge = await ask<{ id: string }>(request, {
+    method: 'POST', url: `${url}/challenge`, token, payload: {}
+  })
+  return await ask<AuthSession>(request, {
+    method: 'POST', url: `${url}/verify`, token, payload: { challenge_id: challenge.id, code: code.trim() || '-' }
+  })
+}
+
+/** Of our own pages alone. */
+export function nextOf (word = ''): string {
+  return NEXT[word] ?? ACCOUNT
+}

@@ -1,0 +1,121 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthSession } from '#schemas/auth/session.ts'
+import type { Config } from '#src/config/config.ts'
+import { html } from '#src/lib/html.ts'
+import { refusalOf, type Refused } from './ask.ts'
+import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
+import { Fields } from './forms.ts'
+import type { PageOptions } from './options.ts'
+import { alarm, field, form, link, NOTHING, notice } from './parts.ts'
+import { explain, settleRefusal } from './refusals.ts'
+import { described, OPEN, PageQuery } from './route.ts'
+import { show } from './show.ts'
+import { fill } from './texts.ts'
+import { ACCOUNT, needsPassword, PASSWORD, SIGN_IN } from './visitors.ts'
+
+const SIGN_OUT = '/auth/esci'
+
+interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
+
+/** Signing in with a password, and signing out. */
+const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
+  app.route({
+    method: 'GET',
+    url: '/auth/',
+    config: OPEN,
+    schema: described('getPagine', 'Dove comincia una persona', {}),
+    handler: async (request, reply) => {
+      const visitor = await visitors.find(request)
+      const next = visitor === undefined ? SIGN_IN : needsPassword(visitor) ? PASSWORD : ACCOUNT
+      return await reply.redirect(next, 303)
+    }
+  })
+
+  app.route({
+    method: 'GET',
+    url: SIGN_IN,
+    config: OPEN,
+    schema: described('getAccesso', 'La pagina per accedere', { querystring: PageQuery }),
+    handler: async (request, reply) => {
+      if (await visitors.find(request)) return await reply.redirect(ACCOUNT, 303)
+      return showSignIn(request, reply, config, { hasSignedOut: request.query.esito === 'uscita' })
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: SIGN_IN,
+    config: OPEN,
+    schema: described('postAccesso', 'Accede con la password', { body: Fields(['email', 'password']) }),
+    handler: async (request, reply) => {
+      const { email = '', password = '' } = request.body
+      try {
+        const url = '/auth/v1/token?grant_type=password'
+        const payload = { email: email.trim(), password }
+        await visitors.begin(request, reply, await ask<AuthSession>(request, { method: 'POST', url, payload }))
+        return await reply.redirect(ACCOUNT, 303)
+      } catch (err) {
+        return showSignIn(request, reply, config, { email, refused: refusalOf(err) })
+      }
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: SIGN_OUT,
+    config: OPEN,
+    schema: described('postUscita', 'Esce', { body: Fields([]) }),
+    handler: async (request, reply) => {
+      const visitor = await visitors.find(request)
+      if (visitor) {
+        const { token } = visitor
+        await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
+      }
+      cookies.clearSession(reply)
+      return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
+    }
+  })
+}
+export default signInPages
+
+/** The page to sign in. */
+export function showSignIn (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  config: Config,
+  { email, refused, hasSignedOut = false }: Attempt
+): FastifyReply {
+  if (refused) settleRefusal(refused, request, reply)
+  const hasScript = asksDevices(config)
+  return show(request, reply, (texts) => {
+    const error = refused && explain(refused, texts, 'badAddress')
+    // Of the two fields, the page does not say which one is wrong.
+    const isPassword = refused?.code === 'invalid_credentials'
+    const content = [
+      field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),
+      field({
+        name: 'password',
+        label: texts.password,
+        type: 'password',
+        autocomplete: 'current-password',
+        error: isPassword ? error : undefined
+      })
+    ]
+    return {
+      title: texts.signIn,
+      isFaulty: error !== undefined,
+      hasScript,
+      content: html`${notice(hasSignedOut ? texts.signedOut : undefined)}${alarm(isPassword ? undefined : error)}${
+        form({ action: SIGN_IN, button: texts.signIn, content })}${link('/auth/recupera', texts.forgot)}${
+        config.OAUTH_PROVIDERS.map(({ name }) =>
+          link(`/auth/accedi/con/${encodeURIComponent(name)}`, fill(texts.signInWith, titleOf(name))))}${
+        hasScript ? deviceForm({ action: SIGN_IN_PASSKEY, button: texts.signInWithPasskey }, texts) : NOTHING}`
+    }
+  })
+}
+
+/** The name of a provider as people know it. */
+function titleOf (name: string): string {
+  return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
+}

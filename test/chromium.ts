@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Test } from 'tap'
+import { temporaryFolder } from './helper.ts'
+
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path)
+)
+
+/** A command of the browser (Chrome DevTools Protocol). */
+export type Send = (method: string, params?: object) => Promise<Record<string, unknown>>
+
+/** A tab in Chromium. */
+export interface Tab {
+  send: Send
+  /** Evaluates an expression, which may be a promise, and gives its value as JSON. */
+  evaluate<T> (expression: string): Promise<T>
+}
+
+/** Opens an address in a Chromium of its own, from which nothing but this machine can be reached. */
+export async function openTab (t: Test, url: string): Promise<Tab> {
+  const browser = spawn(CHROMIUM!, [
+    '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions',
+    '--remote-debugging-port=0', '--proxy-server=http://127.0.0.1:9', `--user-data-dir=${temporaryFolder(t)}`, url
+  ], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = new Promise<void>((resolve) => { browser.once('close', () => resolve()) })
+  t.teardown(async () => {
+    browser.kill('SIGKILL')
+    await ended
+  })
+  const port = await debuggingPort(browser.stderr)
+  const send = await connect(t, await pageSocket(port, url))
+  return {
+    send,
+    async evaluate<T> (expression: string): Promise<T> {
+      const { result, exceptionDetails } = await send('Runtime.evaluate', {
+        expression, awaitPromise: true, returnByValue: true, userGesture: true
+      }) as { result: { value: T }, exceptionDetails?: { exception?: { description?: string } } }
+      if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? 'the page has failed')
+      return result.value
+    }
+  }
+}
+
+/** What a device does by itself (WebAuthn's virtual authenticator): it knows its person, who is there. */
+export const DEVICE = {
+  protocol: 'ctap2',
+  hasResidentKey: true,
+  hasUserVerification: true,
+  isUserVerified: true,
+  automaticPresenceSimulation: true
+}
+
+async function debuggingPort (stderr: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stderr })) {
+    const port = /^DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)\//.exec(line)?.[1]
+    if (port !== undefined) {
+      stderr.resume()
+      return port
+    }
+  }
+  throw new Error('Chromium has ended')
+}
+
+async function pageSocket (port: string, url: string): Promise<string> {
+  for (;;) {
+    const targets = await (await fetch(`http://127.0.0.1:${port}/json/list`)).json() as
+      { type: string, url: string, webSocketDebuggerUrl: string }[]
+    const page = targets.find((target) => target.type === 'page' && target.url === url)
+    if (page) return page.webSocketDebuggerUrl
+  }
+}
+
+async function connect (t: Test, address: string): Promise<Send> {
+  const socket = new WebSocket(address)
+  t.teardown(() => socket.close())
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve, { once: true })
+    socket.addEventListener('error', reject, { once: true })
+  })
+  let last = 0
+  const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
+  socket.addEventListener('message', ({ data }) => {
+    const { id, result, error } = JSON.parse(String(data)) as
+      { id?: number, result?: Record<string, unknown>, error?: { message: string } }
+    if (id === undefined) return
+    if (error) waiting.get(id)?.reject(new Error(error.message))
+    else waiting.get(id)?.resolve(result ?? {})
+    waiting.delete(id)
+  })
+  return (method, params = {}) => {
+    const answer = Promise.withResolvers<Record<string, unknown>>()
+    waiting.set(++last, answer)
+    socket.send(JSON.stringify({ id: last, method, params }))
+    return answer.promise
+  }
+}

@@ -1,0 +1,138 @@
+import t from 'tap'
+import { CHROMIUM, DEVICE } from '#test/chromium.ts'
+import { freePort } from '#test/cli/stand-in.ts'
+import { build } from '#test/helper.ts'
+import { as } from '#test/identity/requests.ts'
+import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
+import { typist } from './keyboard.ts'
+
+const PASSWORD = 'una-frase-lunga-e-mia'
+const EMAIL = 'anna@example.org'
+const skip = CHROMIUM ? false : 'no Chromium is installed'
+
+t.test('the pages in a browser', { skip }, async (t) => {
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const { app, token } = await build(t, { PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000' })
+  await app.listen({ host: '127.0.0.1', port })
+  const service = await token({ service: true })
+  const linkOf = async (type: string) => {
+    const { hashed_token: link } = (await as(app, service, 'POST', '/auth/v1/admin/generate_link', {
+      type, email: EMAIL
+    })).json<{ hashed_token: string }>()
+    return `${url}/auth/conferma?token=${link}&type=${type}`
+  }
+  const person = await typist(t, `${url}/health/live`)
+  const { open, press, hit, write, faults, evaluate, send } = person
+  const button = (action: string) => `form[action="${action}"] button`
+
+  t.test('by keyboard alone: invitation, password, sign-in, app, sign-out, sign-in with a code, account', async (t) => {
+    await open(await linkOf('invite'))
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/conferma')), '/auth/password')
+    await write('#password', 'corta')
+    t.equal(await press(button('/auth/password')), '/auth/password')
+    t.same(await faults(), [])
+    t.equal(await evaluate('document.activeElement.id'), 'password', 'the focus is on the field that is refused')
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/password')), '/auth/account?esito=password')
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/esci')), '/auth/accedi?esito=uscita')
+
+    await write('#email', EMAIL)
+    await write('#password', 'sbagliata')
+    t.equal(await press(button('/auth/accedi')), '/auth/accedi')
+    t.same(await faults(), [])
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/account')
+
+    t.equal(await press(button('/auth/account/fattori/nuovo')), '/auth/account/fattori/nuovo')
+    t.same(await faults(), [])
+    const secret = (await evaluate<string>("document.querySelector('code').textContent")).replaceAll(' ', '')
+    await write('#code', '000000')
+    await press(button('/auth/account/fattori/conferma'))
+    t.same(await faults(), [])
+    await write('#code', codeOf(secret))
+    await press(button('/auth/account/fattori/conferma'))
+    t.equal(await evaluate("document.querySelectorAll('ol.codes li').length"), 10)
+    t.same(await faults(), [])
+    t.equal(await press('a[href="/auth/"]'), '/auth/account')
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/esci')), '/auth/accedi?esito=uscita')
+
+    await write('#email', EMAIL)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/verifica')
+    t.same(await faults(), [])
+    await write('#code-0', '000000')
+    await press(button('/auth/verifica'))
+    t.same(await faults(), [])
+    await forgetCodes(app)
+    await write('#code-0', codeOf(secret))
+    t.equal(await press(button('/auth/verifica')), '/auth/account')
+    t.match(await evaluate('document.body.innerText'), EMAIL)
+  })
+
+  t.test('a device signs in as a passkey, or is the second factor', async (t) => {
+    await send('WebAuthn.enable')
+    const addDevice = async () => String((await send('WebAuthn.addVirtualAuthenticator', {
+      options: { ...DEVICE, transport: 'internal' }
+    })).authenticatorId)
+    const email = 'bice@example.org'
+    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
+    t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
+    await open(`${url}/auth/account`)
+    await press(button('/auth/esci'))
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/account')
+    const passkey = await addDevice()
+    t.equal(await press(button('/auth/account/passkey')), '/auth/account?esito=fatto')
+    t.equal((await app.sql`select 1 from webauthn_credentials`).length, 1)
+    t.same(await faults(), [])
+    await press(button('/auth/esci'))
+    await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: false })
+    await hit(button('/auth/accedi/passkey'))
+    while (await evaluate("document.querySelector('[role=alert]').textContent") === '');
+    t.same(await faults(), [], 'the device does not know who is there, and the page says so')
+    await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: true })
+    t.equal(await press(button('/auth/accedi/passkey')), '/auth/account')
+    t.match(await evaluate('document.body.innerText'), email)
+
+    await send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: passkey })
+    await addDevice()
+    t.equal(await press(button('/auth/account/dispositivo')), '/auth/account/dispositivo')
+    t.equal(await evaluate("document.querySelectorAll('ol.codes li').length"), 10)
+    await press('a[href="/auth/"]')
+    await press(button('/auth/esci'))
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/verifica')
+    t.same(await faults(), [])
+    t.equal(await press(button('/auth/verifica/dispositivo')), '/auth/account')
+    t.same(await faults(), [])
+    await hit('section:has([action="/auth/account/passkey"]) summary')
+    t.equal(await press(button('/auth/account/passkey/rimuovi')), '/auth/account?esito=fatto')
+    t.equal((await app.sql`select 1 from webauthn_credentials where factor_id is null`).length, 0)
+  })
+
+  t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {
+    await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
+    await open(`${url}/auth/account`)
+    await press(button('/auth/esci'))
+    const pages = [
+      '/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
+      '/auth/conferma?token=x&type=magiclink', '/auth/conferma?token=x&type=signup', '/auth/accedi/ritorno',
+      '/auth/accedi/ritorno?code=x', '/auth/accedi?esito=a&esito=b'
+    ]
+    for (const path of pages) {
+      await open(url + path)
+      t.same(await faults(), [])
+    }
+    await open(`${url}/auth/conferma?token=x&type=invite`)
+    await press(button('/auth/conferma'))
+    t.same(await faults(), [])
+    await evaluate("document.documentElement.removeAttribute('lang'); 0")
+    t.match((await faults())[0], 'html-has-lang', 'a fault would be found')
+  })
+})

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { openTab, type Tab } from '#test/chromium.ts'
+import type { Test } from 'tap'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const MOST_TABS = 80
+const SIZES = [[390, 844], [1280, 800]] as const
+const SCHEMES = ['light', 'dark'] as const
+
+/** A person at a browser who has a keyboard and nothing else. */
+export interface Typist extends Tab {
+  /** Goes to an address, as one that is typed or followed from a mail. */
+  open (url: string): Promise<void>
+  /** Presses Tab until the focus is on what matches, and checks that the focus can be seen. */
+  reach (selector: string): Promise<void>
+  write (selector: string, text: string): Promise<void>
+  /** Presses Enter on what matches, and waits for the next page. Its path is returned. */
+  press (selector: string): Promise<string>
+  /** Presses Enter on what matches, which leads nowhere. */
+  hit (selector: string): Promise<void>
+  /** What axe finds on the page, and what does not fit: at 390 and 1280 px, light and dark. */
+  faults (): Promise<string[]>
+}
+
+export async function typist (t: Test, url: string): Promise<Typist> {
+  const tab = await openTab(t, url)
+  const { send, evaluate } = tab
+  const key = async (name: 'Tab' | 'Enter') => {
+    const pressed = name === 'Tab'
+      ? { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 }
+      : {
+          key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r'
+        }
+    await send('Input.dispatchKeyEvent', { type: name === 'Tab' ? 'rawKeyDown' : 'keyDown', ...pressed })
+    await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
+  }
+
+  /** Does what leads to another page, and waits until that is there. */
+  async function leave (act: () => Promise<unknown>): Promise<string> {
+    await evaluate('window.isBefore = true; 0')
+    await act()
+    for (;;) {
+      try {
+        const path = await evaluate<string | null>(
+          "!window.isBefore && document.readyState === 'complete' ? location.pathname + location.search : null"
+        )
+        if (path !== null) return path
+      } catch {
+        // The page has gone while it was asked.
+      }
+    }
+  }
+
+  async function reach (selector: string): Promise<void> {
+    const isThere = `document.activeElement?.matches(${JSON.stringify(selector)}) ?? false`
+    for (let tabs = 0; !await evaluate<boolean>(isThere); tabs++) {
+      if (tabs === MOST_TABS) throw new Error(`no Tab leads to ${selector}`)
+      await key('Tab')
+    }
+    const isVisible = await evaluate<boolean>(
+      "getComputedStyle(document.activeElement).outlineStyle !== 'none' && document.activeElement.offsetParent !== null"
+    )
+    if (!isVisible) throw new Error(`the focus on ${selector} cannot be seen`)
+  }
+
+  return {
+    ...tab,
+    reach,
+    open: async (address) => { await leave(() => send('Page.navigate', { url: address })) },
+    async write (selector, text) {
+      await reach(selector)
+      await evaluate('document.activeElement.select(); 0')
+      await send('Input.insertText', { text })
+    },
+    async press (selector) {
+      await reach(selector)
+      return await leave(() => key('Enter'))
+    },
+    async hit (selector) {
+      await reach(selector)
+      await key('Enter')
+    },
+    async faults () {
+      const found: string[] = []
+      for (const [width, height] of SIZES) {
+        await send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
+        for (const scheme of SCHEMES) {
+          await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
+          const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
+            if (!window.axe) { ${AXE} }
+            const { violations } = await axe.run()
+            return [
+              location.pathname,
+              document.documentElement.scrollWidth > innerWidth,
+              violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' '))
+            ]
+          })()`)
+          const where = `${path} at ${width} px, ${scheme}: `
+          found.push(...faults.map((fault) => where + fault), ...tooWide ? [`${where}wider than the screen`] : [])
+        }
+      }
+      return found
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import t from 'tap'
+import type { FastifyInstance } from 'fastify'
+import { build } from '#test/helper.ts'
+import { read, type Letter } from '#test/identity/mail/mailbox.ts'
+import { bearer } from '#test/identity/requests.ts'
+import { startSmtp } from '#test/smtp.ts'
+import { codeOf } from '#test/identity/factors/authenticator.ts'
+import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
+
+const NEW = 'una-frase-del-tutto-nuova'
+const HOME = 'https://app.example'
+
+t.test('the pages that mails lead to', async (t) => {
+  const smtp = await startSmtp(t)
+  const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example', SIGNUP_ENABLED: 'true' }
+  const site = async (more = {}) => {
+    const { app, token } = await build(t, { ...settings, ...more })
+    const service = await token({ service: true })
+    const post = async (url: string, payload: object) => {
+      const answer = await app.inject({ method: 'POST', url, headers: bearer(service), payload })
+      t.equal(answer.statusCode, 200, answer.body)
+    }
+    return { app, post }
+  }
+  const letter = async () => read(await smtp.next())
+  const pathOf = ({ link }: Letter) => {
+    const { pathname, search } = new URL(link)
+    return pathname + search
+  }
+  const { app, post } = await site()
+  const forget = async ({ sql }: FastifyInstance = app) => { await sql`delete from counters` }
+
+  t.test('an invitation leads to a page whose button takes it, and then to the choice of a password', async (t) => {
+    await post('/auth/v1/invite', { email: 'anna@example.org' })
+    const mail = await letter()
+    t.match(new URL(mail.link), { pathname: '/auth/conferma' })
+    for (const method of ['GET', 'HEAD', 'GET'] as const) await app.inject({ method, url: pathOf(mail) })
+    const browser = await visitorBrowser(app).open(pathOf(mail))
+    t.equal(browser.page().statusCode, 200)
+    t.match(browser.page().body, '<h1>Invito a Locanda</h1>')
+    t.match(browser.page().headers, { 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+    await browser.submit('/auth/conferma')
+    t.equal(browser.page().path, '/auth/password', 'programs that only look at the link have not used it up')
+    t.equal((await browser.open('/auth/')).page().path, '/auth/password', 'without a password nothing else comes first')
+    await browser.submit('/auth/password', { password: NEW })
+    t.equal(browser.page().path, '/auth/account?esito=password')
+    const again = await visitorBrowser(app).open(pathOf(mail))
+    await again.submit('/auth/conferma')
+    t.equal(again.page().statusCode, 400)
+    t.match(again.page().body, 'Il collegamento o il codice non è valido, o è scaduto.')
+    t.match(again.page().body, 'href="/auth/recupera"')
+  })
+
+  t.test('a person who has forgotten the password is sent a link, and strangers learn nothing', async (t) => {
+    await forget()
+    const browser = await visitorBrowser(app).open('/auth/recupera')
+    await browser.submit('/auth/recupera', { email: 'non un indirizzo' })
+    t.equal(errorOf(browser.page().body, 'email'), 'Scrivi un indirizzo e-mail valido.')
+    await browser.submit('/auth/recupera', { email: 'nessuno@example.org' })
+    const answer = browser.page()
+    await browser.open('/auth/recupera')
+    await browser.submit('/auth/recupera', { email: 'anna@example.org' })
+    t.equal(browser.page().path, '/auth/recupera?esito=inviata')
+    t.equal(browser.page().body, answer.body)
+    const mail = await letter()
+    t.match(mail, { to: 'anna@example.org', link: '/auth/conferma?' })
+    await browser.open('/auth/recupera')
+    await browser.submit('/auth/recupera', { email: 'anna@example.org' })
+    t.equal(browser.page().statusCode, 429)
+    t.match(errorOf(browser.page().body, 'email'), /^Troppi tentativi/)
+    await browser.open(pathOf(mail))
+    await browser.submit('/auth/conferma')
+    t.equal(browser.page().path, '/auth/password')
+    await browser.submit('/auth/password', { password: `${NEW}-2` })
+    t.equal(browser.page().path, '/auth/account?esito=password')
+  })
+
+  t.test('a recovery does not pass by the second factor', async (t) => {
+    await forget()
+    const browser = await visitorBrowser(app).open('/auth/accedi')
+    await browser.submit('/auth/accedi', { email: 'anna@example.org', password: `${NEW}-2` })
+    await browser.submit('/auth/account/fattori/nuovo')
+    const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+    await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+    await post('/auth/v1/recover', { email: 'anna@example.org' })
+    const other = await visitorBrowser(app).open(pathOf(await letter()))
+    await other.submit('/auth/conferma')
+    t.equal(other.page().path, '/auth/verifica?dopo=password')
+    await app.sql`update factors set last_step = null`
+    await other.submit('/auth/verifica', { code: codeOf(secret) })
+    t.equal(other.page().path, '/auth/password')
+  })
+
+  t.test('the code of the mail does the same where the link cannot be opened', async (t) => {
+    await forget()
+    await post('/auth/v1/invite', { email: 'bice@example.org' })
+    const { code } = await letter()
+    const browser = await visitorBrowser(app).open('/auth/conferma')
+    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code: 'zzz' })
+    t.equal(browser.page().statusCode, 400)
+    t.ok(errorOf(browser.page().body, 'code'))
+    await browser.submit('/auth/conferma/codice', { code })
+    t.equal(browser.page().path, '/auth/password')
+  })
+
+  t.test('a sign-up, a link to sign in and a change of address are confirmed by a button, too', async (t) => {
+    await forget()
+    const body = { email: 'ciro@example.org', password: NEW }
+    const signedUp = await app.inject({ method: 'POST', url: '/auth/v1/signup', payload: body })
+    t.equal(signedUp.statusCode, 200)
+    const mail = await letter()
+    const browser = await visitorBrowser(app).open(pathOf(mail))
+    t.match(browser.page().body, 'confermare che questo indirizzo è tuo')
+    await browser.submit('/auth/conferma')
+    t.equal(browser.page().path, '/auth/password', 'in another browser the password is chosen again')
+    await browser.submit('/auth/password', { password: NEW })
+    await post('/auth/v1/otp', { email: 'ciro@example.org', create_user: false })
+    const magic = await visitorBrowser(app).open(pathOf(await letter()))
+    await magic.submit('/auth/conferma')
+    t.equal(magic.page().path, '/auth/account?esito=indirizzo')
+    t.match(magic.page().body, 'Il tuo account attende che un amministratore lo approvi.')
+  })
+
+  t.test('both addresses of a change are confirmed, one after the other', async (t) => {
+    await forget()
+    const browser = await visitorBrowser(app).open('/auth/conferma')
+    await post('/auth/v1/recover', { email: 'bice@example.org' })
+    await browser.open(pathOf(await letter()))
+    await browser.submit('/auth/conferma')
+    await browser.submit('/auth/password', { password: NEW })
+    await forget()
+    const { access_token: access } = (await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email: 'bice@example.org', password: NEW }
+    })).json<{ access_token: string }>()
+    const change = { method: 'PUT', url: '/auth/v1/user', headers: bearer(access) } as const
+    t.equal((await app.inject({ ...change, payload: { email: 'bea@example.org' } })).statusCode, 200)
+    const [first, second] = [await letter(), await letter()]
+    await browser.open(pathOf(first))
+    await browser.submit('/auth/conferma')
+    t.match(browser.page().body, 'Manca l’altro indirizzo')
+    await browser.open(pathOf(second))
+    await browser.submit('/auth/conferma')
+    t.match(browser.page().body, 'bea@example.org')
+  })
+
+  t.test('an address of the front end, or its code challenge, is led to as ever', async (t) => {
+    const { app, post } = await site({ CORS_ORIGINS: HOME })
+    const linkOf = async () => {
+      await forget(app)
+      return (await letter()).link
+    }
+    await post('/auth/v1/invite', { email: 'anna@example.org' })
+    t.match(await linkOf(), '/auth/conferma?')
+    await post(`/auth/v1/recover?redirect_to=${encodeURIComponent(`${HOME}/nuova`)}`, { email: 'anna@example.org' })
+    t.match(await linkOf(), '/auth/v1/verify?')
+    await post('/auth/v1/recover', {
+      email: 'anna@example.org', code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
+    })
+    t.match(await linkOf(), '/auth/v1/verify?')
+    await post('/auth/v1/otp', { email: 'anna@example.org' })
+    t.match(await linkOf(), '/auth/v1/verify?', 'the front end takes over who signs in')
+  })
+
+  t.test('what stands in an address is text on the page, and leads nowhere', async (t) => {
+    const evil = '"><script>alert(1)</script>'
+    const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })
+    const { body, statusCode } = await app.inject(`/auth/conferma?token=${encodeURIComponent(evil)}&type=x`)
+    t.equal(statusCode, 200)
+    t.notMatch(body, '<script')
+    t.match(formsOf(body), [{ action: '/auth/conferma' }])
+    const urls = ['/auth/conferma', '/auth/accedi', '/auth/verifica', '/auth/recupera']
+    const answers = await Promise.all(urls.map((url) => app.inject(`${url}?${query.toString()}`)))
+    for (const { body, headers } of answers) {
+      t.notMatch(body, /evil\.example|<script/)
+      t.notMatch(headers.location ?? '', 'evil')
+    }
+  })
+})

@@ -1,0 +1,257 @@
+import t from 'tap'
+import { build } from '#test/helper.ts'
+import { as } from '#test/identity/requests.ts'
+import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
+import { errorOf, formsOf, visitorBrowser } from './visitor.ts'
+
+const PASSWORD = 'una-frase-lunga-e-mia'
+
+t.test('the pages of a person who signs in', async (t) => {
+  const { app, token, call, logs } = await build(t, { RATE_LIMIT_LOGIN_MAX: '5' })
+  const service = await token({ service: true })
+  const person = async (email: string, changes: object = {}) => {
+    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, ...changes }
+    return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
+  }
+  const signedIn = async (email: string) => {
+    await app.sql`delete from counters`
+    const browser = await visitorBrowser(app).open('/auth/')
+    return await browser.submit('/auth/accedi', { email, password: PASSWORD })
+  }
+  /** Adds an app to the account that is shown; its secret, and the recovery codes. */
+  const addApp = async (browser: Awaited<ReturnType<typeof signedIn>>) => {
+    await browser.submit('/auth/account/fattori/nuovo')
+    const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+    const shown = browser.page().body
+    await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+    const codes = [...browser.page().body.matchAll(/<li>([a-z\d-]{19})<\/li>/g)].map(([, code]) => code!)
+    return { secret, codes, shown }
+  }
+
+  t.test('signs in with e-mail and password, and finds the account', async (t) => {
+    const id = await person('anna@example.org')
+    const browser = await visitorBrowser(app).open('/auth/')
+    t.equal(browser.page().path, '/auth/accedi')
+    await browser.submit('/auth/accedi', { email: ' Anna@example.org ', password: PASSWORD })
+    t.equal(browser.page().path, '/auth/account')
+    t.match(browser.page().body, 'Hai fatto l’accesso come anna@example.org.')
+    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'who is signed in needs no form')
+    t.match(await app.sql`select details from audit_log where actor = ${`user:${id}`} and action = 'accesso'`, [
+      { details: { method: 'password' } }
+    ])
+    const [session] = await app.sql<{ ip: string, user_agent: string }[]>`
+      select ip, user_agent from sessions where user_id = ${id}`
+    t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session is the browser’s own')
+  })
+
+  t.test('is told of a wrong password under the field, and of too many over the form', async (t) => {
+    await person('bice@example.org')
+    const browser = await visitorBrowser(app).open('/auth/accedi')
+    await browser.submit('/auth/accedi', { email: 'bice@example.org', password: 'sbagliata' })
+    const { statusCode, body } = browser.page()
+    t.equal(statusCode, 400)
+    t.equal(errorOf(body, 'password'), 'Indirizzo o password non corretti.')
+    t.match(body, /<input id="password"[^>]* aria-describedby="password-error" aria-invalid="true"/)
+    t.match(body, '<title>Errore: Accedi · Locanda</title>')
+    t.match(body, /id="email"[^>]* value="bice@example.org"/, 'the address need not be typed again')
+    t.notMatch(body, 'sbagliata')
+    const unknown = await visitorBrowser(app).open('/auth/accedi')
+    await unknown.submit('/auth/accedi', { email: 'nessuno@example.org', password: 'sbagliata' })
+    t.equal(unknown.page().body.replace('nessuno', 'bice'), body, 'an address without an account is answered alike')
+    for (let more = 0; more < 5; more++) {
+      await browser.submit('/auth/accedi', { email: 'bice@example.org', password: 'sbagliata' })
+    }
+    t.equal(browser.page().statusCode, 429)
+    t.match(browser.page().headers, { 'retry-after': /^\d+$/ })
+    t.match(browser.page().body, /role="alert">Troppi tentativi\. Riprova fra \d+ minuti\.</)
+    t.equal((await call('POST', '/auth/v1/token?grant_type=password', {
+      email: 'bice@example.org', password: PASSWORD
+    })).statusCode, 429, 'pages and protocol count together')
+    await app.sql`delete from counters`
+    t.notMatch(JSON.stringify(logs), /bice@example|sbagliata/)
+  })
+
+  t.test('signs out, and the session has ended for everybody', async (t) => {
+    const id = await person('ciro@example.org')
+    const browser = await signedIn('ciro@example.org')
+    const stolen = browser.cookie()
+    await browser.submit('/auth/esci')
+    t.equal(browser.page().path, '/auth/accedi?esito=uscita')
+    t.match(browser.page().body, 'Sei uscito.')
+    t.same(await app.sql`select 1 from sessions where user_id = ${id}`, [])
+    const answer = await app.inject({ url: '/auth/account', headers: { cookie: stolen } })
+    t.match(answer, { statusCode: 303, headers: { location: '/auth/accedi' } })
+  })
+
+  t.test('adds an app, gets recovery codes, and is asked for a code from then on', async (t) => {
+    await person('dora@example.org')
+    const browser = await signedIn('dora@example.org')
+    const { secret, codes, shown } = await addApp(browser)
+    t.match(shown, /role="img" aria-label="Codice QR per l’app di autenticazione"><svg/)
+    t.equal(codes.length, 10)
+    await browser.open('/auth/account')
+    t.match(browser.page().body, 'App di autenticazione')
+    t.match(browser.page().body, 'ne restano 10')
+
+    const later = await signedIn('dora@example.org')
+    t.equal(later.page().path, '/auth/verifica')
+    t.equal((await later.open('/auth/account')).page().path, '/auth/verifica', 'nothing is shown before the proof')
+    t.equal((await later.open('/auth/password')).page().path, '/auth/verifica?dopo=password')
+    await later.submit('/auth/verifica', { code: '000000' })
+    t.equal(later.page().statusCode, 400)
+    t.equal(errorOf(later.page().body, 'code-0'), 'Il codice non è giusto, o è già stato usato.')
+    await later.submit('/auth/verifica', { code: 'x'.repeat(50) })
+    t.equal(errorOf(later.page().body, 'code-0'), 'Il codice non è giusto, o è già stato usato.')
+    await forgetCodes(app)
+    await later.submit('/auth/verifica', { code: codeOf(secret) })
+    t.equal(later.page().path, '/auth/password', 'a proof leads back')
+
+    const lost = await signedIn('dora@example.org')
+    await lost.submit('/auth/verifica/recupero', { code: 'aaaa-bbbb' })
+    t.equal(errorOf(lost.page().body, 'recovery-code'), 'Il codice non è giusto, o è già stato usato.')
+    await lost.submit('/auth/verifica/recupero', { code: codes[0]! })
+    t.equal(lost.page().path, '/auth/account')
+    t.match(lost.page().body, 'ne restano 9')
+    await lost.submit('/auth/account/codici')
+    t.notMatch(lost.page().body, codes[1]!)
+    await lost.open('/auth/account')
+    await lost.submit('/auth/account/fattori/rimuovi')
+    t.equal(lost.page().statusCode, 400)
+    t.match(lost.page().body, 'prima aggiungi un’altra app')
+    await lost.open('/auth/account')
+    t.match(lost.page().body, 'ne restano 10', 'nothing is half removed')
+    const { codes: none } = await addApp(lost)
+    t.same(none, [], 'whoever has codes keeps them')
+    await lost.open('/auth/account')
+    await lost.submit('/auth/account/fattori/rimuovi')
+    t.equal(lost.page().path, '/auth/account?esito=fatto')
+    await lost.submit('/auth/account/fattori/rimuovi')
+    t.equal(lost.page().path, '/auth/account?esito=fatto')
+    t.match(lost.page().body, 'Con un secondo fattore la password da sola non basta')
+    t.equal((await signedIn('dora@example.org')).page().path, '/auth/account')
+  })
+
+  t.test('may try so many codes as a client, and no more', async (t) => {
+    await person('elio@example.org')
+    await addApp(await signedIn('elio@example.org'))
+    const browser = await signedIn('elio@example.org')
+    for (let tries = 0; tries < 6; tries++) await browser.submit('/auth/verifica', { code: '000000' })
+    t.equal(browser.page().statusCode, 429)
+    t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ minuti\.$/)
+  })
+
+  t.test('sees a code that is wrong while the app is added, and starts again', async (t) => {
+    await person('fede@example.org')
+    const browser = await signedIn('fede@example.org')
+    await browser.submit('/auth/account/fattori/nuovo')
+    await browser.submit('/auth/account/fattori/conferma', { code: '000000' })
+    t.equal(browser.page().statusCode, 400)
+    t.equal(errorOf(browser.page().body, 'code'), 'Il codice non è giusto, o è già stato usato.')
+    t.same(formsOf(browser.page().body).map(({ action }) => action), [
+      '/auth/account/fattori/conferma', '/auth/account/fattori/nuovo'
+    ])
+  })
+
+  t.test('ends one session, the others, and revokes keys', async (t) => {
+    const id = await person('gina@example.org')
+    const first = await signedIn('gina@example.org')
+    const second = await signedIn('gina@example.org')
+    await signedIn('gina@example.org')
+    const count = async () => Number((await app.sql`select count(*) as n from sessions where user_id = ${id}`)[0]!.n)
+    await first.open('/auth/account')
+    const others = formsOf(first.page().body).filter(({ action }) => action.endsWith('/sessioni/chiudi'))
+    t.equal(others.length, 2)
+    await first.submit('/auth/account/sessioni/chiudi')
+    t.equal(await count(), 2)
+    const stranger = await signedIn('fede@example.org')
+    const mine = await app.sql<{ id: string }[]>`select id from sessions where user_id = ${id}`
+    await stranger.open('/auth/account')
+    await signedIn('fede@example.org')
+    await stranger.open('/auth/account')
+    await stranger.submit('/auth/account/sessioni/chiudi', { id: mine[0]!.id })
+    await stranger.submit('/auth/account/sessioni/altre')
+    t.equal(await count(), 2, 'nobody ends the session of another person')
+    await first.submit('/auth/account/sessioni/altre')
+    t.equal(await count(), 1)
+    t.equal((await second.open('/auth/account')).page().path, '/auth/accedi')
+
+    const { access_token: access } = (await call('POST', '/auth/v1/token?grant_type=password', {
+      email: 'gina@example.org', password: PASSWORD
+    })).json<{ access_token: string }>()
+    const { apiKey } = (await as(app, access, 'GET', '/api/cli/auth/key?name=portatile')).json<{ apiKey: string }>()
+    await first.open('/auth/account')
+    t.match(first.page().body, '<strong>portatile</strong>')
+    t.equal((await app.inject({ url: '/api/v1/paesi', headers: { 'x-api-key': apiKey } })).statusCode, 200)
+    await first.submit('/auth/account/chiavi/revoca')
+    t.equal((await app.inject({ url: '/api/v1/paesi', headers: { 'x-api-key': apiKey } })).statusCode, 401)
+    t.notMatch(first.page().body, 'portatile')
+  })
+
+  t.test('changes the password, and is told why one is refused', async (t) => {
+    await person('ivo@example.org')
+    const browser = await (await signedIn('ivo@example.org')).open('/auth/password')
+    await browser.submit('/auth/password', { password: 'corta' })
+    t.equal(browser.page().statusCode, 400)
+    t.equal(errorOf(browser.page().body, 'password'), 'La password deve avere da 8 a 128 caratteri.')
+    await browser.submit('/auth/password', { password: PASSWORD })
+    t.equal(errorOf(browser.page().body, 'password'), 'Scegli una password diversa da quella attuale.')
+    await app.sql`update sessions set created_at = now() - interval '2 days'`
+    await browser.submit('/auth/password', { password: 'un’altra frase lunga' })
+    t.equal(errorOf(browser.page().body, 'current'), 'Scrivi anche la password attuale.')
+    await browser.submit('/auth/password', { password: 'un’altra frase lunga', current: 'sbagliata' })
+    t.equal(errorOf(browser.page().body, 'current'), 'La password attuale non è giusta.')
+    await browser.submit('/auth/password', { password: 'un’altra frase lunga', current: PASSWORD })
+    t.equal(browser.page().path, '/auth/account?esito=password')
+  })
+
+  t.test('is not let in by a cookie that was not given to a browser', async (t) => {
+    const browser = await signedIn('anna@example.org')
+    const value = /locanda_session=([^;]*)/.exec(browser.cookie())![1]!
+    const [id, mac] = value.split('.') as [string, string]
+    const another = await signedIn('fede@example.org')
+    const [otherId] = /locanda_session=([^;]*)/.exec(another.cookie())![1]!.split('.') as [string]
+    const forged = [
+      id, `${id}.`, `${id}.${'0'.repeat(64)}`, `${otherId}.${mac}`, `${value}; locanda_session=${value}`,
+      `${'0'.repeat(36)}.${mac}`
+    ]
+    for (const each of forged) {
+      const answer = await app.inject({ url: '/auth/account', headers: { cookie: `locanda_session=${each}` } })
+      t.match(answer, { statusCode: 303, headers: { location: '/auth/accedi' } }, each)
+    }
+    const api = await app.inject({ url: '/auth/v1/user', headers: { cookie: `locanda_session=${value}` } })
+    t.equal(api.statusCode, 401, 'the API takes no cookie')
+    await app.sql`update users set banned_until = now() + interval '1 day' where email = 'anna@example.org'`
+    t.equal((await browser.open('/auth/account')).page().path, '/auth/accedi', 'a banned person is out')
+  })
+
+  t.test('sends forms from these pages alone', async (t) => {
+    await app.sql`delete from counters`
+    const payload = new URLSearchParams({ email: 'fede@example.org', password: PASSWORD }).toString()
+    const post = async (headers: Record<string, string>, url = '/auth/accedi') => await app.inject({
+      method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload
+    })
+    for (const site of ['cross-site', 'same-site', 'none', '']) {
+      const answer = await post({ 'sec-fetch-site': site, cookie: 'locanda_form=1' })
+      t.equal(answer.statusCode, 403, site)
+      t.same(answer.cookies, [])
+      t.match(answer.body, 'La richiesta non viene da questa pagina.')
+    }
+    t.equal((await post({})).statusCode, 403, 'a browser that does not say where from, without the cookie of a page')
+    t.equal((await post({ cookie: 'locanda_form=1' })).statusCode, 303)
+    t.equal((await post({ 'sec-fetch-site': 'same-origin' })).statusCode, 303)
+    const page = await app.inject('/auth/accedi')
+    t.match(page.cookies, [{ name: 'locanda_form', value: '1', sameSite: 'Strict', httpOnly: true }])
+    const json = await post({ 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' })
+    t.equal(json.statusCode, 415)
+    const twice = await app.inject({
+      method: 'POST',
+      url: '/auth/accedi',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+      payload: 'email=a&email=b'
+    })
+    t.equal(twice.statusCode, 400)
+    const cookies = (await post({ 'sec-fetch-site': 'same-origin' })).cookies
+    t.match(cookies, [{ name: 'locanda_session', sameSite: 'Lax', httpOnly: true, path: '/' }])
+    t.notOk(cookies[0]!.maxAge, 'the browser forgets it when it is closed')
+  })
+})

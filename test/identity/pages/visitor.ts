@@ -1,0 +1,67 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+
+/** A browser without scripts: it keeps cookies, follows redirects, and sends the forms of the page that it shows. */
+export interface VisitorBrowser {
+  /** The page that is shown. */
+  page (): LightMyRequestResponse & { path: string }
+  open (url: string): Promise<VisitorBrowser>
+  /** Fills in and sends the form with this action of the page that is shown; `at` of several. */
+  submit (action: string, fields?: Record<string, string>, at?: number): Promise<VisitorBrowser>
+  cookie (): string
+}
+
+export function visitorBrowser (app: FastifyInstance, language = 'it'): VisitorBrowser {
+  const jar = new Map<string, string>()
+  const cookie = () => [...jar].map((pair) => pair.join('=')).join('; ')
+  let shown: (LightMyRequestResponse & { path: string }) | undefined
+
+  async function go (method: 'GET' | 'POST', url: string, payload?: string): Promise<VisitorBrowser> {
+    const answer = await app.inject({
+      method,
+      url,
+      headers: {
+        accept: 'text/html',
+        'accept-language': language,
+        cookie: cookie(),
+        ...(method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {})
+      },
+      ...(payload === undefined ? {} : { payload })
+    })
+    for (const { name, value, maxAge } of answer.cookies) {
+      if (value === '' || maxAge === 0) jar.delete(name)
+      else jar.set(name, value)
+    }
+    const { location } = answer.headers
+    if (typeof location === 'string') return await go('GET', location)
+    shown = Object.assign(answer, { path: url })
+    return browser
+  }
+
+  const browser: VisitorBrowser = {
+    page: () => shown!,
+    cookie,
+    open: (url) => go('GET', url),
+    async submit (action, fields = {}, at = 0) {
+      const form = formsOf(shown!.body).filter((each) => each.action === action)[at]
+      if (!form) throw new Error(`no form ${action} on ${shown!.path}: ${shown!.body}`)
+      const unknown = Object.keys(fields).filter((name) => !form.fields.has(name))
+      if (unknown.length > 0) throw new Error(`no field ${unknown.join()} in ${action}`)
+      return await go('POST', action, new URLSearchParams({ ...Object.fromEntries(form.fields), ...fields }).toString())
+    }
+  }
+  return browser
+}
+
+/** The forms of a page: where they go, and what they send. */
+export function formsOf (body: string): { action: string, fields: Map<string, string> }[] {
+  return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => ({
+    action,
+    fields: new Map([...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) =>
+      [/name="([^"]*)"/.exec(attributes)![1]!, /value="([^"]*)"/.exec(attributes)?.[1] ?? ''] as const))
+  }))
+}
+
+/** The text under a field. */
+export function errorOf (body: string, id: string): string | undefined {
+  return new RegExp(`<span class="error" id="${id}-error">([^<]*)</span>`).exec(body)?.[1]
+}
