@@ -53,6 +53,11 @@ export const COMMON: ErrorSubject = {
       cause: 'L’account c’è, e nessuno gli ha ancora dato un ruolo.',
       remedy: 'Chiedere a un amministratore di assegnare il ruolo.'
     },
+    MODULO_ESTRANEO: {
+      statuses: [403],
+      cause: 'Un modulo delle pagine non viene da una pagina di questo server.',
+      remedy: 'Riaprire la pagina e inviare di nuovo.'
+    },
     SECONDO_FATTORE_RICHIESTO: {
       statuses: [403],
       cause: 'L’account ha un secondo fattore, e questa sessione non l’ha ancora mostrato.',

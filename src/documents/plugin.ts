@@ -32,15 +32,12 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     run: retention.purge
   })
 
-  app.addBookingHook('beforeDelete', async (tx, ids) => {
-    await discard(tx, ids.map(ofBooking))
-    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(\\d+/)`, names: ids.map(ofBooking) })
-  })
-  app.addBookingHook('guestsRemoved', async (tx, booking, removed) => {
-    const guests = removed.map((guest) => ofGuest(booking, guest))
-    await discard(tx, guests)
-    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(\\d+/\\d+/)`, names: guests })
-  })
+  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
+  app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
+    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
+  // A repeated request must not be told that an image is stored which is gone.
+  app.addDiscardHook(DOCUMENTS, (tx, names) =>
+    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names }))
 
   async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))

@@ -12,6 +12,11 @@ export function nameOf ({ prenotazione_id: booking, pdf }: Named): string {
   return `${booking}/${pdf}.pdf`
 }
 
+/** The booking of a letter's file. */
+export function bookingOf (name: string): string {
+  return name.split('/', 1)[0]!
+}
+
 /** Undefined where the letter was deleted meanwhile. */
 export function fileOf (
   storage: Pick<Storage, 'find'>, db: Executor, letter: Named

@@ -12,7 +12,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { ChiaveEseguita } from '#src/plugins/idempotency.ts'
 import { LetteraNonTrovata } from './errors.ts'
 import type { Establishments } from './establishment.ts'
-import { fileOf } from './file.ts'
+import { bookingOf, fileOf, LETTERS } from './file.ts'
 import { generateLetter } from './generate.ts'
 import { answerLetters } from './list.ts'
 import { findLetter, findLetterById, lockLetters, type StoredLetter } from './repository.ts'
@@ -26,10 +26,13 @@ interface LetterOptions { config: Config, clock: Clock, establishments: Establis
 /** The welcome letters of bookings. */
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
-  const { audit, db, forgetAnswers, pdf, storage } = app
+  const { audit, db, pdf, storage } = app
   // Only the first of many requests for one booking makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
+  // A repeated request must not be told of a letter that is gone, by this way or another one.
+  app.addDiscardHook(LETTERS, (tx, names) =>
+    app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`) }))
 
   const present = ({ pdf: _, created_at, ...letter }: StoredLetter): Letter => ({
     ...letter,
@@ -132,8 +135,6 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
         const [letter] = await lockLetters(tx, [id])
         if (!letter) throw new LetteraNonTrovata()
         await pdf.remove(tx, [letter.pdf])
-        // A repeated request must not be told of a letter that is gone.
-        await forgetAnswers(tx, { locations: [`${URL}/${id}`] })
         await audit.append(tx, { ...authorOf(request), action: 'lettera_eliminata', object: `prenotazione:${id}` })
       })
       storage.removeDiscarded()

@@ -5,7 +5,7 @@ import { API_KEY, build } from '#test/helper.ts'
 import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
-const { app, call } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
+const { app, call, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
 const { upload, newBooking, show, stored } = uploading({ app, call })
 const front = await jpeg()
 
@@ -233,15 +233,19 @@ t.test('of a booking that is deleted during the upload no image is left', async 
 })
 
 t.test('an answer that is kept for an Idempotency-Key goes with the image that it tells of', async (t) => {
-  const [gone, shorter, kept] = [await newBooking(), await newBooking(), await newBooking()]
+  const [gone, shorter, kept, filed] =
+    [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const send = (id: number, guest = 0) =>
     upload(id, { guest, image: front, headers: { 'idempotency-key': `foto ${id} ${guest}` } })
-  for (const [id, guest] of [[gone, 0], [shorter, 0], [shorter, 1], [kept, 1]] as const) {
+  for (const [id, guest] of [[gone, 0], [shorter, 0], [shorter, 1], [kept, 1], [filed, 1]] as const) {
     t.equal((await send(id, guest)).statusCode, 200)
   }
   t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone] })).statusCode, 200)
   t.equal((await call('PUT', `${BOOKINGS}/${shorter}`, { numero_ospiti: 1 })).statusCode, 200)
-  for (const [id, guest] of [[gone, 0], [shorter, 1]] as const) {
+  const bearer = { authorization: `Bearer ${await token()}` }
+  const url = `/storage/v1/object/documents/${filed}/1/front.jpg`
+  t.equal((await app.inject({ method: 'DELETE', url, headers: bearer })).statusCode, 200)
+  for (const [id, guest] of [[gone, 0], [shorter, 1], [filed, 1]] as const) {
     t.match((await send(id, guest)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' }, `${id}/${guest}`)
   }
   for (const [id, guest] of [[shorter, 0], [kept, 1]] as const) {

@@ -294,6 +294,19 @@ t.test('the same Idempotency-Key makes one letter; once it is deleted, nobody is
   t.equal((await find(id)).exists, false)
 })
 
+t.test('of a letter whose file was deleted through the storage protocol nobody is told, either', async (t) => {
+  const id = await newBooking()
+  const headers = { 'idempotency-key': 'dal file' }
+  t.equal((await generate(id, {}, headers)).statusCode, 201)
+  const [name] = await stored(id)
+  const bearer = { authorization: `Bearer ${await token({ role: 'admin' })}` }
+  const url = `/storage/v1/object/letters/${name}`
+  const deleted = await app.inject({ method: 'DELETE', url, headers: bearer })
+  t.equal(deleted.statusCode, 200, deleted.body)
+  t.equal((await find(id)).exists, false)
+  t.match((await generate(id, {}, headers)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+})
+
 t.test('the guest is told of the letter, gets it with the export, and erasure takes it', async (t) => {
   const id = await newBooking()
   await generate(id)

@@ -13,7 +13,7 @@ import {
   takeObject, whatIsLeft
 } from './objects.ts'
 import { streamOf } from './reading.ts'
-import type { Storage, StoredObject, WrittenFile } from './storage.ts'
+import type { DiscardHook, Storage, StoredObject, WrittenFile } from './storage.ts'
 import type { Store } from './store.ts'
 import { unwrap, wrap, WrongKeyError } from './wrapping.ts'
 
@@ -23,12 +23,16 @@ interface Parts {
   backend: Backend
   store: Store
   generations: Generations
+  /** By bucket; without them nobody hears of what is forgotten. */
+  discardHooks?: ReadonlyMap<string, readonly DiscardHook[]>
   /** Wakes the worker. */
   removeDiscarded (): void
 }
 
 /** Rows and files together; see `Storage`. */
-export function objectStorage ({ db, log, backend, store, generations, removeDiscarded }: Parts): Storage {
+export function objectStorage (
+  { db, log, backend, store, generations, discardHooks = new Map(), removeDiscarded }: Parts
+): Storage {
   /** The key of a file; its row may have got another one since it was read. */
   async function keyOf (executor: Executor, object: StoredObject): Promise<Buffer> {
     const generation = await generations.find(executor, object.key_id)
@@ -138,7 +142,12 @@ export function objectStorage ({ db, log, backend, store, generations, removeDis
       }
     },
 
-    discard: (tx, objects) => discardObjects(tx, objects.map(({ id }) => id)),
+    async discard (tx, objects) {
+      const gone = await discardObjects(tx, objects.map(({ id }) => id))
+      for (const [bucket, places] of Map.groupBy(gone, ({ bucket }) => bucket)) {
+        for (const hook of discardHooks.get(bucket) ?? []) await hook(tx, places.map(({ name }) => name))
+      }
+    },
     removeDiscarded,
 
     async move (tx, object, { bucket, name }) {

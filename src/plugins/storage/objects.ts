@@ -4,7 +4,7 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { Executor, Transaction } from '../database/connect.ts'
 import { postgresError } from '../database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
-import type { StoredObject } from './storage.ts'
+import type { Place, StoredObject } from './storage.ts'
 
 /** Names are compared bytewise, whatever the collation of the database. */
 const BYTEWISE = sql`${objects.name} collate "C"`
@@ -102,11 +102,16 @@ export async function takeObject (tx: Transaction, id: string): Promise<StoredOb
   return row!
 }
 
-/** Forgets objects; a worker removes their files. */
-export async function discardObjects (tx: Transaction, ids: readonly string[]): Promise<void> {
+/**
+ * Forgets objects; a worker removes their files.
+ * @returns where those were that were still there
+ */
+export async function discardObjects (tx: Transaction, ids: readonly string[]): Promise<Place[]> {
+  const gone: Place[] = []
   for (let start = 0; start < ids.length; start += BATCH) {
-    await discardWhere(tx, inArray(objects.id, ids.slice(start, start + BATCH)))
+    gone.push(...await discardWhere(tx, inArray(objects.id, ids.slice(start, start + BATCH))))
   }
+  return gone
 }
 
 /** A written file that was not kept: a worker removes it, unless a row names it. */
@@ -117,12 +122,12 @@ export async function discardUnkept (executor: Executor, id: string): Promise<vo
     on conflict do nothing`)
 }
 
-async function discardWhere (tx: Transaction, which: SQL): Promise<void> {
+async function discardWhere (tx: Transaction, which: SQL): Promise<Place[]> {
   // A restored row may name a file that is to be removed already.
-  await tx.execute(sql`
-    with gone as (delete from ${objects} where ${which} returning id)
-    insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone
-    on conflict do nothing`)
+  return tx.execute<Place & Record<string, unknown>>(sql`
+    with gone as (delete from ${objects} where ${which} returning id, bucket, name),
+      due as (insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone on conflict do nothing)
+    select bucket, name from gone`)
 }
 
 function named (bucket: string, name: string): SQL {

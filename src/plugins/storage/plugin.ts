@@ -13,6 +13,7 @@ import { generations } from './generations.ts'
 import { guarded } from './guarded.ts'
 import { objectStorage } from './object-storage.ts'
 import { removalWorker } from './removal.ts'
+import type { DiscardHook } from './storage.ts'
 import { fileStore } from './store.ts'
 
 interface StorageOptions {
@@ -33,11 +34,15 @@ export default fp<StorageOptions>(async function storage (app, { config, keys, w
   const backend = guarded(wrapBackend(backendOf(config)), log)
   const make = async () => { if (!remote) await makeFolder(filesFolder(config)) }
   const store = fileStore({ db, log, backend, make })
+  const discardHooks = new Map<string, DiscardHook[]>()
   const worker = removalWorker({ db, backend, store, log })
 
   app.decorate('storage', objectStorage({
-    db, log, backend, store, generations: generations(keys), removeDiscarded: worker.remove
+    db, log, backend, store, generations: generations(keys), discardHooks, removeDiscarded: worker.remove
   }))
+  app.decorate('addDiscardHook', (bucket, hook) => {
+    discardHooks.set(bucket, [...discardHooks.get(bucket) ?? [], hook])
+  })
   if (remote) app.expectReachable({ setting: 'S3_ENDPOINT', ...serverOf(remote.endpoint) })
 
   app.addGauge({

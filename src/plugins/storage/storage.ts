@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { objects } from '#drizzle/tables/storage.ts'
+import type { Bucket } from '#schemas/storage.ts'
 import type { ByteRange } from '#src/lib/ranges.ts'
 import type { Executor, Transaction } from '../database/connect.ts'
 
@@ -24,6 +25,9 @@ export type WrittenFile = Omit<StoredObject, 'created_at' | 'updated_at'>
 
 /** Where an object is. */
 export interface Place { bucket: string, name: string }
+
+/** What an area does in the transaction in which files of a bucket of its own are forgotten, by whichever way. */
+export type DiscardHook = (tx: Transaction, names: readonly string[]) => Promise<void>
 
 /** The files of the product: rows in the database are the truth, files follow. */
 export interface Storage {
@@ -76,5 +80,6 @@ export interface Storage {
 declare module 'fastify' {
   interface FastifyInstance {
     storage: Storage
+    addDiscardHook (bucket: Bucket, hook: DiscardHook): void
   }
 }
