@@ -30,14 +30,13 @@ function sendJson (reply: FastifyReply, json: string | Readable): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json)
 }
 
+const ERROR = { error: 'no', status: 404, codice: 'RISORSA_NON_TROVATA', requestId: 'x' }
 const WRONG = ['GET /prova 200: the payload is not what the schema declares']
 
 t.test('a payload that is exactly what is declared passes', async (t) => {
   t.same(await complaints(async () => ({ nome: 'Anna', giorno: '2026-11-21', nota: null, altri: [1] })), [])
   t.same(
-    await complaints(async (_request, reply) =>
-      reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x' })
-    ),
+    await complaints(async (_request, reply) => reply.code(404).send(ERROR)),
     [],
     'an error, by its class of status'
   )
@@ -51,10 +50,15 @@ t.test('null for a string, a missing field and a field too many fail, which the 
   t.same(await complaints(async () => ({ nome: 'Anna', altri: [1.9] })), WRONG, 'a fraction for an integer')
   t.same(await complaints(async () => ({ nome: 12 })), WRONG)
   t.same(
-    await complaints(async (_request, reply) =>
-      reply.code(404).send({ error: 'no', status: 404, codice: 'NO', requestId: 'x', dettaglio: 'y' })
-    ),
+    await complaints(async (_request, reply) => reply.code(404).send({ ...ERROR, dettaglio: 'y' })),
     ['GET /prova 404: the payload is not what the schema declares']
+  )
+})
+
+t.test('an error whose code nobody explains fails', async (t) => {
+  t.same(
+    await complaints(async (_request, reply) => reply.code(404).send({ ...ERROR, codice: 'IGNOTO' })),
+    ['GET /prova 404: IGNOTO is not in schemas/errors']
   )
 })
 

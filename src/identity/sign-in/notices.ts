@@ -15,7 +15,7 @@ const NOTICES = {
   ],
   recovery_codes: [
     'Nuovi codici di recupero',
-    'Per il tuo account di Locanda sono stati creati nuovi codici di recupero: quelli di prima non valgono più.',
+    'Per il tuo account di Locanda sono stati creati nuovi codici di recupero: se ne avevi altri, non valgono più.',
     OTHERWISE
   ],
   passkey_added: ['Nuova passkey', 'Al tuo account di Locanda è stata aggiunta una passkey.', OTHERWISE],

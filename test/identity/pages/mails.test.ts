@@ -82,6 +82,8 @@ t.test('the pages that mails lead to', async (t) => {
     await browser.submit('/auth/account/fattori/nuovo')
     const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
     await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+    const notices = [await smtp.next(), await smtp.next()].map(({ text }) => text).sort()
+    t.match(notices, [/aggiunto un secondo fattore/, /nuovi codici di recupero/], 'both are told to the person by mail')
     await post('/auth/v1/recover', { email: 'anna@example.org' })
     const other = await visitorBrowser(app).open(pathOf(await letter()))
     await other.submit('/auth/conferma')
