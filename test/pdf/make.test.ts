@@ -58,6 +58,14 @@ t.test('what the host writes stands in the letter instead of ours, as text', asy
   t.match(text, /Primo Siamo a disposizione.*Prenotazione 7.*Evviva/)
 })
 
+t.test('behind an Arabic or Hebrew name of the house its telephone number reads from left to right', async (t) => {
+  for (const nome of ['بيت العطلات', 'בית החופש']) {
+    const request = { nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { nome, telefono: '+39 06 000123' } }
+    const [text] = await textsOf({ kind: 'letter', request, date })
+    t.match(text, /· ?\u200E?\+39 06 000123/)
+  }
+})
+
 t.test('what is written on the colour of the house is black on a light one', (t) => {
   const inkOn = (colore: string | null) =>
     letterData({ nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { colore } }).data.inchiostro

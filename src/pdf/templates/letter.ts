@@ -78,7 +78,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
         arrivo: hour(parole.dalle, struttura.ora_check_in), partenza: hour(parole.entro, struttura.ora_check_out)
       },
       wifi: { rete: wished(struttura.wifi_rete) ?? null, password: wished(struttura.wifi_password) ?? null },
-      piede: FOOTER_FIELDS.map((field) => wished(struttura[field])).filter((text) => text !== undefined).join(' · ')
+      piede: FOOTER_FIELDS.map((field) => wished(struttura[field])).filter((text) => text !== undefined).join(BETWEEN)
     }
   }
 }
@@ -87,6 +87,8 @@ const ESTABLISHMENT_FIELDS = [
   'nome', 'motto', 'luogo', 'telefono', 'cin', 'firma', 'colore', 'colazione', 'regole'
 ] as const
 const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
+/** Ends in a left-to-right mark: behind an Arabic name the digits of a telephone number would be turned round (UAX #9). */
+const BETWEEN = ' · \u200E'
 
 function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {
   return { arrivo: soggiorno?.check_in ?? null, partenza: soggiorno?.check_out ?? null }
