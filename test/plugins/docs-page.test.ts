@@ -6,7 +6,7 @@ import { build } from '#test/helper.ts'
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 const SIDE = 390
 
-t.test('on a telephone in the dark the reference fits, can be searched, and tries requests out', { skip }, async (t) => {
+t.test('on a telephone in the dark the reference fits, is searched, and tries requests out', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const { app } = await build(t)
@@ -36,7 +36,7 @@ t.test('on a telephone in the dark the reference fits, can be searched, and trie
   await until("document.querySelector('.opblock') !== null")
   t.equal(await evaluate('innerWidth'), SIDE, 'nothing is wider than the telephone')
   t.ok(await evaluate("document.documentElement.matches('.dark-mode')"))
-  t.not(await evaluate("getComputedStyle(document.documentElement).backgroundColor"), 'rgb(255, 255, 255)')
+  t.not(await evaluate('getComputedStyle(document.documentElement).backgroundColor'), 'rgb(255, 255, 255)')
 
   await evaluate(`(() => {
     const field = document.querySelector('.operation-filter-input')
@@ -47,6 +47,7 @@ t.test('on a telephone in the dark the reference fits, can be searched, and trie
   await click('.opblock:has([data-path="/health/live"]) .opblock-summary-control')
   await click('.try-out__btn')
   await click('.execute')
-  t.equal(await until("document.querySelector('.live-responses-table tbody .response-col_status')?.textContent.trim()"), '200')
+  const status = "document.querySelector('.live-responses-table tbody .response-col_status')"
+  t.equal(await until(`${status}?.textContent.trim()`), '200')
   t.equal(await evaluate('innerWidth'), SIDE)
 })
