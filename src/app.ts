@@ -160,7 +160,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(events, { config, keys, times: eventTimes })
     await app.register(system, { config, keys, clock })
     await app.register(administration, { config, keys })
-    await app.register(operations, { config, keys, clock })
+    await app.register(operations, { config, clock })
 
     await app.ready()
     return app

@@ -1,22 +1,17 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/config.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { backendOf } from '#src/plugins/storage/backends/of-config.ts'
 import { OLD_MS } from './backup/age.ts'
-import { readBackup } from './backup/contents.ts'
-import { createBackup, PATIENT } from './backup/create.ts'
+import { backUpInThread } from './backup/nightly.ts'
 import { noteBackup } from './backup/note.ts'
-import { gently } from './backup/pace.ts'
 import { backupAge, backupFile, rotate } from './backup/rotation.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
-const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock }> = async (app, options) => {
-  const { config, keys, clock } = options
+const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
+  const { config, clock } = options
   const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
   if (folder === undefined || passphrase === undefined) return
-  const { sql } = app.openPool(1, PATIENT)
-  const backend = backendOf(config)
+  const { sql, databaseUrl } = app
 
   app.addJob({
     name: 'backup',
@@ -30,10 +25,8 @@ const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock 
 
   async function makeBackup (): Promise<void> {
     const today = clock.today()
-    // What cannot be read takes nobody's place, and nothing is removed for it.
-    const check = (partial: string) => readBackup(partial, passphrase!, {}, gently)
-    const { size, summary } = await createBackup(
-      { sql, backend, keys }, backupFile(folder!, today), passphrase!, { check, pace: gently }
+    const { size, summary } = await backUpInThread(
+      { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.closing
     )
     const { files, missing } = summary
     app.log.info({ size, files }, 'backup made')

@@ -1,6 +1,7 @@
 import type postgres from 'postgres'
 import type { Config } from '#src/config/config.ts'
-import { knownMigrations, lastMigration } from '#src/plugins/database/migrate.ts'
+import { lastMigration } from '#src/plugins/database/last-migration.ts'
+import { knownMigrations } from '#src/plugins/database/migrate.ts'
 import { fault, ok, warning, type Look } from './finding.ts'
 
 const LEAST_VERSION = 140_000

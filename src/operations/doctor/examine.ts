@@ -1,5 +1,5 @@
 import { isLedgersKey } from '#src/alloggiati/index.ts'
-import { lastMigration } from '#src/plugins/database/migrate.ts'
+import { lastMigration } from '#src/plugins/database/last-migration.ts'
 import { OperationError } from '../errors.ts'
 import { onInstallation, readEnvironment, type Environ } from '../installation.ts'
 import { proxy, publicUrl, tls } from './address.ts'

@@ -5,7 +5,9 @@ import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
 import { within } from '#src/lib/within.ts'
-import { connect, type SessionSettings } from './connect.ts'
+import type { SessionSettings } from './client.ts'
+import { connect } from './connect.ts'
+import { lastMigration } from './last-migration.ts'
 import { LOCKS } from './locks.ts'
 import { postgresError } from './problems.ts'
 
@@ -75,16 +77,6 @@ export async function carryOut (tx: postgres.ISql, migrations: readonly Migratio
     for (const statement of sql) await tx.unsafe(statement)
     await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`
   }
-}
-
-/** The instant by which the last migration of a database is known; undefined: it has none. */
-export async function lastMigration (sql: postgres.ISql): Promise<number | undefined> {
-  const [{ made }] = await sql<[{ made: boolean }]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as made`
-  if (!made) return undefined
-  const [{ latest }] = await sql<[{ latest: string | null }]>`
-    select max(created_at) as latest from drizzle.__drizzle_migrations`
-  return latest === null ? undefined : Number(latest)
 }
 
 async function requireAnswer (sql: postgres.Sql): Promise<void> {

@@ -2,7 +2,8 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { availableParallelism } from 'node:os'
 import { ConfigError, type Config } from '#src/config/config.ts'
-import { connect, type Connection, type Database, type SessionSettings } from './connect.ts'
+import type { SessionSettings } from './client.ts'
+import { connect, type Connection, type Database } from './connect.ts'
 import { LostSettingsError, migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { takePulse } from './pulse.ts'
@@ -25,6 +26,8 @@ declare module 'fastify' {
      * @param settings with any it has sessions of its own
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
+    /** For threads, whose sessions are their own: it has the password. */
+    databaseUrl: string
     /** The end of the server waits no longer for a database that does not answer. One that does is not disturbed. */
     hurryEnd (): void
   }
@@ -95,6 +98,7 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   app.decorate('sql', sql)
   app.decorate('sessions', isShared ? open(direct, SESSIONS, {}, false) : { db, sql })
   app.decorate('openPool', openPool)
+  app.decorate('databaseUrl', direct)
 }, { name: 'database', dependencies: ['closing'] })
 
 async function startEmbedded (dataDir: string, log: FastifyBaseLogger) {
