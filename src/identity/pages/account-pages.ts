@@ -98,18 +98,5 @@ ${frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })
-
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/chiavi/revoca`,
-    config: OPEN,
-    schema: described('postRevocaChiave', 'Revoca una chiave API', { body: Fields(['id']) }),
-    handler: async (request, reply) => {
-      const { token } = await visitors.require(request)
-      const url = `/api/v1/keys/${encodeURIComponent(request.body.id ?? '')}`
-      await ask(request, { method: 'DELETE', url, token })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
 }
 export default accountPages

@@ -35,6 +35,20 @@ ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</spa
 `
 }
 
+/** Boxes to tick, each a field of its own: none has to be. A refusal stands over them. */
+export function checks (
+  legend: string,
+  options: readonly { name: string, label: string, isChosen: boolean }[],
+  error: string | undefined
+): Html {
+  return html`<fieldset>
+<legend>${legend}</legend>
+${alarm(error)}${options.map(({ name, label, isChosen }) =>
+  html`<label class="check"><input type="checkbox" name="${name}" value="1"${isChosen ? html` checked` : ''}> ${label}</label>
+`)}</fieldset>
+`
+}
+
 /** What a form sends without showing it. */
 export function hidden (values: Readonly<Record<string, string>>): Html[] {
   return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)

@@ -83,6 +83,20 @@ const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })
+
+  app.route({
+    method: 'POST',
+    url: `${ADD_PASSKEY}/rinomina`,
+    config: OPEN,
+    schema: described('postRinominaPasskey', 'Dà un nome a una passkey', { body: Fields(['id', 'name']) }),
+    handler: async (request, reply) => {
+      const { id = '', name: friendly_name = '' } = request.body
+      const { token } = await visitors.require(request)
+      const url = `${PASSKEYS}/${encodeURIComponent(id)}`
+      await ask(request, { method: 'PATCH', url, token, payload: { friendly_name } })
+      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
+    }
+  })
 }
 export default passkeyPages
 

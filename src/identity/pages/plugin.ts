@@ -7,6 +7,7 @@ import { asksDevices } from './devices.ts'
 import deviceFactorPages from './device-factor-pages.ts'
 import factorPages from './factor-pages.ts'
 import forms from './forms.ts'
+import keyPages from './key-pages.ts'
 import mailPages from './mail-pages.ts'
 import type { PageOptions } from './options.ts'
 import passkeyPages from './passkey-pages.ts'
@@ -33,6 +34,7 @@ const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys })
   await app.register(secondFactorPages, options)
   await app.register(accountPages, options)
   await app.register(factorPages, options)
+  await app.register(keyPages, options)
   if (asksDevices(config)) {
     await app.register(scriptRoute)
     await app.register(passkeyPages, options)

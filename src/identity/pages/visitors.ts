@@ -9,6 +9,7 @@ export const SIGN_IN = '/auth/accedi'
 export const SECOND_FACTOR = '/auth/verifica'
 export const ACCOUNT = '/auth/account'
 export const PASSWORD = '/auth/password'
+export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`
 
 /** A person whose browser has a session. */
 export interface Visitor extends SignedIn {
