@@ -5,9 +5,9 @@ import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
 import type { IdentityRow, FactorRow } from '../people/find-users.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
-import { field, form, link, NOTHING } from './parts.ts'
+import { field, form, link, NOTHING, titleOf } from './parts.ts'
 import { fill, type Language, type Texts } from './texts.ts'
-import { ACCOUNT, NEW_KEY } from './visitors.ts'
+import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
 /* The sections of the account's page. */
 
@@ -100,7 +100,13 @@ export function passkeyList (all: readonly Passkey[], { texts, day }: Wording): 
   return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
 }
 
-export function identityList (all: readonly IdentityRow[], { texts }: Wording): Html {
+/** @param known the providers in the settings */
+export function identityList (
+  all: readonly IdentityRow[],
+  known: readonly { name: string }[],
+  { texts }: Wording
+): Html {
+  const others = known.filter(({ name }) => all.every(({ provider }) => provider !== name))
   const items = all.map(({ id, provider, identity_data: { email } }) => {
     const name = provider === 'email' ? texts.ownAddress : provider
     const unlink = form({
@@ -109,7 +115,8 @@ export function identityList (all: readonly IdentityRow[], { texts }: Wording): 
     const mayGo = provider !== 'email' && all.length > 1
     return item(name, typeof email === 'string' ? [email] : [], mayGo ? surely(texts.unlink, name, unlink) : NOTHING)
   })
-  return section(texts.providers, list(items, ''))
+  return section(texts.providers, html`${list(items, '')}${others.map(({ name }) =>
+    link(`${LINK}/con/${encodeURIComponent(name)}`, fill(texts.linkWith, titleOf(name))))}`)
 }
 
 export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html {

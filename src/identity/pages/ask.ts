@@ -79,6 +79,7 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   too_many_passkeys: 'tooManyFactors',
   single_identity_not_deletable: 'lastIdentity',
   email_conflict_identity_not_deletable: 'lastIdentity',
+  identity_already_exists: 'identityTaken',
   flow_state_not_found: 'providerFailed',
   flow_state_expired: 'providerFailed',
   bad_code_verifier: 'providerFailed',
@@ -88,6 +89,7 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   webauthn_credential_exists: 'deviceFailed',
   TROPPE_CHIAVI: 'tooManyKeys',
   ACCOUNT_IN_ATTESA: 'pendingAccount',
+  APPLICAZIONE_NON_VALIDA: 'badApp',
   MODULO_ESTRANEO: 'foreignForm'
 }
 

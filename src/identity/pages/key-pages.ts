@@ -40,7 +40,9 @@ const keyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visi
       const { name = '', days = '' } = body
       const scopes = SCOPES.filter((scope) => body[scope] !== undefined)
       // A key without any would have them all.
-      if (scopes.length === 0) return showForm(request, reply, visitor, { name, days, scopes, refused: 'keyScopeMissing' })
+      if (scopes.length === 0) {
+        return showForm(request, reply, visitor, { name, days, scopes, refused: 'keyScopeMissing' })
+      }
       try {
         const query = new URLSearchParams({ name: name.trim(), days: days.trim(), scopes: scopes.join(',') })
         const url = `/api/cli/auth/key?${query.toString()}`

@@ -43,8 +43,8 @@ export function checks (
 ): Html {
   return html`<fieldset>
 <legend>${legend}</legend>
-${alarm(error)}${options.map(({ name, label, isChosen }) =>
-  html`<label class="check"><input type="checkbox" name="${name}" value="1"${isChosen ? html` checked` : ''}> ${label}</label>
+${alarm(error)}${options.map(({ name, label, isChosen }) => html`<label class="check">
+<input type="checkbox" name="${name}" value="1"${isChosen ? html` checked` : ''}> ${label}</label>
 `)}</fieldset>
 `
 }
@@ -87,4 +87,9 @@ export function alarm (text: string | undefined): Html {
 
 export function link (address: string, text: string): Html {
   return html`<p><a href="${address}">${text}</a></p>\n`
+}
+
+/** The name of a provider as people know it. */
+export function titleOf (name: string): string {
+  return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }

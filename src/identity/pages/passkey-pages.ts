@@ -14,7 +14,7 @@ const PASSKEYS = '/auth/v1/passkeys'
 const DeviceFields = Fields(['challenge', 'credential'])
 
 /** Passkeys: signing in with one, adding and removing one's own. */
-const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
+const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors, goOn }) => {
   app.route({
     method: 'POST',
     url: `${SIGN_IN_PASSKEY}/opzioni`,
@@ -37,8 +37,8 @@ const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
       try {
         const url = `${PASSKEYS}/authentication/verify`
         const payload = { challenge_id, credential: answerOf(credential) }
-        await visitors.begin(request, reply, await ask<AuthSession>(request, { method: 'POST', url, payload }))
-        return await reply.redirect(ACCOUNT, 303)
+        const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
+        return await goOn(request, reply, await visitors.begin(request, reply, tokens))
       } catch (err) {
         return showSignIn(request, reply, config, { refused: refusalOf(err) })
       }

@@ -77,7 +77,9 @@ t.test('the page of a person’s account', async (t) => {
     await signedIn('dora@example.org')
     const [{ id }] = await app.sql<[{ id: string }]>`select id from factors limit 1`
     const { access_token: access } = (await app.inject({
-      method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: 'dora@example.org', password: PASSWORD }
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email: 'dora@example.org', password: PASSWORD }
     })).json<{ access_token: string }>()
     const answer = await as(app, access, 'PATCH', `/auth/v1/factors/${id}`, { friendly_name: 'mio' })
     t.match(answer.json(), { error_code: 'mfa_factor_not_found' })

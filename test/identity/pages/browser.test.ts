@@ -132,6 +132,17 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
   })
 
+  t.test('a front end is come back to, by one press where the person is signed in already', async (t) => {
+    const back = `${url}/health/live`
+    const query = new URLSearchParams({
+      redirect_to: back, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
+    })
+    await open(`${url}/auth/accedi?${query.toString()}`)
+    t.same(await faults(), [])
+    await hit(button('/auth/accedi/continua'))
+    while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`));
+  })
+
   t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {
     await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     await open(`${url}/auth/account`)
