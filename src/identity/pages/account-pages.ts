@@ -3,8 +3,9 @@ import { html } from '#src/lib/html.ts'
 import { ofType } from '../factors/store.ts'
 import { countCodes } from '../factors/recovery-codes.ts'
 import { listPasskeys, presentPasskey } from '../factors/webauthn/credentials.ts'
+import { isLanguage } from '../languages.ts'
 import { listKeys } from '../keys/key-store.ts'
-import { factorList, identityList, keyList, passkeyList, sessionList, wordingOf } from './account-view.ts'
+import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionList, wordingOf } from './account-view.ts'
 import { asksDevices } from './devices.ts'
 import { endOwnSession } from './end-session.ts'
 import { Fields } from './forms.ts'
@@ -48,7 +49,7 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
         const ownPasskeys = hasScript ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
         const others = html`${ownPasskeys}${sessionList(sessions, wording)}${
           identityList(user.identities, config.OAUTH_PROVIDERS, wording)}${
-          keyList(keys, wording)}`
+          keyList(keys, wording)}${mailLanguage(user, wording)}`
         return {
           title: texts.account,
           hasScript,
@@ -85,6 +86,20 @@ ${isSent ? form({ action: CONTINUE, button: texts.continueTo }) : NOTHING}${
     handler: async (request, reply) => {
       const { caller } = await visitors.require(request)
       await endOwnSession(app, request, caller, request.body.id ?? '')
+      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${ACCOUNT}/lingua`,
+    config: OPEN,
+    schema: described('postLingua', 'Sceglie la lingua delle e-mail', { body: Fields(['lingua']) }),
+    handler: async (request, reply) => {
+      const { lingua } = request.body
+      const { token } = await visitors.require(request)
+      const data = isLanguage(lingua) ? { lingua } : {}
+      await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload: { data } })
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })

@@ -3,9 +3,10 @@ import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { Session } from '#schemas/session.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
-import type { IdentityRow, FactorRow } from '../people/find-users.ts'
+import { languageOfPerson } from '../languages.ts'
+import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
-import { field, form, link, NOTHING, titleOf } from './parts.ts'
+import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
 import { fill, type Language, type Texts } from './texts.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
@@ -62,6 +63,11 @@ export function sessionList (all: readonly Session[], { texts, day }: Wording): 
   })
   const others = form({ action: `${ACCOUNT}/sessioni/altre`, button: texts.endOthers, isQuiet: true })
   return section(texts.sessions, html`${list(items, '')}${all.length > 1 ? others : NOTHING}`)
+}
+
+export function mailLanguage (user: Pick<User, 'user_metadata'>, { texts }: Wording): Html {
+  const content = languageChoice({ name: 'lingua', label: texts.mailLanguage, value: languageOfPerson(user) })
+  return form({ action: `${ACCOUNT}/lingua`, button: texts.saveLanguage, content, isQuiet: true })
 }
 
 /** @param codesLeft undefined without recovery codes */

@@ -1,8 +1,11 @@
 import { html, type Html } from '#src/lib/html.ts'
+import { LANGUAGES, type Language } from '../languages.ts'
 
 /* Small pieces of pages. */
 
 export const NOTHING = html``
+
+const NAMES: Readonly<Record<Language, string>> = { it: 'Italiano', en: 'English', de: 'Deutsch', fr: 'Français' }
 
 /** One line to write in. A refusal stands under it, and programs that read pages aloud say so. */
 export interface Field {
@@ -32,6 +35,19 @@ export function field (
 <input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required${more}>
 ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>\n`}${
   error === undefined ? '' : html`<span class="error" id="${id}-error">${error}</span>\n`}</div>
+`
+}
+
+/** One of the languages, each in its own words. */
+export function languageChoice (
+  { name, label, value }: { name: string, label: string, value: Language }
+): Html {
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<select id="${name}" name="${name}">
+${LANGUAGES.map((each) =>
+  html`<option value="${each}" lang="${each}"${each === value ? html` selected` : ''}>${NAMES[each]}</option>\n`)}</select>
+</div>
 `
 }
 

@@ -68,6 +68,9 @@ export function formsOf (body: string): Form[] {
       value: /value="([^"]*)"/.exec(attributes)?.[1] ?? '',
       isSent: !attributes.includes('type="checkbox"') || attributes.endsWith(' checked')
     }))
+    for (const [, name, options = ''] of inner.matchAll(/<select [^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs)) {
+      inputs.push({ name: name!, value: /value="([^"]*)"[^>]* selected/.exec(options)![1]!, isSent: true })
+    }
     return {
       action,
       fields: new Map(inputs.filter(({ isSent }) => isSent).map(({ name, value }) => [name, value] as const)),

@@ -64,6 +64,8 @@ export const de: Texts = {
   passwordSaved: 'Das Passwort ist gespeichert. Ihre anderen Sitzungen sind beendet.',
   addressConfirmed: 'Die Adresse ist bestätigt.',
   changePassword: 'Passwort ändern',
+  mailLanguage: 'Sprache der E-Mails',
+  saveLanguage: 'Sprache speichern',
   done: 'Erledigt.',
   mustEnrol: 'Um fortzufahren, brauchen Sie einen zweiten Faktor: Fügen Sie einen hinzu.',
   sessions: 'Sitzungen',

@@ -63,6 +63,8 @@ export const en: Texts = {
   passwordSaved: 'The password is saved. Your other sessions have ended.',
   addressConfirmed: 'The address is confirmed.',
   changePassword: 'Change the password',
+  mailLanguage: 'Language of the e-mails',
+  saveLanguage: 'Save the language',
   done: 'Done.',
   mustEnrol: 'You need a second factor to go on: add one.',
   sessions: 'Sessions',

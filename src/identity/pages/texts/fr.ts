@@ -63,6 +63,8 @@ export const fr: Texts = {
   passwordSaved: 'Le mot de passe est enregistré. Vos autres sessions sont fermées.',
   addressConfirmed: 'L’adresse est confirmée.',
   changePassword: 'Changer le mot de passe',
+  mailLanguage: 'Langue des e-mails',
+  saveLanguage: 'Enregistrer la langue',
   done: 'C’est fait.',
   mustEnrol: 'Pour continuer, il faut un second facteur : ajoutez-en un.',
   sessions: 'Sessions',

@@ -67,6 +67,8 @@ export const it = {
   passwordSaved: 'La password è salvata. Le altre sessioni sono chiuse.',
   addressConfirmed: 'L’indirizzo è confermato.',
   changePassword: 'Cambia la password',
+  mailLanguage: 'Lingua delle e-mail',
+  saveLanguage: 'Salva la lingua',
   done: 'Fatto.',
   mustEnrol: 'Per continuare serve un secondo fattore: aggiungine uno.',
   sessions: 'Sessioni',
