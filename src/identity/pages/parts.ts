@@ -45,8 +45,9 @@ export function languageChoice (
   return html`<div class="field">
 <label for="${name}">${label}</label>
 <select id="${name}" name="${name}">
-${LANGUAGES.map((each) =>
-  html`<option value="${each}" lang="${each}"${each === value ? html` selected` : ''}>${NAMES[each]}</option>\n`)}</select>
+${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
+  each === value ? html` selected` : ''}>${NAMES[each]}</option>
+`)}</select>
 </div>
 `
 }

@@ -165,7 +165,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match(await linkOf(), '/auth/v1/verify?', 'the front end takes over who signs in')
   })
 
-  t.test('speak the language of their person: that of the pages when the password was chosen, or the chosen one', async (t) => {
+  t.test('speak the language in which their person chose the password, or the one chosen since', async (t) => {
     await forget()
     await post('/auth/v1/invite', { email: 'frieda@example.org' })
     const invitation = await smtp.next()

@@ -93,7 +93,8 @@ export const de: MailTexts = {
       'Falsche Codes für Ihr Konto',
       'Jemand, der Ihr Passwort für Locanda kennt, hat den zweiten Faktor mehrmals mit falschen Codes versucht.',
       'Wenn Sie es nicht waren, ändern Sie Ihr Passwort: Ohne den zweiten Faktor ist niemand ' +
-        'hineingekommen. Wenn der Code der App nicht mehr angenommen wird, melden Sie sich mit einem Wiederherstellungscode an.'
+        'hineingekommen. Wenn der Code der App nicht mehr angenommen wird, ' +
+        'melden Sie sich mit einem Wiederherstellungscode an.'
     ]
   }
 }

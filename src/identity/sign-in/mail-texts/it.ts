@@ -57,7 +57,9 @@ export const it: MailTexts = {
     }
   },
   notices: {
-    factor_added: ['Nuovo secondo fattore', 'Al tuo account di Locanda è stato aggiunto un secondo fattore.', OTHERWISE],
+    factor_added: [
+      'Nuovo secondo fattore', 'Al tuo account di Locanda è stato aggiunto un secondo fattore.', OTHERWISE
+    ],
     factor_removed: [
       'Secondo fattore rimosso', 'Dal tuo account di Locanda è stato rimosso un secondo fattore.', OTHERWISE
     ],
