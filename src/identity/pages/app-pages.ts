@@ -1,14 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { html } from '#src/lib/html.ts'
-import type { AppRequest } from './app-request.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
-import { form, link } from './parts.ts'
 import { described, OPEN } from './route.ts'
-import { show } from './show.ts'
-import { fill } from './texts.ts'
-import { ACCOUNT, CONTINUE, Elsewhere, type Visitor } from './visitors.ts'
+import { ACCOUNT, CONTINUE, Elsewhere } from './visitors.ts'
 
 /** The way back to the front end that has sent a person to sign in. */
 const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, visitors, goOn }) => {
@@ -26,35 +20,3 @@ const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, 
   })
 }
 export default appPages
-
-/** For who is signed in already: a button, as the address alone takes nothing. */
-export function showContinue (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { user: { email } }: Visitor,
-  { redirectTo }: AppRequest
-): FastifyReply {
-  return show(request, reply, (texts) => ({
-    title: texts.continueTo,
-    content: html`<p>${fill(texts.signedInAs, email)}</p>
-<p>${fill(texts.appAsks, nameOf(redirectTo))}</p>
-${form({ action: CONTINUE, button: texts.continue })}${
-  form({ action: '/auth/esci', button: texts.otherAccount, isQuiet: true })}${link(ACCOUNT, texts.back)}`
-  }))
-}
-
-/** Leads a browser to another origin after a form, which a redirect must not do (`form-action` of the policy). */
-export function showReturn (request: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
-  reply.header('refresh', `0;url=${address}`)
-  return show(request, reply, (texts) => ({
-    title: texts.returning,
-    content: html`<p>${texts.returningText}</p>
-${link(address, texts.openApp)}`
-  }))
-}
-
-/** A front end as people know it. */
-function nameOf (redirectTo: string): string {
-  const { protocol, host } = new URL(redirectTo)
-  return host || protocol.slice(0, -1)
-}

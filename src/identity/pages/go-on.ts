@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdentityOptions } from '../options.ts'
 import { issueHandover } from '../sign-in/handover.ts'
 import { redirectWithCode } from '../sign-in/redirects.ts'
-import { showReturn } from './app-pages.ts'
+import { showReturn } from './app-view.ts'
 import type { PageCookies } from './cookies.ts'
 import { ACCOUNT, SECOND_FACTOR, type Visitor } from './visitors.ts'
 
