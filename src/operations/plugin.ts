@@ -7,6 +7,7 @@ import { OLD_MS } from './backup/age.ts'
 import { readBackup } from './backup/contents.ts'
 import { createBackup, PATIENT } from './backup/create.ts'
 import { noteBackup } from './backup/note.ts'
+import { gently } from './backup/pace.ts'
 import { backupAge, backupFile, rotate } from './backup/rotation.ts'
 
 /** The nightly backup, where the settings name a folder for it. */
@@ -30,8 +31,10 @@ const operations: FastifyPluginAsync<{ config: Config, keys: Keys, clock: Clock 
   async function makeBackup (): Promise<void> {
     const today = clock.today()
     // What cannot be read takes nobody's place, and nothing is removed for it.
-    const check = (partial: string) => readBackup(partial, passphrase!)
-    const { size, summary } = await createBackup({ sql, backend, keys }, backupFile(folder!, today), passphrase!, check)
+    const check = (partial: string) => readBackup(partial, passphrase!, {}, gently)
+    const { size, summary } = await createBackup(
+      { sql, backend, keys }, backupFile(folder!, today), passphrase!, { check, pace: gently }
+    )
     const { files, missing } = summary
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')

@@ -181,9 +181,9 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   }
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
 
-/** One parameter, however many values there are. */
+/** One parameter, however many values there are: an array as PostgreSQL writes it, every value in quotes. */
 function arrayOf (values: readonly (string | number)[]): string {
-  return `{${values.map((value) => `"${value}"`).join()}}`
+  return `{${values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`).join()}}`
 }
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */

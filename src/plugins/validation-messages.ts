@@ -2,6 +2,7 @@ import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 
 import type { FieldError } from '#schemas/common.ts'
 import { counted } from '#src/lib/counted.ts'
 import { furtherFaults } from './faults.ts'
+import { NOT_BASE64 } from './images/image-text.ts'
 
 type Params = Record<string, unknown>
 
@@ -43,6 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FORMATS: Readonly<Record<string, string>> = {
   day: 'deve essere un giorno del calendario, AAAA-MM-GG',
   'day-or-empty': 'deve essere un giorno del calendario, AAAA-MM-GG',
+  byte: NOT_BASE64,
   'date-time': 'deve essere un istante ISO 8601',
   email: 'deve essere un indirizzo e-mail'
 }

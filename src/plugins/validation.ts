@@ -3,6 +3,7 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import formatsPlugin from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { isDay } from '#src/lib/time.ts'
+import { isImageText } from './images/image-text.ts'
 
 /* Options of the Fastify instance, not a plugin: how requests are validated. */
 
@@ -13,8 +14,8 @@ const addFormats = formatsPlugin.default
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   addFormats(ajv, ['date-time', 'email', 'uri'])
-  // `byte`, base64 in the words of OpenAPI, is only a name here: it may be megabytes.
-  return ajv.addFormat('byte', true).addFormat('day', isDay)
+  // `byte` is base64 in the words of OpenAPI; only images come in it.
+  return ajv.addFormat('byte', isImageText).addFormat('day', isDay)
     .addFormat('day-or-empty', (text) => text === '' || isDay(text))
 }
 

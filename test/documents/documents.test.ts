@@ -72,6 +72,13 @@ t.test('text that is not strictly Base64 is refused: nothing of it is left out',
   t.same(await stored(id), [])
 })
 
+t.test('a text that cannot be Base64 is named with the other faults of the request', async (t) => {
+  const id = await newBooking()
+  const answer = await upload(id, { guest: -1, base64Image: 'x', ext: 'svg' })
+  t.equal(answer.statusCode, 400)
+  t.same(fieldsAtFault(answer).toSorted(), ['base64Image', 'ext', 'guest_idx'])
+})
+
 t.test('the extension must be that of the content', async (t) => {
   const id = await newBooking()
   const answer = await upload(id, { image: front, ext: 'png' })
@@ -84,10 +91,10 @@ t.test('the extension must be that of the content', async (t) => {
 
 t.test('the booking must exist, and have a place for the guest, before the image is looked at', async (t) => {
   const id = await newBooking(2)
-  const answer = await upload(id, { guest: 2, base64Image: 'x' })
+  const answer = await upload(id, { guest: 2, base64Image: 'AAAA' })
   t.equal(answer.statusCode, 400)
   t.same(fieldsAtFault(answer), ['guest_idx'])
-  const missing = await upload(2_000_000, { base64Image: 'x' })
+  const missing = await upload(2_000_000, { base64Image: 'AAAA' })
   t.match(missing.json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   t.equal((await upload(id, { guest: 1, image: front })).statusCode, 200)
 })

@@ -160,7 +160,7 @@ t.test('what is no PNG and no JPEG is no logo, and the one before stays', async 
   for (const image of [await webp(), Buffer.from('<svg/>'), Buffer.alloc(0), (await png()).subarray(0, 40)]) {
     t.same(fieldsAtFault(await putLogo(image)), ['base64Image'])
   }
-  t.same(fieldsAtFault(await put({ base64Image: '***', x: 1 }, {}, LOGO)), ['x'])
+  t.same(fieldsAtFault(await put({ base64Image: '***', x: 1 }, {}, LOGO)).toSorted(), ['base64Image', 'x'])
   t.same(fieldsAtFault(await put({ base64Image: '***' }, {}, LOGO)), ['base64Image'])
   t.equal((await putLogo(Buffer.alloc(5 * 1024 * 1024 + 1, 1))).statusCode, 413)
   t.equal((await call('GET', LOGO)).headers.etag, before)

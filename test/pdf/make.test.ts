@@ -60,7 +60,8 @@ t.test('what the host writes stands in the letter instead of ours, as text', asy
 
 t.test('behind an Arabic or Hebrew name of the house its telephone number reads from left to right', async (t) => {
   for (const nome of ['بيت العطلات', 'בית החופש']) {
-    const request = { nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura: { nome, telefono: '+39 06 000123' } }
+    const struttura = { nome, telefono: '+39 06 000123' }
+    const request = { nome_ospite: 'Anna', lingua: 'IT', data: '2026-11-23', struttura }
     const [text] = await textsOf({ kind: 'letter', request, date })
     t.match(text, /· ?\u200E?\+39 06 000123/)
   }

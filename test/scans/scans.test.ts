@@ -37,7 +37,7 @@ t.test('a wrong scan is a 400 that names every field at fault, and nothing is ke
   t.same(fieldsAtFault(await save({ prenotazione_id: 1 })), ['guest_idx'])
   t.same(fieldsAtFault(await save({ guest_idx: 0 })), ['prenotazione_id'])
   t.same(fieldsAtFault(await save({ name: '', birthDate: '2026-11-22', guest_idx: 0, image: 'x' })).sort(),
-    ['birthDate', 'name', 'prenotazione_id'])
+    ['birthDate', 'image', 'name', 'prenotazione_id'])
   t.same(fieldsAtFault(await save({ image: 'aGVsbG8=' })), ['image'])
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
 })

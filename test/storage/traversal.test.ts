@@ -99,7 +99,8 @@ t.test('no address, in any encoding, names a file outside the storage', { skip: 
   }), { numRuns: CASES })
   t.match(await get('saluto'), 'ciao', 'the server goes on')
 
-  const calls = await end()
+  // How full the disk is, which a job asks at its minute, is no file.
+  const calls = (await end()).filter(({ text }) => !text.includes(' statfs('))
   const named = calls.flatMap(({ paths, text, succeeded }) => paths.map((path) => ({ path, text, succeeded })))
   t.ok(named.some(({ path }) => path.startsWith(root)), 'the watch sees the reads of stored files')
   t.same(named.filter(({ path }) => !isAllowed(path, root, folder)).map(({ text }) => text), [])

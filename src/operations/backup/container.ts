@@ -1,7 +1,8 @@
 import { hkdfSync, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
 import { open } from 'node:fs/promises'
+import type { TransformOptions } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { createZstdCompress, createZstdDecompress, type ZstdOptions } from 'node:zlib'
 import { chunksOf, decrypt, encrypt, KEY_BYTES, TAG_BYTES, CHUNK_BYTES, ChangedFileError } from
   '#src/plugins/storage/encryption.ts'
 import { DAMAGED, NO_BACKUP, OperationError, OTHER_PASSPHRASE } from '../errors.ts'
@@ -23,6 +24,15 @@ const COSTS: Readonly<Record<string, ScryptOptions>> = {
   2: { N: 2 ** 15, r: 8, p: 3, maxmem: 48 * 1024 * 1024 }
 }
 const VERSION = '2'
+/**
+ * Large pieces, and some of them waiting on both sides, so that reading, compressing and writing go on side by side:
+ * with the usual 16 KiB a backup takes half as long again.
+ */
+const FLOW: ZstdOptions & TransformOptions = {
+  chunkSize: 512 * 1024,
+  readableHighWaterMark: 2 * 1024 * 1024,
+  writableHighWaterMark: 2 * 1024 * 1024
+}
 const MAGIC_BYTES = NAME.length + 1
 const SALT_BYTES = 32
 const CHECK_BYTES = 16
@@ -70,7 +80,7 @@ async function keysOf (
 
 /** The bytes behind the header. */
 export async function * sealed (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
-  yield * encrypt(through(content, createZstdCompress()), key)
+  yield * encrypt(through(content, createZstdCompress(FLOW)), key)
 }
 
 /**
@@ -85,7 +95,7 @@ export async function * opened (
 ): AsyncGenerator<Buffer> {
   const size = contentSize(length)
   try {
-    yield * through(decrypt(bytes, key, size), createZstdDecompress())
+    yield * through(decrypt(bytes, key, size), createZstdDecompress(FLOW))
   } catch (err) {
     throw err instanceof ChangedFileError ? new OperationError(DAMAGED, { cause: err }) : err
   }

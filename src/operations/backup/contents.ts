@@ -1,5 +1,6 @@
 import { DAMAGED, OperationError } from '../errors.ts'
 import { readContainer } from './container.ts'
+import { atOnce, type Pace } from './pace.ts'
 import { sectionsOf } from './sections.ts'
 
 /** The first section: what the rest is, and who can use it. */
@@ -54,13 +55,14 @@ const NEWLINE = 0x0a
 export async function readBackup (
   path: string,
   passphrase: string,
-  reader: Partial<Reader> = {}
+  reader: Partial<Reader> = {},
+  pace: Pace = atOnce
 ): Promise<{ manifest: Manifest, summary: Summary }> {
   return readContainer(path, passphrase, async (content) => {
     const counts: Counts = { tables: {}, files: 0, bytes: 0 }
     let manifest: Manifest | undefined
     let summary: Summary | undefined
-    for await (const { head, pieces } of sectionsOf<Head>(content)) {
+    for await (const { head, pieces } of sectionsOf<Head>(pace(content))) {
       const isFirst = manifest === undefined
       if ((head.kind === 'manifest') !== isFirst || summary !== undefined) throw new OperationError(DAMAGED)
       if (head.kind === 'manifest') manifest = head

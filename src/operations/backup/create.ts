@@ -9,6 +9,7 @@ import { encryptedSize } from '#src/plugins/storage/encryption.ts'
 import { OperationError } from '../errors.ts'
 import { writeContainer } from './container.ts'
 import { rowsIn, type FileHead, type Manifest, type Summary, type TableHead } from './contents.ts'
+import { atOnce, type Pace } from './pace.ts'
 import { section } from './sections.ts'
 import { copyTarget, readSequences, readTables, SPELLING, type Table } from './tables.ts'
 
@@ -34,17 +35,22 @@ export function masterKeyMark (keys: Pick<Keys, 'fingerprint'>): string {
   return keys.fingerprint('backup', 'master-key').toString('hex')
 }
 
+export interface BackupOptions {
+  /** Looks at the file before it takes its name. */
+  check?: (partial: string) => Promise<unknown>
+  pace?: Pace
+}
+
 /**
  * Writes a backup: the rows of one instant, and the files that they name. Servers work meanwhile; files that they
  * discard are removed once the backup has ended.
- * @param check looks at the file before it takes its name
  * @throws OperationError
  */
 export async function createBackup (
   source: Source,
   path: string,
   passphrase: string,
-  check?: (partial: string) => Promise<unknown>
+  { check, pace = atOnce }: BackupOptions = {}
 ): Promise<Made> {
   const { sql } = source
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
@@ -54,7 +60,7 @@ export async function createBackup (
       await requireLock(tx)
       await tx.unsafe(SPELLING)
       const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-      const size = await writeContainer(path, passphrase, contentOf(tx, source, summary), check)
+      const size = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)), check)
       return { size, summary }
     })
   } finally {

@@ -20,28 +20,30 @@ export interface Section<Head> {
 
 /** The bytes of one section. A piece is not looked at any more once the next one is asked for. */
 export async function * section (head: object, pieces?: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield framed([Buffer.from(JSON.stringify(head))])
-  let waiting: Buffer[] = []
+  const json = Buffer.from(JSON.stringify(head))
+  yield framed(Buffer.concat([END, json]), json.length)
+  let frame: Buffer | undefined
   let length = 0
   for await (const piece of pieces ?? []) {
-    for (let start = 0; start < piece.length; start += PIECE_BYTES) {
-      const part = Buffer.from(piece.subarray(start, start + PIECE_BYTES))
-      waiting.push(part)
-      length += part.length
+    for (let start = 0; start < piece.length;) {
+      frame ??= Buffer.allocUnsafeSlow(LENGTH_BYTES + PIECE_BYTES)
+      const copied = piece.copy(frame, LENGTH_BYTES + length, start)
+      start += copied
+      length += copied
       if (length < PIECE_BYTES) continue
-      yield framed(waiting)
-      waiting = []
+      yield framed(frame, length)
+      frame = undefined
       length = 0
     }
   }
-  if (length > 0) yield framed(waiting)
+  if (frame) yield framed(frame, length)
   yield END
 }
 
-function framed (parts: readonly Buffer[]): Buffer {
-  const length = Buffer.alloc(LENGTH_BYTES)
-  length.writeUInt32BE(parts.reduce((sum, { length }) => sum + length, 0))
-  return Buffer.concat([length, ...parts])
+/** A frame whose first bytes say how many follow. */
+function framed (frame: Buffer, length: number): Buffer {
+  frame.writeUInt32BE(length)
+  return frame.subarray(0, LENGTH_BYTES + length)
 }
 
 /**

@@ -87,7 +87,7 @@ const ESTABLISHMENT_FIELDS = [
   'nome', 'motto', 'luogo', 'telefono', 'cin', 'firma', 'colore', 'colazione', 'regole'
 ] as const
 const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
-/** Ends in a left-to-right mark: behind an Arabic name the digits of a telephone number would be turned round (UAX #9). */
+/** Ends in a left-to-right mark: behind an Arabic name the groups of a number would be turned round (UAX #9). */
 const BETWEEN = ' · \u200E'
 
 function stayOf (soggiorno: LetterRequest['soggiorno']): Record<'arrivo' | 'partenza', Day | null> {

@@ -6,15 +6,29 @@ import { ContenutoTroppoGrande } from '../storage/errors.ts'
 /** What a browser writes before an image that it has read (`FileReader.readAsDataURL`). */
 const PREFIXES = Object.values(IMAGE_FORMATS).map(({ contentType }) => `data:${contentType};base64,`)
 
+export const NOT_BASE64 = 'non è Base64 valido'
+
+/**
+ * Whether a text looks like an image's: what its schema asks of it, so that this fault is named with the others. The
+ * last bits are looked at where it is read.
+ */
+export function isImageText (text: string): boolean {
+  const data = withoutPrefix(text)
+  return data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data)
+}
+
 /**
  * The bytes of an image that came as text in a field of the body.
  * @throws CampiNonValidi; ContenutoTroppoGrande (413) for more than `bytesMax`
  */
 export function readImageText (campo: string, text: string, bytesMax = IMAGE_BYTES_MAX): Buffer<ArrayBuffer> {
-  const prefix = PREFIXES.find((each) => text.startsWith(each)) ?? ''
-  const data = text.slice(prefix.length)
+  const data = withoutPrefix(text)
   if (decodedSize(data) > bytesMax) throw new ContenutoTroppoGrande(String(bytesMax))
   const bytes = decodeBase64(data)
-  if (bytes === undefined) throw new CampiNonValidi({ campo, messaggio: 'non è Base64 valido' })
+  if (bytes === undefined) throw new CampiNonValidi({ campo, messaggio: NOT_BASE64 })
   return bytes
+}
+
+function withoutPrefix (text: string): string {
+  return text.slice(PREFIXES.find((each) => text.startsWith(each))?.length ?? 0)
 }

@@ -126,8 +126,10 @@ const PAGE_POLICY = {
 }
 
 /** What the library leaves wider than a telephone. */
-const NARROW = `
+const STYLE = `
+.swagger-ui .topbar-wrapper > :not(.dark-mode-toggle) { display: none; }
 @media (max-width: 640px) {
+  .swagger-ui { overflow-x: clip; }
   .swagger-ui .wrapper, .swagger-ui .information-container { padding: 0 10px; }
   .swagger-ui .opblock .opblock-summary-control { flex-wrap: wrap; }
   .swagger-ui .opblock .opblock-summary-path { max-width: 100%; flex-shrink: 1; }
@@ -185,12 +187,17 @@ export async function openapiPages (
       cutWhenStalled(raw, stalledReaderMs)
       done()
     })
+    // The library's page says nothing of its width: telephones would show it as wide as a desk's, and tiny.
+    pages.addHook('onSend', async (_request, reply, payload) =>
+      typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
+        ? payload.replace('<head>', '<head>\n<meta name="viewport" content="width=device-width, initial-scale=1">')
+        : payload)
     await pages.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: PAGE_POLICY,
       logLevel: 'warn',
-      theme: { title: 'Locanda · API', css: [{ filename: 'narrow.css', content: NARROW }] },
-      // A field that searches the groups of operations.
+      theme: { title: 'Locanda · API', css: [{ filename: 'locanda.css', content: STYLE }] },
+      // A field that searches groups and paths.
       uiConfig: { filter: true }
     })
   })

@@ -99,7 +99,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
   })
 
   t.test('names are found by their beginning, in the order of their bytes, whatever they are made of', async (t) => {
-    const names = ['a%', 'a%/1', 'a/B', 'a/a', 'a/à', 'a_', 'ab', 'a\\']
+    const names = ['a%', 'a%/1', 'a/B', 'a/a', 'a/à', 'a_', 'ab', 'a\\', 'a"']
     for (const name of names) await keep(built, Buffer.from('x'), name)
     const found = async (prefix: string) =>
       (await storage.findByPrefix(db, 'documents', prefix)).map(({ name }) => name)
