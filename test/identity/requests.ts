@@ -6,7 +6,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 export async function as (
   app: FastifyInstance,
   token: string,
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   payload?: object
 ): Promise<LightMyRequestResponse> {

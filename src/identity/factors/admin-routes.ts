@@ -7,12 +7,12 @@ import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { getUser, withIdentities, type FactorRow, type User } from '../people/find-users.ts'
+import { getUser, withIdentities, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { presentFactor } from '../people/present.ts'
 import { notify } from '../sign-in/notices.ts'
 import { parseUuid } from '../uuid.ts'
-import { ofType, realFactors, removeFactor, renameFactor } from './store.ts'
+import { nameFactor, ofType, realFactors, removeFactor, requireFactor } from './store.ts'
 
 const tags = ['Provider di identità']
 
@@ -52,15 +52,11 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const userId = parseUuid(request.params.user_id, 'user_id')
       const id = parseUuid(request.params.factor_id, 'factor_id')
-      const friendly_name = request.body.friendly_name?.trim() || undefined
       return presentFactor(await db.transaction(async (tx) => {
         const { factors } = await lockPerson(tx, userId)
         const factor = requireFactor(factors, id)
-        if (friendly_name === undefined || friendly_name === factor.friendly_name) return factor
-        if (factors.some((each) => each.friendly_name === friendly_name)) {
-          throw new AuthError('mfa_factor_name_conflict')
-        }
-        const renamed = await renameFactor(tx, factor, friendly_name)
+        const renamed = await nameFactor(tx, factors, factor, request.body.friendly_name)
+        if (renamed === factor) return factor
         await audit.append(tx, {
           ...authorOf(request),
           action: 'utente_modificato',
@@ -116,11 +112,4 @@ async function lockPerson (tx: Transaction, id: string): Promise<User> {
   const row = await lockUser(tx, id)
   if (!row) throw new AuthError('user_not_found')
   return await withIdentities(tx, row)
-}
-
-/** @throws AuthError mfa_factor_not_found */
-function requireFactor (all: readonly FactorRow[], id: string): FactorRow {
-  const found = all.find((each) => each.id === id)
-  if (!found) throw new AuthError('mfa_factor_not_found')
-  return found
 }

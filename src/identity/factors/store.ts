@@ -52,10 +52,29 @@ export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFact
   ))
 }
 
-/** Gives a factor another name. The person is locked. */
-export async function renameFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>, friendly_name: string) {
+/** The factor of a list. @throws AuthError mfa_factor_not_found */
+export function requireFactor (all: readonly FactorRow[], id: string): FactorRow {
+  const found = all.find((each) => each.id === id)
+  if (!found) throw new AuthError('mfa_factor_not_found')
+  return found
+}
+
+/**
+ * Gives a factor another name, which no other one of the person has; the same row where the name says nothing new. The
+ * person is locked.
+ * @throws AuthError mfa_factor_name_conflict
+ */
+export async function nameFactor (
+  tx: Transaction,
+  all: readonly FactorRow[],
+  factor: FactorRow,
+  name: string | null | undefined
+): Promise<FactorRow> {
+  const friendly_name = name?.trim() ?? ''
+  if (friendly_name === '' || friendly_name === factor.friendly_name) return factor
+  if (all.some((each) => each.friendly_name === friendly_name)) throw new AuthError('mfa_factor_name_conflict')
   const [row] = await tx.update(factors).set({ friendly_name, updated_at: new Date() })
-    .where(eq(factors.id, id)).returning()
+    .where(eq(factors.id, factor.id)).returning()
   return row!
 }
 

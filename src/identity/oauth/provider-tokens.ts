@@ -9,6 +9,8 @@ export interface KeptForClient {
   tokens: ProviderTokens
   /** The identity that is linked then: the client has proven by PKCE that it is the one that asked for it. */
   linking?: { profile: Profile, session_id: string }
+  /** The session on the pages of this server that the client gets one like. */
+  handover?: { session_id: string }
 }
 
 /** Sealed until the client fetches it, and only for this flow. */

@@ -3,8 +3,9 @@ import { html } from '#src/lib/html.ts'
 import { ofType } from '../factors/store.ts'
 import { countCodes } from '../factors/recovery-codes.ts'
 import { listPasskeys, presentPasskey } from '../factors/webauthn/credentials.ts'
+import { isLanguage } from '../languages.ts'
 import { listKeys } from '../keys/key-store.ts'
-import { factorList, identityList, keyList, passkeyList, sessionList, wordingOf } from './account-view.ts'
+import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionList, wordingOf } from './account-view.ts'
 import { asksDevices } from './devices.ts'
 import { endOwnSession } from './end-session.ts'
 import { Fields } from './forms.ts'
@@ -13,7 +14,7 @@ import { alarm, form, link, NOTHING, notice } from './parts.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
 import { fill, type TextKey } from './texts.ts'
-import { ACCOUNT, PASSWORD } from './visitors.ts'
+import { ACCOUNT, CONTINUE, PASSWORD } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */
 const DONE: Readonly<Record<string, TextKey>> = {
@@ -21,7 +22,7 @@ const DONE: Readonly<Record<string, TextKey>> = {
 }
 
 /** A person's own account: what is signed in, proven, linked and given out in their name. */
-const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
+const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
   const { db, identity: { directory } } = app
   const [frontEnd] = config.CORS_ORIGINS
   const hasScript = asksDevices(config)
@@ -40,20 +41,23 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
         listPasskeys(db, user.id),
         codes && countCodes(db, codes.id)
       ])
+      const isSent = caller.lacks === undefined && cookies.appOf(request) !== undefined
       const done = DONE[request.query.esito ?? '']
       return show(request, reply, (texts, language) => {
         const wording = wordingOf(texts, language, hasScript)
         const factors = factorList(user.factors, left?.remaining, wording)
         const ownPasskeys = hasScript ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
-        const others = html`${ownPasskeys}${sessionList(sessions, wording)}${identityList(user.identities, wording)}${
-          keyList(keys, wording)}`
+        const others = html`${ownPasskeys}${sessionList(sessions, wording)}${
+          identityList(user.identities, config.OAUTH_PROVIDERS, wording)}${
+          keyList(keys, wording)}${mailLanguage(user, wording)}`
         return {
           title: texts.account,
           hasScript,
           content: html`${notice(done && texts[done])}${
             alarm(caller.lacks === undefined ? undefined : texts.mustEnrol)}${
             notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
-${frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd, texts.openApp)}${
+${isSent ? form({ action: CONTINUE, button: texts.continueTo }) : NOTHING}${
+  frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd, texts.openApp)}${
   caller.lacks === undefined ? link(PASSWORD, texts.changePassword) : NOTHING}${
   form({ action: '/auth/esci', button: texts.signOut, isQuiet: true })}${factors}${
   caller.lacks === undefined ? others : NOTHING}`
@@ -88,26 +92,14 @@ ${frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd
 
   app.route({
     method: 'POST',
-    url: `${ACCOUNT}/collegamenti/scollega`,
+    url: `${ACCOUNT}/lingua`,
     config: OPEN,
-    schema: described('postScollega', 'Scollega un accesso', { body: Fields(['id']) }),
+    schema: described('postLingua', 'Sceglie la lingua delle e-mail', { body: Fields(['lingua']) }),
     handler: async (request, reply) => {
+      const { lingua } = request.body
       const { token } = await visitors.require(request)
-      const url = `/auth/v1/user/identities/${encodeURIComponent(request.body.id ?? '')}`
-      await ask(request, { method: 'DELETE', url, token })
-      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
-    }
-  })
-
-  app.route({
-    method: 'POST',
-    url: `${ACCOUNT}/chiavi/revoca`,
-    config: OPEN,
-    schema: described('postRevocaChiave', 'Revoca una chiave API', { body: Fields(['id']) }),
-    handler: async (request, reply) => {
-      const { token } = await visitors.require(request)
-      const url = `/api/v1/keys/${encodeURIComponent(request.body.id ?? '')}`
-      await ask(request, { method: 'DELETE', url, token })
+      const data = isLanguage(lingua) ? { lingua } : {}
+      await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload: { data } })
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })

@@ -3,11 +3,12 @@ import type { Passkey } from '#schemas/auth/passkey.ts'
 import type { Session } from '#schemas/session.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
-import type { IdentityRow, FactorRow } from '../people/find-users.ts'
+import { languageOfPerson } from '../languages.ts'
+import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
-import { form, NOTHING } from './parts.ts'
+import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
 import { fill, type Language, type Texts } from './texts.ts'
-import { ACCOUNT } from './visitors.ts'
+import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
 /* The sections of the account's page. */
 
@@ -37,11 +38,17 @@ ${action}</li>
 `
 }
 
-/** What takes something away wants a second press, without any script. */
+/** What takes something away wants a second press, without any script; so does what is seldom wanted. */
 function surely (label: string, about: string, action: Html): Html {
   return html`<details><summary>${label}<span class="hidden"> ${about}</span></summary>
 ${action}</details>
 `
+}
+
+/** Opens to a form with the present name. */
+function rename (action: string, id: string, name: string, { rename: button, nameLabel: label }: Texts): Html {
+  const content = field({ name: 'name', id: `name-${id}`, label, autocomplete: 'off', value: name })
+  return surely(button, name, form({ action, button, content, values: { id }, about: name, isQuiet: true }))
 }
 
 export function sessionList (all: readonly Session[], { texts, day }: Wording): Html {
@@ -58,6 +65,11 @@ export function sessionList (all: readonly Session[], { texts, day }: Wording): 
   return section(texts.sessions, html`${list(items, '')}${all.length > 1 ? others : NOTHING}`)
 }
 
+export function mailLanguage (user: Pick<User, 'user_metadata'>, { texts }: Wording): Html {
+  const content = languageChoice({ name: 'lingua', label: texts.mailLanguage, value: languageOfPerson(user) })
+  return form({ action: `${ACCOUNT}/lingua`, button: texts.saveLanguage, content, isQuiet: true })
+}
+
 /** @param codesLeft undefined without recovery codes */
 export function factorList (
   all: readonly FactorRow[],
@@ -70,8 +82,9 @@ export function factorList (
     const remove = form({
       action: `${ACCOUNT}/fattori/rimuovi`, button: texts.removeSure, values: { id }, about: friendly_name ?? kind
     })
-    return item(friendly_name ?? kind, [fill(texts.added, day(created_at))],
-      surely(texts.remove, friendly_name ?? kind, remove))
+    const name = friendly_name ?? kind
+    return item(name, [fill(texts.added, day(created_at))],
+      html`${rename(`${ACCOUNT}/fattori/rinomina`, id, name, texts)}${surely(texts.remove, name, remove)}`)
   })
   const codes = html`<p>${codesLeft === undefined ? texts.noCodes : fill(texts.codesLeft, codesLeft)}</p>
 ${form({ action: `${ACCOUNT}/codici`, button: texts.newCodes, isQuiet: true })}`
@@ -86,13 +99,20 @@ export function passkeyList (all: readonly Passkey[], { texts, day }: Wording): 
     const remove = form({
       action: `${ADD_PASSKEY}/rimuovi`, button: texts.removeSure, values: { id }, about: name
     })
-    return item(name, [fill(texts.added, day(created_at))], surely(texts.remove, name, remove))
+    return item(name, [fill(texts.added, day(created_at))],
+      html`${rename(`${ADD_PASSKEY}/rinomina`, id, name, texts)}${surely(texts.remove, name, remove)}`)
   })
   const add = deviceForm({ action: ADD_PASSKEY, button: texts.addPasskey }, texts)
   return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
 }
 
-export function identityList (all: readonly IdentityRow[], { texts }: Wording): Html {
+/** @param known the providers in the settings */
+export function identityList (
+  all: readonly IdentityRow[],
+  known: readonly { name: string }[],
+  { texts }: Wording
+): Html {
+  const others = known.filter(({ name }) => all.every(({ provider }) => provider !== name))
   const items = all.map(({ id, provider, identity_data: { email } }) => {
     const name = provider === 'email' ? texts.ownAddress : provider
     const unlink = form({
@@ -101,7 +121,8 @@ export function identityList (all: readonly IdentityRow[], { texts }: Wording): 
     const mayGo = provider !== 'email' && all.length > 1
     return item(name, typeof email === 'string' ? [email] : [], mayGo ? surely(texts.unlink, name, unlink) : NOTHING)
   })
-  return section(texts.providers, list(items, ''))
+  return section(texts.providers, html`${list(items, '')}${others.map(({ name }) =>
+    link(`${LINK}/con/${encodeURIComponent(name)}`, fill(texts.linkWith, titleOf(name))))}`)
 }
 
 export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html {
@@ -116,5 +137,5 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
       ...(last_used_at === null ? [] : [fill(texts.lastUsed, day(last_used_at))])
     ], surely(texts.revoke, title, revoke))
   })
-  return section(texts.keys, list(items, texts.noKeys))
+  return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`)
 }

@@ -24,7 +24,7 @@ export function refusalOf (err: unknown): Refused {
   throw err
 }
 
-interface Asked { method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, token?: string, payload?: object }
+interface Asked { method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, token?: string, payload?: object }
 interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
 
 /** Asks a route of this server on behalf of the person; the JSON of its answer. @throws Refused */
@@ -73,11 +73,13 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   mfa_verification_failed: 'wrongCode',
   mfa_challenge_expired: 'wrongCode',
   mfa_factor_not_found: 'wrongCode',
+  mfa_factor_name_conflict: 'nameTaken',
   [PROVEN_BY_CODE]: 'addFirst',
   too_many_enrolled_mfa_factors: 'tooManyFactors',
   too_many_passkeys: 'tooManyFactors',
   single_identity_not_deletable: 'lastIdentity',
   email_conflict_identity_not_deletable: 'lastIdentity',
+  identity_already_exists: 'identityTaken',
   flow_state_not_found: 'providerFailed',
   flow_state_expired: 'providerFailed',
   bad_code_verifier: 'providerFailed',
@@ -85,7 +87,9 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   webauthn_challenge_expired: 'deviceFailed',
   webauthn_challenge_not_found: 'deviceFailed',
   webauthn_credential_exists: 'deviceFailed',
+  TROPPE_CHIAVI: 'tooManyKeys',
   ACCOUNT_IN_ATTESA: 'pendingAccount',
+  APPLICAZIONE_NON_VALIDA: 'badApp',
   MODULO_ESTRANEO: 'foreignForm'
 }
 

@@ -1,13 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { Value } from '@sinclair/typebox/value'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
 import type { IdentityOptions } from '../options.ts'
+import { AppQuery, readAppRequest, type AppRequest } from './app-request.ts'
 
 /** The id of a session, and the HMAC-SHA256 that says that this installation has given it to a browser. */
 const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
 const VERIFIER = /^[\w-]{43}$/
-/** As long as a sign-in through a provider may take. */
-const VERIFIER_SECONDS = 900
+/** As long as a sign-in through a provider, or for a front end, may take. */
+const FLOW_SECONDS = 900
 
 /** The cookies of the pages. The API and the protocol take none of them. */
 export interface PageCookies {
@@ -21,11 +24,15 @@ export interface PageCookies {
   /** The secret of a sign-in through a provider (PKCE). */
   setVerifier (reply: FastifyReply, verifier: string): void
   verifierOf (request: FastifyRequest): string | undefined
+  /** The front end that has sent the person to sign in. */
+  setApp (reply: FastifyReply, asked: AppRequest): void
+  appOf (request: FastifyRequest): AppRequest | undefined
+  clearApp (reply: FastifyReply): void
 }
 
-export function pageCookies ({ config: { PUBLIC_URL }, keys }: IdentityOptions): PageCookies {
+export function pageCookies ({ config, keys }: IdentityOptions): PageCookies {
   const secret = keys.derive('page-session')
-  const secure = PUBLIC_URL.startsWith('https:')
+  const secure = config.PUBLIC_URL.startsWith('https:')
   const nameOf = (name: string) => secure ? `__Host-locanda_${name}` : `locanda_${name}`
   const attributes = { path: '/', httpOnly: true, secure } as const
   // Lax: a link of another site leads to the pages, and the person is signed in there.
@@ -44,8 +51,25 @@ export function pageCookies ({ config: { PUBLIC_URL }, keys }: IdentityOptions):
     setMark: (reply) => { reply.setCookie(nameOf('form'), '1', { ...attributes, sameSite: 'strict' }) },
     hasMark: (request) => read(request, 'form') === '1',
     setVerifier (reply, verifier) {
-      reply.setCookie(nameOf('verifier'), verifier, { ...session, maxAge: VERIFIER_SECONDS })
+      reply.setCookie(nameOf('verifier'), verifier, { ...session, maxAge: FLOW_SECONDS })
     },
-    verifierOf: (request) => VERIFIER.exec(read(request, 'verifier') ?? '')?.[0]
+    verifierOf: (request) => VERIFIER.exec(read(request, 'verifier') ?? '')?.[0],
+    setApp (reply, { redirectTo: redirect_to, challenge }) {
+      const value = Buffer.from(JSON.stringify({ redirect_to, ...challenge })).toString('base64url')
+      reply.setCookie(nameOf('app'), value, { ...session, maxAge: FLOW_SECONDS })
+    },
+    appOf: (request) => readApp(config, read(request, 'app')),
+    clearApp: (reply) => { reply.clearCookie(nameOf('app'), session) }
+  }
+}
+
+/** Judged once more: others may have written a cookie. */
+function readApp (config: Config, value: string | undefined): AppRequest | undefined {
+  if (value === undefined) return undefined
+  try {
+    const query: unknown = JSON.parse(Buffer.from(value, 'base64url').toString())
+    return Value.Check(AppQuery, query) ? readAppRequest(config, query) : undefined
+  } catch {
+    return undefined
   }
 }

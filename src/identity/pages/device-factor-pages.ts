@@ -10,7 +10,7 @@ import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { showProof } from './proof-view.ts'
 import { described, OPEN } from './route.ts'
-import { nextOf } from './second-factor-pages.ts'
+import { afterProof } from './second-factor-pages.ts'
 import type { Visitor } from './visitors.ts'
 
 const EnrolmentFields = Fields(['id', 'challenge', 'credential'])
@@ -42,8 +42,8 @@ const deviceFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, op
       const { id, dopo } = request.body
       const visitor = await visitors.require(request, ['proof'])
       try {
-        await visitors.begin(request, reply, await prove(request, visitor, 'request', request.body))
-        return await reply.redirect(nextOf(dopo), 303)
+        const tokens = await prove(request, visitor, 'request', request.body)
+        return await afterProof(request, reply, options, await visitors.begin(request, reply, tokens), dopo)
       } catch (err) {
         return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err), id })
       }

@@ -86,6 +86,20 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options)
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })
+
+  app.route({
+    method: 'POST',
+    url: `${ACCOUNT}/fattori/rinomina`,
+    config: OPEN,
+    schema: described('postRinominaFattore', 'Dà un nome a un secondo fattore', { body: Fields(['id', 'name']) }),
+    handler: async (request, reply) => {
+      const { id = '', name: friendly_name = '' } = request.body
+      const { token } = await visitors.require(request)
+      const url = `/auth/v1/factors/${encodeURIComponent(id)}`
+      await ask(request, { method: 'PATCH', url, token, payload: { friendly_name } })
+      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
+    }
+  })
 }
 export default factorPages
 

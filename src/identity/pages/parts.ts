@@ -1,8 +1,11 @@
 import { html, type Html } from '#src/lib/html.ts'
+import { LANGUAGES, type Language } from '../languages.ts'
 
 /* Small pieces of pages. */
 
 export const NOTHING = html``
+
+const NAMES: Readonly<Record<Language, string>> = { it: 'Italiano', en: 'English', de: 'Deutsch', fr: 'Français' }
 
 /** One line to write in. A refusal stands under it, and programs that read pages aloud say so. */
 export interface Field {
@@ -32,6 +35,34 @@ export function field (
 <input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required${more}>
 ${hint === undefined ? '' : html`<span class="hint" id="${id}-hint">${hint}</span>\n`}${
   error === undefined ? '' : html`<span class="error" id="${id}-error">${error}</span>\n`}</div>
+`
+}
+
+/** One of the languages, each in its own words. */
+export function languageChoice (
+  { name, label, value }: { name: string, label: string, value: Language }
+): Html {
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<select id="${name}" name="${name}">
+${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
+  each === value ? html` selected` : ''}>${NAMES[each]}</option>
+`)}</select>
+</div>
+`
+}
+
+/** Boxes to tick, each a field of its own: none has to be. A refusal stands over them. */
+export function checks (
+  legend: string,
+  options: readonly { name: string, label: string, isChosen: boolean }[],
+  error: string | undefined
+): Html {
+  return html`<fieldset>
+<legend>${legend}</legend>
+${alarm(error)}${options.map(({ name, label, isChosen }) => html`<label class="check">
+<input type="checkbox" name="${name}" value="1"${isChosen ? html` checked` : ''}> ${label}</label>
+`)}</fieldset>
 `
 }
 
@@ -73,4 +104,9 @@ export function alarm (text: string | undefined): Html {
 
 export function link (address: string, text: string): Html {
   return html`<p><a href="${address}">${text}</a></p>\n`
+}
+
+/** The name of a provider as people know it. */
+export function titleOf (name: string): string {
+  return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -14,7 +14,7 @@ const PASSKEYS = '/auth/v1/passkeys'
 const DeviceFields = Fields(['challenge', 'credential'])
 
 /** Passkeys: signing in with one, adding and removing one's own. */
-const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
+const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors, goOn }) => {
   app.route({
     method: 'POST',
     url: `${SIGN_IN_PASSKEY}/opzioni`,
@@ -37,8 +37,8 @@ const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
       try {
         const url = `${PASSKEYS}/authentication/verify`
         const payload = { challenge_id, credential: answerOf(credential) }
-        await visitors.begin(request, reply, await ask<AuthSession>(request, { method: 'POST', url, payload }))
-        return await reply.redirect(ACCOUNT, 303)
+        const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
+        return await goOn(request, reply, await visitors.begin(request, reply, tokens))
       } catch (err) {
         return showSignIn(request, reply, config, { refused: refusalOf(err) })
       }
@@ -80,6 +80,20 @@ const passkeyPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
     handler: async (request, reply) => {
       const { token } = await visitors.require(request)
       await ask(request, { method: 'DELETE', url: `${PASSKEYS}/${encodeURIComponent(request.body.id ?? '')}`, token })
+      return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: `${ADD_PASSKEY}/rinomina`,
+    config: OPEN,
+    schema: described('postRinominaPasskey', 'Dà un nome a una passkey', { body: Fields(['id', 'name']) }),
+    handler: async (request, reply) => {
+      const { id = '', name: friendly_name = '' } = request.body
+      const { token } = await visitors.require(request)
+      const url = `${PASSKEYS}/${encodeURIComponent(id)}`
+      await ask(request, { method: 'PATCH', url, token, payload: { friendly_name } })
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })

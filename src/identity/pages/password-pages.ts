@@ -8,6 +8,7 @@ import { alarm, field, form, link, NOTHING } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { described, OPEN } from './route.ts'
 import { show } from './show.ts'
+import { languageOf } from './texts.ts'
 import { ACCOUNT, PASSWORD } from './visitors.ts'
 
 /** Refusals that concern the present password. */
@@ -38,9 +39,11 @@ const passwordPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask,
     schema: described('postPassword', 'Salva una password', { body: Fields(['email', 'password', 'current']) }),
     handler: async (request, reply) => {
       const { password = '', current } = request.body
-      const { token, user: { email } } = await visitors.require(request, [], 'password')
+      const { token, user: { email, user_metadata } } = await visitors.require(request, [], 'password')
       try {
-        const payload = { password, ...(current === undefined ? {} : { current_password: current }) }
+        // Mails speak the language from now on in which the person has read this page.
+        const data = user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
+        const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
         await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
         return await reply.redirect(`${ACCOUNT}?esito=password`, 303)
       } catch (err) {

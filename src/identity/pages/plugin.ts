@@ -1,12 +1,16 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { IdentityOptions } from '../options.ts'
 import accountPages from './account-pages.ts'
+import appPages from './app-pages.ts'
 import { asker } from './ask.ts'
 import { pageCookies } from './cookies.ts'
 import { asksDevices } from './devices.ts'
 import deviceFactorPages from './device-factor-pages.ts'
 import factorPages from './factor-pages.ts'
+import { goingOn } from './go-on.ts'
 import forms from './forms.ts'
+import keyPages from './key-pages.ts'
+import linkPages from './link-pages.ts'
 import mailPages from './mail-pages.ts'
 import type { PageOptions } from './options.ts'
 import passkeyPages from './passkey-pages.ts'
@@ -25,14 +29,18 @@ import { pageVisitors } from './visitors.ts'
 const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys }) => {
   const cookies = pageCookies({ config, keys })
   const visitors = pageVisitors(app, cookies)
-  const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors }
+  const goOn = goingOn(app, { keys, cookies })
+  const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors, goOn }
   await app.register(forms, { cookies })
   app.setErrorHandler(showError)
   await app.register(signInPages, options)
+  await app.register(appPages, options)
   await app.register(providerPages, options)
   await app.register(secondFactorPages, options)
   await app.register(accountPages, options)
   await app.register(factorPages, options)
+  await app.register(keyPages, options)
+  await app.register(linkPages, options)
   if (asksDevices(config)) {
     await app.register(scriptRoute)
     await app.register(passkeyPages, options)

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { realFactors } from '../factors/store.ts'
 import { refusalOf, type Ask } from './ask.ts'
@@ -13,7 +13,9 @@ import { ACCOUNT, Elsewhere, PASSWORD, SECOND_FACTOR, type Visitor } from './vis
 const NEXT: Readonly<Record<string, string>> = { password: PASSWORD }
 
 /** Proving the second factor: with the code of an app, with a recovery code. */
-const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, visitors }) => {
+const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
+  const { config, ask, visitors } = options
+
   app.route({
     method: 'GET',
     url: SECOND_FACTOR,
@@ -35,8 +37,8 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { 
       const { id = '', code = '', dopo } = request.body
       const visitor = await visitors.require(request, ['proof'])
       try {
-        await visitors.begin(request, reply, await proveApp(ask, request, visitor, { id, code }))
-        return await reply.redirect(nextOf(dopo), 303)
+        const tokens = await proveApp(ask, request, visitor, { id, code })
+        return await afterProof(request, reply, options, await visitors.begin(request, reply, tokens), dopo)
       } catch (err) {
         return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err), id })
       }
@@ -54,8 +56,8 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { 
       try {
         const url = '/auth/v1/factors/recovery-codes/verify'
         const asked = { method: 'POST', url, token: visitor.token, payload: { code: code.trim() } } as const
-        await visitors.begin(request, reply, await ask<AuthSession>(request, asked))
-        return await reply.redirect(nextOf(dopo), 303)
+        const tokens = await ask<AuthSession>(request, asked)
+        return await afterProof(request, reply, options, await visitors.begin(request, reply, tokens), dopo)
       } catch (err) {
         return showProof(request, reply, visitor, config, { dopo, refused: refusalOf(err) })
       }
@@ -80,7 +82,14 @@ export async function proveApp (
   })
 }
 
-/** Of our own pages alone. */
-export function nextOf (word = ''): string {
-  return NEXT[word] ?? ACCOUNT
+/** Leads on to one of our own pages, or to where the person has come from. */
+export async function afterProof (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { goOn }: PageOptions,
+  visitor: Visitor,
+  word = ''
+): Promise<FastifyReply> {
+  const next = NEXT[word]
+  return next === undefined ? await goOn(request, reply, visitor) : await reply.redirect(next, 303)
 }

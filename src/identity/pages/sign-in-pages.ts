@@ -1,13 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
+import { AppQuery, readAppRequest } from './app-request.ts'
+import { showContinue } from './app-view.ts'
 import { refusalOf, type Refused } from './ask.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
-import { alarm, field, form, link, NOTHING, notice } from './parts.ts'
+import { alarm, field, form, link, NOTHING, notice, titleOf } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
@@ -15,11 +18,13 @@ import { fill } from './texts.ts'
 import { ACCOUNT, needsPassword, PASSWORD, SIGN_IN } from './visitors.ts'
 
 const SIGN_OUT = '/auth/esci'
+/** From our own pages, or from a front end. */
+const SignInQuery = Type.Composite([PageQuery, AppQuery])
 
 interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
 
 /** Signing in with a password, and signing out. */
-const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
+const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors, goOn }) => {
   app.route({
     method: 'GET',
     url: '/auth/',
@@ -36,9 +41,13 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
     method: 'GET',
     url: SIGN_IN,
     config: OPEN,
-    schema: described('getAccesso', 'La pagina per accedere', { querystring: PageQuery }),
+    schema: described('getAccesso', 'La pagina per accedere', { querystring: SignInQuery }),
     handler: async (request, reply) => {
-      if (await visitors.find(request)) return await reply.redirect(ACCOUNT, 303)
+      const asked = readAppRequest(config, request.query)
+      if (asked) cookies.setApp(reply, asked)
+      const visitor = await visitors.find(request)
+      if (visitor && asked && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, asked)
+      if (visitor) return await reply.redirect(ACCOUNT, 303)
       return showSignIn(request, reply, config, { hasSignedOut: request.query.esito === 'uscita' })
     }
   })
@@ -53,8 +62,8 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
       try {
         const url = '/auth/v1/token?grant_type=password'
         const payload = { email: email.trim(), password }
-        await visitors.begin(request, reply, await ask<AuthSession>(request, { method: 'POST', url, payload }))
-        return await reply.redirect(ACCOUNT, 303)
+        const tokens = await ask<AuthSession>(request, { method: 'POST', url, payload })
+        return await goOn(request, reply, await visitors.begin(request, reply, tokens))
       } catch (err) {
         return showSignIn(request, reply, config, { email, refused: refusalOf(err) })
       }
@@ -113,9 +122,4 @@ export function showSignIn (
         hasScript ? deviceForm({ action: SIGN_IN_PASSKEY, button: texts.signInWithPasskey }, texts) : NOTHING}`
     }
   })
-}
-
-/** The name of a provider as people know it. */
-function titleOf (name: string): string {
-  return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -11,8 +11,11 @@ header { font-weight: bold; margin-bottom: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 1rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 a { color: var(--accent); }
 form { margin: 1rem 0; } label { display: block; font-weight: 600; }
-input { font: inherit; color: inherit; background: var(--page); width: 100%; padding: .6rem; min-height: 2.75rem;
-  border: 1px solid var(--line); border-radius: .3rem; }
+input, select { font: inherit; color: inherit; background: var(--page); width: 100%; padding: .6rem;
+  min-height: 2.75rem; border: 1px solid var(--line); border-radius: .3rem; }
+fieldset { border: 1px solid var(--line); border-radius: .3rem; margin: 0 0 1rem; } legend { font-weight: 600; }
+.check { font-weight: normal; padding: .4rem 0; } .check input { width: 1.25rem; min-height: 1.25rem; height: 1.25rem;
+  vertical-align: middle; margin: 0 .4rem 0 0; }
 input[aria-invalid] { border: 2px solid var(--alarm); }
 button, .button { display: inline-block; font: inherit; font-weight: 600; min-height: 2.75rem; padding: .5rem 1rem;
   cursor: pointer; color: var(--on-accent); background: var(--accent); border: 1px solid var(--accent);

@@ -1,4 +1,5 @@
 import { preferredLanguage } from '#src/lib/accept.ts'
+import { LANGUAGES, type Language } from '../languages.ts'
 import { de } from './texts/de.ts'
 import { en } from './texts/en.ts'
 import { fr } from './texts/fr.ts'
@@ -6,14 +7,12 @@ import { it, type Texts } from './texts/it.ts'
 
 export type { TextKey, Texts } from './texts/it.ts'
 
-/** The languages of the pages; Italian where a browser wants none of them. */
-const LANGUAGES = ['it', 'en', 'de', 'fr'] as const
-export type Language = typeof LANGUAGES[number]
+export type { Language } from '../languages.ts'
 
 /** Every text in every language. */
 export const TEXTS: Readonly<Record<Language, Texts>> = { it, en, de, fr }
 
-/** The language that a browser asks for (`Accept-Language`). */
+/** The language that a browser asks for (`Accept-Language`); Italian where it wants none of them. */
 export function languageOf ({ headers }: { headers: { 'accept-language'?: string | undefined } }): Language {
   return preferredLanguage(headers['accept-language'], LANGUAGES)
 }

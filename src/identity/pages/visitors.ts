@@ -7,8 +7,11 @@ import type { PageCookies } from './cookies.ts'
 
 export const SIGN_IN = '/auth/accedi'
 export const SECOND_FACTOR = '/auth/verifica'
+export const CONTINUE = `${SIGN_IN}/continua`
 export const ACCOUNT = '/auth/account'
 export const PASSWORD = '/auth/password'
+export const LINK = `${ACCOUNT}/collegamenti`
+export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`
 
 /** A person whose browser has a session. */
 export interface Visitor extends SignedIn {

@@ -6,6 +6,7 @@ import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { plainAddress } from '#src/plugins/mail/address.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
+import { languageOfPerson } from '../languages.ts'
 import { isEmail, normalizeEmail } from '../people/email.ts'
 import type { User } from '../people/find-users.ts'
 import { updateUser, type UserChange } from '../people/users.ts'
@@ -146,7 +147,7 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
       const { mail } = KINDS[kind]
       const link = leadsToPages(kind, target) ? confirmPageLink(config, token, mail) : url
       const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
-      await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }) })
+      await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }, languageOfPerson(user)) })
       return changed
     },
     async audit (tx, request, action, user, details) {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
 import { Location } from '#schemas/auth/answers.ts'
 import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
 import { serverOf } from '#src/lib/addresses.ts'
@@ -10,6 +11,7 @@ import { OAuthError } from '../oauth/errors.ts'
 import { callbackAddress } from '../oauth/clients.ts'
 import { oauthFlows, type AuthorizeRequest } from '../oauth/flows.ts'
 import type { ProtocolOptions } from './options.ts'
+import { OWN_PAGES, signInPageFor } from './own-pages.ts'
 
 const tags = ['Provider di identità']
 const FORM_BYTES = 16 * 1024
@@ -59,7 +61,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     },
     handler: async (request, reply) => {
       const asked = readAuthorizeRequest(request.query)
-      return await reply.redirect(await start(reply, asked).catch(redirectError(asked)), 302)
+      return await reply.redirect(await addressFor(reply, asked).catch(redirectError(asked)), 302)
     }
   })
 
@@ -101,6 +103,12 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       return await reply.redirect(await start(reply, asked, linking).catch(redirectError(asked)), 302)
     }
   })
+
+  /** At the provider, or the page of this server. */
+  async function addressFor (reply: FastifyReply, asked: AuthorizeRequest): Promise<string> {
+    const isOwn = asked.provider === OWN_PAGES && !options.clients.has(OWN_PAGES)
+    return isOwn ? signInPageFor(options.config, asked) : await start(reply, asked)
+  }
 
   /** A browser cannot read an error answer: it is redirected with the error. */
   function redirectError (asked: AuthorizeRequest): (err: unknown) => string {

@@ -8,6 +8,7 @@ import { Ref } from '#schemas/common.ts'
 import noBody from '#src/plugins/no-body.ts'
 import adminFactorRoutes from '../factors/admin-routes.ts'
 import enrolRoutes from '../factors/enrol-routes.ts'
+import renameRoutes from '../factors/rename-routes.ts'
 import recoveryCodeRoutes from '../factors/recovery-routes.ts'
 import factorRoutes from '../factors/verify-routes.ts'
 import passkeyAdminRoutes from '../factors/webauthn/passkey-admin-routes.ts'
@@ -59,7 +60,7 @@ const provider: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   for (const ofFactors of [enrolRoutes, factorRoutes, recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes]) {
     await app.register(ofFactors, options)
   }
-  for (const ofOthers of [adminFactorRoutes, passkeyAdminRoutes]) await app.register(ofOthers)
+  for (const more of [renameRoutes, adminFactorRoutes, passkeyAdminRoutes]) await app.register(more)
   for (const mailRoutes of [signupRoutes, recoverRoutes, verifyRoutes, inviteRoutes]) {
     await app.register(mailRoutes, options)
   }

@@ -10,6 +10,7 @@ import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { AuthError } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
 import { refreshSession } from '../sign-in/refresh.ts'
+import { takeOver } from '../sign-in/handover.ts'
 import { sessionAnswer } from '../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
 import { exchangeCode, type FlowState } from '../sign-in/flow-states.ts'
@@ -23,6 +24,8 @@ import { passwordLimits } from './password-limits.ts'
 import type { ProtocolOptions } from './options.ts'
 
 const tags = ['Provider di identità']
+
+const NOTHING_KEPT: KeptForClient = { tokens: {} }
 
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
@@ -137,8 +140,8 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     const result = await db.transaction(async (tx) => {
       const state = await exchangeCode(tx, code, verifier)
       if (state instanceof AuthError) return state
-      const { tokens, linking } =
-        state.provider_tokens === null ? { tokens: {} } : unsealForClient(keys, state.id, state.provider_tokens)
+      const { tokens, linking, handover } =
+        state.provider_tokens === null ? NOTHING_KEPT : unsealForClient(keys, state.id, state.provider_tokens)
       const problem = linking && (await link(tx, state, linking))
       if (problem) return problem
       const person = await lockUser(tx, state.user_id)
@@ -149,7 +152,11 @@ const tokenRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
         await updateUser(tx, person.id, { password_hash: state.password_hash })
       }
       const { authentication_method: method, provider } = state
-      const { user, session } = await beginSession(tx, person, method, clientOf(request), provider)
+      const begun = handover
+        ? await takeOver(tx, person.id, handover, clientOf(request))
+        : await beginSession(tx, person, method, clientOf(request), provider)
+      if (begun instanceof AuthError) return begun
+      const { user, session } = begun
       const author = { actor: `user:${user.id}`, ip: request.ip }
       if (linking) {
         const details = { provider, automatic: false }

@@ -1,68 +1,15 @@
 import type { Mail } from '#src/plugins/mail/queue.ts'
+import type { Language } from '../languages.ts'
+import { de } from './mail-texts/de.ts'
+import { en } from './mail-texts/en.ts'
+import { fr } from './mail-texts/fr.ts'
+import { it } from './mail-texts/it.ts'
+import type { MailKind, MailTexts, NoticeKind } from './mail-texts/texts.ts'
 
-interface Wording {
-  subject: string
-  /** What has happened. */
-  why: string
-  /** The label in front of the address. */
-  email: string
-  /** What the link is for; none where the mail has only a code. */
-  link?: string
-  /** For a reader who did not ask for the mail. */
-  otherwise: string
-}
+export type { MailKind, NoticeKind } from './mail-texts/texts.ts'
 
-/** The mails about an account. */
-const WORDINGS = {
-  signup: {
-    subject: 'Conferma la registrazione a Locanda',
-    why: 'Con questo indirizzo è stata chiesta la registrazione a Locanda.',
-    email: 'Account',
-    link: 'Per confermare la registrazione apri questo collegamento nel browser in cui l’hai chiesta ' +
-      '(in un altro la password andrà scelta di nuovo):',
-    otherwise:
-      'Se non hai chiesto tu la registrazione, ignora questo messaggio: senza conferma l’account non si attiva.'
-  },
-  recovery: {
-    subject: 'Reimposta la password di Locanda',
-    why: 'È stato chiesto di reimpostare la password del tuo account di Locanda.',
-    email: 'Account',
-    link: 'Per scegliere una nuova password apri questo collegamento:',
-    otherwise: 'Se non hai chiesto tu di reimpostarla, ignora questo messaggio: la password resta quella di prima.'
-  },
-  magiclink: {
-    subject: 'Il collegamento per accedere a Locanda',
-    why: 'È stato chiesto di accedere a Locanda con questo indirizzo.',
-    email: 'Account',
-    link: 'Per accedere apri questo collegamento:',
-    otherwise: 'Se non hai chiesto tu di accedere, ignora questo messaggio e non dare il codice a nessuno.'
-  },
-  invite: {
-    subject: 'Invito a Locanda',
-    why: 'Hai ricevuto un invito a usare Locanda.',
-    email: 'Account',
-    link: 'Per accettare l’invito apri questo collegamento:',
-    otherwise:
-      'Se non hai chiesto tu di entrare e non conosci chi ti invita, ignora questo messaggio: ' +
-      'senza conferma l’account non si attiva.'
-  },
-  email_change: {
-    subject: 'Conferma il nuovo indirizzo e-mail',
-    why: 'È stato chiesto di cambiare l’indirizzo e-mail di un account di Locanda.',
-    email: 'Nuovo indirizzo',
-    link: 'Per confermare il cambio apri questo collegamento:',
-    otherwise:
-      'Se non hai chiesto tu il cambio, ignora questo messaggio: senza conferma l’indirizzo resta quello di prima.'
-  },
-  reauthentication: {
-    subject: 'Il codice di verifica di Locanda',
-    why: 'Per confermare un’operazione sul tuo account di Locanda serve un codice di verifica.',
-    email: 'Account',
-    otherwise: 'Se non hai chiesto tu il codice, non darlo a nessuno e cambia la password.'
-  }
-} satisfies Record<string, Wording>
-
-export type MailKind = keyof typeof WORDINGS
+/** Every text in every language. */
+const TEXTS: Readonly<Record<Language, MailTexts>> = { it, en, de, fr }
 
 /** A paragraph, or a link or code on a line of its own. */
 type Part = string | { link: string } | { code: string }
@@ -75,30 +22,36 @@ type Part = string | { link: string } | { code: string }
  */
 export function composeMail (
   kind: MailKind,
-  { link, code, email }: { link?: string; code: string; email?: string }
+  { link, code, email }: { link?: string; code: string; email?: string },
+  language: Language = 'it'
 ): Omit<Mail, 'to'> {
-  const wording: Wording = WORDINGS[kind]
+  const { mails: { [kind]: wording }, enterCode, codeEnds, orCode, linkEnds } = TEXTS[language]
   const parts: Part[] = [wording.why]
   // A line break in an address would make the rest of it look like our own text.
   if (email !== undefined) parts.push(`${wording.email}: ${email.replace(/[\p{C}\p{Z}]+/gu, ' ')}`)
   if (wording.link === undefined) {
-    parts.push('Inserisci questo codice:', { code }, 'Il codice vale 24 ore e una volta sola.')
+    parts.push(enterCode, { code }, codeEnds)
   } else {
     parts.push(
       wording.link,
       { link: httpUrl(link) },
-      'Oppure inserisci questo codice:',
+      orCode,
       { code },
-      'Il collegamento e il codice valgono 24 ore e una volta sola.'
+      linkEnds
     )
   }
   parts.push(wording.otherwise)
-  return mailOf(wording.subject, parts)
+  return mailOf(wording.subject, parts, language)
 }
 
-/** A mail of these paragraphs. */
-export function mailOf (subject: string, parts: readonly Part[]): Omit<Mail, 'to'> {
-  return { subject, text: asText(parts), html: asHtml(subject, parts) }
+/** A mail that tells a person what was done to their account. */
+export function composeNotice (kind: NoticeKind, language: Language): Omit<Mail, 'to'> {
+  const [subject, ...parts] = TEXTS[language].notices[kind]
+  return mailOf(subject, parts, language)
+}
+
+function mailOf (subject: string, parts: readonly Part[], language: Language): Omit<Mail, 'to'> {
+  return { subject, text: asText(parts), html: asHtml(subject, parts, language) }
 }
 
 function asText (parts: readonly Part[]): string {
@@ -107,9 +60,9 @@ function asText (parts: readonly Part[]): string {
   )
 }
 
-function asHtml (title: string, parts: readonly Part[]): string {
+function asHtml (title: string, parts: readonly Part[], language: Language): string {
   const body = parts.map((part) => `<p>${inline(part)}</p>\n`).join('')
-  return '<!doctype html>\n<html lang="it">\n' +
+  return `<!doctype html>\n<html lang="${language}">\n` +
     `<head><meta charset="utf-8"><title>${escape(title)}</title></head>\n<body>\n${body}</body>\n</html>\n`
 }
 

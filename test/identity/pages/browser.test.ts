@@ -111,9 +111,36 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
     t.equal(await press(button('/auth/verifica/dispositivo')), '/auth/account')
     t.same(await faults(), [])
-    await hit('section:has([action="/auth/account/passkey"]) summary')
+    const opening = (action: string) => `details:has([action="/auth/account/passkey/${action}"]) summary`
+    await hit(opening('rinomina'))
+    t.same(await faults(), [])
+    await write('section:has([action="/auth/account/passkey"]) [name=name]', 'Il portatile')
+    t.equal(await press(button('/auth/account/passkey/rinomina')), '/auth/account?esito=fatto')
+    t.match(await evaluate('document.body.innerText'), 'Il portatile')
+    await hit(opening('rimuovi'))
     t.equal(await press(button('/auth/account/passkey/rimuovi')), '/auth/account?esito=fatto')
     t.equal((await app.sql`select 1 from webauthn_credentials where factor_id is null`).length, 0)
+  })
+
+  t.test('an API key is made by keyboard', async (t) => {
+    await open(`${url}/auth/account`)
+    t.equal(await press('a[href="/auth/account/chiavi/nuova"]'), '/auth/account/chiavi/nuova')
+    t.same(await faults(), [])
+    await write('#name', 'portatile')
+    await press(button('/auth/account/chiavi/nuova'))
+    t.match(await evaluate("document.querySelector('code').textContent"), /^lcd_/)
+    t.same(await faults(), [])
+  })
+
+  t.test('a front end is come back to, by one press where the person is signed in already', async (t) => {
+    const back = `${url}/health/live`
+    const query = new URLSearchParams({
+      redirect_to: back, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
+    })
+    await open(`${url}/auth/accedi?${query.toString()}`)
+    t.same(await faults(), [])
+    await hit(button('/auth/accedi/continua'))
+    while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`));
   })
 
   t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {

@@ -165,6 +165,35 @@ t.test('the pages that mails lead to', async (t) => {
     t.match(await linkOf(), '/auth/v1/verify?', 'the front end takes over who signs in')
   })
 
+  t.test('speak the language in which their person chose the password, or the one chosen since', async (t) => {
+    await forget()
+    await post('/auth/v1/invite', { email: 'frieda@example.org' })
+    const invitation = await smtp.next()
+    t.match(invitation.subject, 'Invito a Locanda', 'of whom nothing is known')
+    const browser = await visitorBrowser(app, 'de').open(pathOf(read(invitation)))
+    await browser.submit('/auth/conferma')
+    await browser.submit('/auth/password', { password: NEW })
+    await browser.open('/auth/account')
+    const recovered = async () => {
+      await forget()
+      await post('/auth/v1/recover', { email: 'frieda@example.org' })
+      return await smtp.next()
+    }
+    t.match(await recovered(), { subject: 'Passwort für Locanda zurücksetzen', html: '<html lang="de">' })
+    await browser.submit('/auth/account/lingua', { lingua: 'fr' })
+    t.equal(browser.page().path, '/auth/account?esito=fatto')
+    t.match((await recovered()).subject, 'Réinitialisez le mot de passe de Locanda')
+    await browser.submit('/auth/account/lingua', { lingua: 'xx' })
+    t.match((await recovered()).subject, 'Réinitialisez', 'another one is passed over')
+    await browser.submit('/auth/account/fattori/nuovo')
+    const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+    await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+    const notices = [await smtp.next(), await smtp.next()].map(({ text }) => text).sort()
+    t.match(notices, [/De nouveaux codes de récupération/, /Un second facteur a été ajouté/])
+    await post('/auth/v1/invite', { email: 'emma@example.org', data: { lingua: 'en' } })
+    t.match((await smtp.next()).subject, 'Invitation to Locanda')
+  })
+
   t.test('what stands in an address is text on the page, and leads nowhere', async (t) => {
     const evil = '"><script>alert(1)</script>'
     const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })

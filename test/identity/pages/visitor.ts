@@ -44,7 +44,7 @@ export function visitorBrowser (app: FastifyInstance, language = 'it'): VisitorB
     async submit (action, fields = {}, at = 0) {
       const form = formsOf(shown!.body).filter((each) => each.action === action)[at]
       if (!form) throw new Error(`no form ${action} on ${shown!.path}: ${shown!.body}`)
-      const unknown = Object.keys(fields).filter((name) => !form.fields.has(name))
+      const unknown = Object.keys(fields).filter((name) => !form.fields.has(name) && !form.boxes.has(name))
       if (unknown.length > 0) throw new Error(`no field ${unknown.join()} in ${action}`)
       return await go('POST', action, new URLSearchParams({ ...Object.fromEntries(form.fields), ...fields }).toString())
     }
@@ -52,13 +52,31 @@ export function visitorBrowser (app: FastifyInstance, language = 'it'): VisitorB
   return browser
 }
 
+interface Form {
+  action: string
+  /** What it sends as it stands. */
+  fields: Map<string, string>
+  /** The names of boxes that are not ticked. */
+  boxes: Set<string>
+}
+
 /** The forms of a page: where they go, and what they send. */
-export function formsOf (body: string): { action: string, fields: Map<string, string> }[] {
-  return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => ({
-    action,
-    fields: new Map([...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) =>
-      [/name="([^"]*)"/.exec(attributes)![1]!, /value="([^"]*)"/.exec(attributes)?.[1] ?? ''] as const))
-  }))
+export function formsOf (body: string): Form[] {
+  return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => {
+    const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => ({
+      name: /name="([^"]*)"/.exec(attributes)![1]!,
+      value: /value="([^"]*)"/.exec(attributes)?.[1] ?? '',
+      isSent: !attributes.includes('type="checkbox"') || attributes.endsWith(' checked')
+    }))
+    for (const [, name, options = ''] of inner.matchAll(/<select [^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs)) {
+      inputs.push({ name: name!, value: /value="([^"]*)"[^>]* selected/.exec(options)![1]!, isSent: true })
+    }
+    return {
+      action,
+      fields: new Map(inputs.filter(({ isSent }) => isSent).map(({ name, value }) => [name, value] as const)),
+      boxes: new Set(inputs.filter(({ isSent }) => !isSent).map(({ name }) => name))
+    }
+  })
 }
 
 /** The text under a field. */

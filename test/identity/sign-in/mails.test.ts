@@ -86,6 +86,22 @@ t.test('the HTML has the same content as the text, shows the address of its link
   }
 })
 
+const inItalian = (kind: MailKind) => composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
+
+t.test('in every other language a mail holds the same, and none of its words are Italian', async (t) => {
+  for (const language of ['en', 'de', 'fr'] as const) {
+    const subjects = kinds.map((kind) => {
+      const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL }, language)
+      for (const part of [EMAIL, CODE, ...(kind === 'reauthentication' ? [] : [LINK])]) t.ok(mail.text.includes(part))
+      t.match(mail.html, `<html lang="${language}">`)
+      t.notMatch(mail.text, /Inserisci|collegamento|Se non|Indirizzo/i)
+      t.equal(mail.text.split('\n\n').length, inItalian(kind).text.split('\n\n').length)
+      return mail.subject
+    })
+    t.equal(new Set(subjects).size, kinds.length)
+  }
+})
+
 t.test('a mail without an address names none, and a mail with a code alone needs no link', async (t) => {
   t.notMatch(composeMail('signup', { link: LINK, code: CODE }).text, /Account/)
   t.notMatch(composeMail('reauthentication', { code: CODE }).text, /collegamento/)

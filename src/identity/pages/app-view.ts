@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { html } from '#src/lib/html.ts'
+import type { AppRequest } from './app-request.ts'
+import { form, link } from './parts.ts'
+import { show } from './show.ts'
+import { fill } from './texts.ts'
+import { ACCOUNT, CONTINUE, type Visitor } from './visitors.ts'
+
+/* What a person sees whom a front end has sent to sign in. */
+
+/** For who is signed in already: a button, as the address alone takes nothing. */
+export function showContinue (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { user: { email } }: Visitor,
+  { redirectTo }: AppRequest
+): FastifyReply {
+  return show(request, reply, (texts) => ({
+    title: texts.continueTo,
+    content: html`<p>${fill(texts.signedInAs, email)}</p>
+<p>${fill(texts.appAsks, nameOf(redirectTo))}</p>
+${form({ action: CONTINUE, button: texts.continue })}${
+  form({ action: '/auth/esci', button: texts.otherAccount, isQuiet: true })}${link(ACCOUNT, texts.back)}`
+  }))
+}
+
+/** Leads a browser to another origin after a form, which a redirect must not do (`form-action` of the policy). */
+export function showReturn (request: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
+  reply.header('refresh', `0;url=${address}`)
+  return show(request, reply, (texts) => ({
+    title: texts.returning,
+    content: html`<p>${texts.returningText}</p>
+${link(address, texts.openApp)}`
+  }))
+}
+
+/** A front end as people know it. */
+function nameOf (redirectTo: string): string {
+  const { protocol, host } = new URL(redirectTo)
+  return host || protocol.slice(0, -1)
+}

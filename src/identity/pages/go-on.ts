@@ -1,0 +1,28 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IdentityOptions } from '../options.ts'
+import { issueHandover } from '../sign-in/handover.ts'
+import { redirectWithCode } from '../sign-in/redirects.ts'
+import { showReturn } from './app-view.ts'
+import type { PageCookies } from './cookies.ts'
+import { ACCOUNT, SECOND_FACTOR, type Visitor } from './visitors.ts'
+
+/**
+ * Leads a person on who has just proven who they are: to the second factor, back to the front end that has sent them,
+ * or to the account.
+ */
+export type GoOn = (request: FastifyRequest, reply: FastifyReply, visitor: Visitor) => Promise<FastifyReply>
+
+export function goingOn (
+  { db }: FastifyInstance,
+  { keys, cookies }: Pick<IdentityOptions, 'keys'> & { cookies: PageCookies }
+): GoOn {
+  return async function goOn (request, reply, visitor) {
+    const { lacks } = visitor.caller
+    if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
+    const asked = cookies.appOf(request)
+    if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
+    const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
+    cookies.clearApp(reply)
+    return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
+  }
+}

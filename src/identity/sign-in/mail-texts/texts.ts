@@ -1,0 +1,32 @@
+/* What mails about an account say. */
+
+/** A mail with a link or a code. */
+export interface Wording {
+  subject: string
+  /** What has happened. */
+  why: string
+  /** The label in front of the address. */
+  email: string
+  /** What the link is for; none where the mail has only a code. */
+  link?: string
+  /** For a reader who did not ask for the mail. */
+  otherwise: string
+}
+
+export const MAIL_KINDS = ['signup', 'recovery', 'magiclink', 'invite', 'email_change', 'reauthentication'] as const
+export type MailKind = typeof MAIL_KINDS[number]
+
+/** What a person is told after the fact: subject, what has happened, and what to do about it. */
+export type Notice = readonly [subject: string, what: string, otherwise: string]
+export type NoticeKind = 'factor_added' | 'factor_removed' | 'recovery_codes' | 'passkey_added' | 'passkey_removed' |
+  'access_reset' | 'codes_tried'
+
+/** One language. */
+export interface MailTexts {
+  enterCode: string
+  codeEnds: string
+  orCode: string
+  linkEnds: string
+  mails: Readonly<Record<MailKind, Wording>>
+  notices: Readonly<Record<NoticeKind, Notice>>
+}
