@@ -25,7 +25,7 @@ const DONE: Readonly<Record<string, TextKey>> = {
 const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
   const { db, identity: { directory } } = app
   const [frontEnd] = config.CORS_ORIGINS
-  const hasScript = asksDevices(config)
+  const hasDevices = asksDevices(config)
 
   app.route({
     method: 'GET',
@@ -44,15 +44,14 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
       const isSent = caller.lacks === undefined && cookies.appOf(request) !== undefined
       const done = DONE[request.query.esito ?? '']
       return show(request, reply, (texts, language) => {
-        const wording = wordingOf(texts, language, hasScript)
+        const wording = wordingOf(texts, language, hasDevices)
         const factors = factorList(user.factors, left?.remaining, wording)
-        const ownPasskeys = hasScript ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
+        const ownPasskeys = hasDevices ? passkeyList(passkeys.map(presentPasskey), wording) : NOTHING
         const others = html`${ownPasskeys}${sessionList(sessions, wording)}${
           identityList(user.identities, config.OAUTH_PROVIDERS, wording)}${
           keyList(keys, wording)}${mailLanguage(user, wording)}`
         return {
           title: texts.account,
-          hasScript,
           content: html`${notice(done && texts[done])}${
             alarm(caller.lacks === undefined ? undefined : texts.mustEnrol)}${
             notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>

@@ -20,6 +20,7 @@ const home: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config
       if (!prefers(request.headers.accept, 'text/html', 'application/json')) throw new RisorsaNonTrovata()
       return show(request, reply, (texts) => ({
         title: texts.homeTitle,
+        hasForms: false,
         content: html`<p>${texts.homeText}</p>
 ${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
   config.IDP_URL === undefined ? link('/auth/', texts.signIn) : NOTHING}${link('/docs', texts.homeApi)}${

@@ -45,7 +45,6 @@ export function showProof (
     return {
       title: texts.secondFactor,
       isFaulty: refused !== undefined,
-      hasScript: devices.length > 0,
       content: html`${alarm(isOfDevice ? error : undefined)}${
         apps.map((app, at) => appForm(app, at, next, texts, errorOf(app.id)))}${
         devices.map(({ id, friendly_name }) => deviceForm({

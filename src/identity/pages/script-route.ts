@@ -5,13 +5,13 @@ import { SCRIPT } from './show.ts'
 
 /** The one script of the pages, as a file: their policy lets none run that stands inside of them. */
 const scriptRoute: FastifyPluginAsync = async (app) => {
-  const text = readFileSync(new URL('devices.js', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('forms.js', import.meta.url), 'utf8')
 
   app.route({
     method: 'GET',
     url: SCRIPT,
     config: OPEN,
-    schema: described('getScriptDispositivi', 'Lo script delle pagine', {}),
+    schema: described('getScriptModuli', 'Lo script delle pagine', {}),
     handler: async (_request, reply) =>
       reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(text)
   })

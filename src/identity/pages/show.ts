@@ -4,11 +4,10 @@ import { htmlPage, pagePolicy } from '#src/lib/page.ts'
 import { STYLE } from './style.ts'
 import { languageOf, TEXTS, type Language, type Texts } from './texts.ts'
 
-/** The address of the one script, which asks devices for their answers. */
-export const SCRIPT = '/auth/dispositivi.js'
+/** The address of the one script, which sends a form once, and asks devices for their answers. */
+export const SCRIPT = '/auth/moduli.js'
 
-const POLICY = pagePolicy(STYLE, ["form-action 'self'"])
-const POLICY_WITH_SCRIPT = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
+const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 
 /** A page, in the language of the person. */
 export interface Page {
@@ -16,7 +15,8 @@ export interface Page {
   content: Html
   /** Something on it is refused. */
   isFaulty?: boolean
-  hasScript?: boolean
+  /** By default it has. */
+  hasForms?: boolean
   /** By default that of the answer, which is 200 where nothing has set it. */
   status?: number
 }
@@ -29,12 +29,12 @@ export function show (
 ): FastifyReply {
   const language = languageOf(request)
   const texts = TEXTS[language]
-  const { title, content, isFaulty = false, hasScript = false, status = reply.statusCode } = make(texts, language)
+  const { title, content, isFaulty = false, hasForms = true, status = reply.statusCode } = make(texts, language)
   const page = htmlPage({
     language,
     title: isFaulty ? `${texts.error}: ${title}` : title,
     style: STYLE,
-    script: hasScript ? SCRIPT : undefined,
+    script: hasForms ? SCRIPT : undefined,
     content: html`<header>Locanda</header>
 <main>
 <h1>${title}</h1>
@@ -46,7 +46,7 @@ ${content}
     .headers({
       'cache-control': 'no-store',
       'content-language': language,
-      'content-security-policy': hasScript ? POLICY_WITH_SCRIPT : POLICY,
+      'content-security-policy': POLICY,
       vary: 'accept-language',
       'x-frame-options': 'DENY'
     })

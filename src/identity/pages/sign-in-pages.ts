@@ -96,7 +96,7 @@ export function showSignIn (
   { email, refused, hasSignedOut = false }: Attempt
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
-  const hasScript = asksDevices(config)
+  const hasDevices = asksDevices(config)
   return show(request, reply, (texts) => {
     const error = refused && explain(refused, texts, 'badAddress')
     // Of the two fields, the page does not say which one is wrong.
@@ -114,12 +114,11 @@ export function showSignIn (
     return {
       title: texts.signIn,
       isFaulty: error !== undefined,
-      hasScript,
       content: html`${notice(hasSignedOut ? texts.signedOut : undefined)}${alarm(isPassword ? undefined : error)}${
         form({ action: SIGN_IN, button: texts.signIn, content })}${link('/auth/recupera', texts.forgot)}${
         config.OAUTH_PROVIDERS.map(({ name }) =>
           link(`/auth/accedi/con/${encodeURIComponent(name)}`, fill(texts.signInWith, titleOf(name))))}${
-        hasScript ? deviceForm({ action: SIGN_IN_PASSKEY, button: texts.signInWithPasskey }, texts) : NOTHING}`
+        hasDevices ? deviceForm({ action: SIGN_IN_PASSKEY, button: texts.signInWithPasskey }, texts) : NOTHING}`
     }
   })
 }

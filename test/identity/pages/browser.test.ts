@@ -67,6 +67,19 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await write('#code-0', '000000')
     await press(button('/auth/verifica'))
     t.same(await faults(), [])
+    t.equal(await evaluate(`(() => {
+      let sent = 0
+      document.addEventListener('submit', (event) => {
+        if (!event.defaultPrevented) sent++
+        event.preventDefault()
+      })
+      const pressed = document.querySelector(${JSON.stringify(button('/auth/verifica'))})
+      pressed.form.noValidate = true
+      pressed.click()
+      pressed.click()
+      return sent
+    })()`), 1, 'a double click sends the form once: the code is good for one time')
+    await open(`${url}/auth/verifica`)
     await forgetCodes(app)
     await write('#code-0', codeOf(secret))
     t.equal(await press(button('/auth/verifica')), '/auth/account')

@@ -45,7 +45,7 @@ t.test('the pages for people', async (t) => {
     t.same(same, ['homeTitle'], 'nothing was left untranslated')
   })
 
-  t.test('bring no script, and let nothing in but their own style sheet', async (t) => {
+  t.test('let nothing in but their own style sheet, and the one script of this server', async (t) => {
     for (const url of PAGES) {
       const { statusCode, headers, body } = await asks('it', url)
       t.equal(statusCode, 200, url)
@@ -57,9 +57,11 @@ t.test('the pages for people', async (t) => {
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'content-security-policy': `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';` +
-          "base-uri 'none';form-action 'self';frame-ancestors 'none'"
+          "base-uri 'none';form-action 'self';script-src 'self';connect-src 'self';frame-ancestors 'none'"
       }, url)
-      t.notMatch(body, /<(script|img|iframe|object|embed|link|base)|\son\w+=|style="|javascript:/i)
+      const script = url === '/' ? [] : ['<script src="/auth/moduli.js" defer></script>']
+      t.same(body.match(/<script.*/g) ?? [], script)
+      t.notMatch(body, /<(img|iframe|object|embed|link|base)|\son\w+=|style="|javascript:/i)
       for (const [, href = ''] of body.matchAll(/href="([^"]*)"/g)) {
         t.ok((await asks('it', href)).statusCode < 400, `${url} leads to ${href}`)
       }
@@ -93,14 +95,14 @@ t.test('the pages for people', async (t) => {
   })
 })
 
-t.test('where devices can be asked there is one script, a file of this server, and no other', async (t) => {
+t.test('there is one script, a file of this server, and no other', async (t) => {
   const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const { body, headers } = await app.inject('/auth/accedi')
-  t.same([...body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag), ['<script src="/auth/dispositivi.js" defer>'])
+  t.same([...body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag), ['<script src="/auth/moduli.js" defer>'])
   t.match(headers['content-security-policy'], ";script-src 'self';connect-src 'self';frame-ancestors 'none'")
   t.match(headers['set-cookie'], /^__Host-locanda_form=1; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
   t.match(body, /<form [^>]*data-options="\/auth\/accedi\/passkey\/opzioni"[^>]* hidden>/)
-  const script = await app.inject('/auth/dispositivi.js')
+  const script = await app.inject('/auth/moduli.js')
   t.match(script, { statusCode: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' } })
   const headersOfForm = {
     'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', 'accept-language': 'en'

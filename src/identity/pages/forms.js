@@ -1,4 +1,17 @@
-/* global document, fetch, FormData, navigator, PublicKeyCredential, URLSearchParams */
+/* global addEventListener, document, fetch, FormData, navigator, performance, PublicKeyCredential, URLSearchParams */
+// A form that was sent is not sent again by a second click: the code in it is good for one time, and the browser would
+// show the answer to the second request. After some seconds it may be, as the network may have failed.
+const WAIT_MS = 5000
+for (const form of document.querySelectorAll('form:not([data-options])')) {
+  let sent = -Infinity
+  form.addEventListener('submit', (event) => {
+    if (performance.now() - sent < WAIT_MS) event.preventDefault()
+    else sent = performance.now()
+  })
+  // Also on a page that the browser has kept, to which a person comes back.
+  addEventListener('pageshow', () => { sent = -Infinity })
+}
+
 // Asks a device (a passkey, a security key) for its answer, and sends it with the form. Browsers without this script,
 // or without devices, do not see these forms.
 for (const form of document.querySelectorAll('form[data-options]')) {
