@@ -32,7 +32,8 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')
     await noteBackup(sql, 'salvataggio.riuscito')
-    await rotate(folder!, today)
+    const stuck = await rotate(folder!, today)
+    if (stuck.length > 0) app.log.warn({ stuck }, 'old backups that cannot be removed')
   }
   app.addJob({
     name: 'backup-age',

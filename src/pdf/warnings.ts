@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import type { Pdf } from './make.ts'
 
-/** Characters of the header with the warnings: some proxies refuse long ones. */
-const WARNINGS_MAX = 4000
+/** Characters of the header with the warnings: many proxies have room for 4 KiB of head, which holds others, too. */
+const WARNINGS_MAX = 2000
 
 /** `X-PDF-Warnings`: JSON in ASCII, as many warnings as find room; without any there is no header. */
 export function warn (reply: FastifyReply, { warnings }: Pick<Pdf, 'warnings'>): void {

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import fp from 'fastify-plugin'
 import helmet from 'helmet'
-import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:http'
+import { IncomingMessage, ServerResponse, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
 import { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
@@ -40,6 +40,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
   const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
+    forgetLongWishes(request.headers)
     done(hasHosts(request.raw.rawHeaders) ? new CampiNonValidi(HOSTS) : undefined)
   })
   await app.register(cors, {
@@ -77,6 +78,15 @@ const HOSTS = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
 /** A request with two hosts must be refused (RFC 9112, 3.2). Node.js keeps the first, a proxy may go by the last. */
 function hasHosts (rawHeaders: readonly string[] = []): boolean {
   return rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1
+}
+
+/** Characters of the names of headers that a page wants to send. */
+const WISHES_MAX = 1000
+
+/** They are repeated in the answer, for whose head proxies have little room: more of them is allowed to nobody. */
+function forgetLongWishes (headers: IncomingHttpHeaders): void {
+  const name = 'access-control-request-headers'
+  if ((headers[name]?.length ?? 0) > WISHES_MAX) delete headers[name]
 }
 
 const RESOLUTION_MS = 10

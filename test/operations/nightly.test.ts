@@ -1,11 +1,11 @@
-import { readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
-import { backupAge, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
+import { backupAge, backupFile, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
@@ -82,7 +82,7 @@ t.test('a clock that was wrong costs no backup, and what killed processes have l
   const left = ['locanda-2026-11-20.bak.partial', 'locanda-2026-11-21.bak.partial', 'locanda-2026-11-22.bak.partial']
   const made = ['locanda-2026-11-21.bak', 'locanda-2026-11-22.bak']
   for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
-  await rotate(folder, '2026-11-22')
+  t.same(await rotate(folder, '2026-11-22'), [])
   t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
 })
 
@@ -94,4 +94,21 @@ t.test('the age is that of the last backup', async (t) => {
     await utimes(path, 1000 - age, 1000 - age)
   }
   t.equal(await backupAge(folder, 1_000_000), 90_000)
+  const later = join(folder, 'locanda-2026-01-03.bak')
+  await writeFile(later, '')
+  await utimes(later, 9_000_000, 9_000_000)
+  t.equal(await backupAge(folder, 1_000_000), 90_000, 'one that is still to come says nothing')
+  t.equal(await backupAge(join(folder, 'manca'), 1_000_000), Infinity, 'nor does a folder that is not there')
+})
+
+t.test('an old backup that cannot be removed is told, and the others go', async (t) => {
+  const folder = temporaryFolder(t)
+  const days = Array.from({ length: 60 }, (_, n) => addDays('2026-11-22', -n))
+  const stuck = backupFile(folder, days.at(-20)!)
+  for (const day of days) {
+    if (backupFile(folder, day) === stuck) await mkdir(stuck)
+    else await writeFile(backupFile(folder, day), '')
+  }
+  t.same(await rotate(folder, '2026-11-22'), [stuck])
+  t.equal((await readdir(folder)).length, daysToKeep(days).length + 1)
 })

@@ -131,6 +131,20 @@ t.test('an answer that hangs or breaks off behind its head is an answer', async 
   await remove(id)
 })
 
+t.test('an answer that changes the protocol is a failure as others, and what follows is delivered', async (t) => {
+  const receiver = await startReceiver(t)
+  receiver.behave = (_received, { socket }) => {
+    socket!.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  }
+  const { id } = await add(receiver.url, NEW_BOOKING)
+  for (let n = 0; n < 3; n++) await create(call)
+  await receiver.await(3)
+  receiver.behave = answer(204)
+  const all = await settled(id, 'consegnata', 3)
+  t.same(new Set(all.flatMap(({ tentativi }) => tentativi).map((each) => each.stato_http)), new Set([101, 204]))
+  await remove(id)
+})
+
 t.test('events of one object are delivered in order; those of others do not wait for it', async (t) => {
   const receiver = await startReceiver(t)
   let isStuck = true
@@ -232,6 +246,23 @@ t.test('a receiver that says when to ask again is left alone until then, four ho
   }
 })
 
+t.test('what a receiver has asked for holds, whatever becomes of another attempt that was under way', async (t) => {
+  const receiver = await startReceiver(t)
+  const open: ServerResponse[] = []
+  receiver.behave = (_received, response) => { open.push(response) }
+  const { id } = await add(receiver.url, NEW_BOOKING)
+  for (let n = 0; n < 2; n++) await create(call)
+  await until(() => open.length === 2)
+  open[0]!.writeHead(503, { 'retry-after': '3600' }).end()
+  await until(async () => (await find(id)).errori_di_fila === 1)
+  open[1]!.writeHead(500).end()
+  await until(async () => (await find(id)).errori_di_fila === 2)
+  const [{ seconds }] = await app.sql<[{ seconds: number }]>`
+    select extract(epoch from fermo_fino_al - now())::float8 as seconds from webhooks where id = ${id}`
+  t.ok(seconds > 3500, String(seconds))
+  await remove(id)
+})
+
 t.test('a webhook can be tried: it alone gets an event, whatever types it wants', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await add(receiver.url, ['allarme.sollevato'])
@@ -283,6 +314,14 @@ t.test('a delivery is repeated by hand, whatever became of it', async (t) => {
   t.match(again.json(), { data: { id: delivery!.id, stato: 'in_coda' } })
   await receiver.await(2)
   t.equal(new Set(receiver.ids()).size, 1)
+  await settled(id, 'consegnata', 1)
+  // Given up while it was to be repeated, it waits for its turn as others once the webhook goes on.
+  receiver.behave = answer(410)
+  await repeat(id, delivery!.id)
+  await until(async () => (await find(id)).stato === 'sospeso')
+  receiver.behave = answer(204)
+  await resume(id)
+  t.match(await app.sql`select a_mano from webhook_consegne where id = ${delivery!.id}`, [{ a_mano: false }])
   await settled(id, 'consegnata', 1)
   t.match((await repeat(id, 2_000_000)).json(), { status: 404, codice: 'CONSEGNA_NON_TROVATA' })
   t.equal((await repeat(2_000_000, delivery!.id)).statusCode, 404)

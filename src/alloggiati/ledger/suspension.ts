@@ -1,4 +1,4 @@
-import { isNull, sql } from 'drizzle-orm'
+import { and, isNull, sql } from 'drizzle-orm'
 import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/plugins/database/chain-head.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
@@ -49,6 +49,18 @@ export async function suspendSending (db: Executor, chi: string, motivo: string)
   return suspension
 }
 
+/**
+ * Adds a reason to the suspension in force: whoever ends it reads both.
+ * @returns it, unless it has the reason already
+ */
+async function addReason (db: Executor, motivo: string): Promise<Suspension | undefined> {
+  const [suspension] = await db.update(suspensions)
+    .set({ motivo: sql`${suspensions.motivo} || '. ' || ${motivo}::text` })
+    .where(and(isNull(suspensions.tolta_il), sql`strpos(${suspensions.motivo}, ${motivo}) = 0`))
+    .returning({ motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal })
+  return suspension
+}
+
 /** Ends the suspension in force. */
 export async function resumeSending (db: Executor, chi: string): Promise<void> {
   await db.update(suspensions).set({ tolta_da: chi, tolta_il: sql`now()` }).where(isNull(suspensions.tolta_il))
@@ -68,7 +80,8 @@ export async function checkSuspension (
     ? undefined
     : await db.transaction(async (tx) => {
       await timeline.note(tx)
-      return await suspendSending(tx, 'sistema', fault)
+      // The promotion is noted once: it must not go unsaid because somebody had suspended sending before.
+      return await suspendSending(tx, 'sistema', fault) ?? (isPromoted ? await addReason(tx, PROMOTED) : undefined)
     })
   if (begun) await alarm('suspended', suspensionCase(begun))
   return begun ?? currentSuspension(db)

@@ -32,22 +32,32 @@ export function daysToKeep (days: readonly Day[]): Day[] {
  * Removes the backups that are not to be kept, and what processes that were killed have left of others. Days to come,
  * which a clock that was wrong has written, take no place of those before them, and stay until they have come. Files
  * with other names are nobody's business.
+ * @returns those that cannot be removed
  */
-export async function rotate (folder: string, today: Day): Promise<void> {
+export async function rotate (folder: string, today: Day): Promise<string[]> {
   const days = (await daysIn(folder, NAME)).filter((day) => day <= today)
   const kept = new Set(daysToKeep(days))
-  for (const day of days) if (!kept.has(day)) await rm(backupFile(folder, day), { force: true })
+  const old = days.filter((day) => !kept.has(day)).map((day) => backupFile(folder, day))
   // That of yesterday may be under way: it was begun before midnight.
-  for (const day of await daysIn(folder, PARTIAL_NAME)) {
-    if (day < addDays(today, -1)) await rm(backupFile(folder, day) + PARTIAL, { force: true })
-  }
+  const left = (await daysIn(folder, PARTIAL_NAME)).filter((day) => day < addDays(today, -1))
+    .map((day) => backupFile(folder, day) + PARTIAL)
+  const stuck: string[] = []
+  for (const file of [...old, ...left]) await rm(file, { force: true }).catch(() => { stuck.push(file) })
+  return stuck
 }
 
-/** Milliseconds since the last backup of a folder was whole; `Infinity`: there is none. */
+/** What the clock of a file may be ahead of this one. */
+const AHEAD_MS = 60_000
+
+/**
+ * Milliseconds since the last backup of a folder was whole; `Infinity`: there is none, or the folder cannot be read.
+ * One that is still to come says nothing of those that were made.
+ */
 export async function backupAge (folder: string, now = Date.now()): Promise<number> {
-  const times = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
-    (await stat(backupFile(folder, day))).mtimeMs))
-  return times.length === 0 ? Infinity : Math.max(now - Math.max(...times), 0)
+  const times = await Promise.all((await daysIn(folder, NAME).catch(() => [])).map(async (day) =>
+    await stat(backupFile(folder, day)).then(({ mtimeMs }) => mtimeMs, () => -Infinity)))
+  const past = times.filter((time) => time <= now + AHEAD_MS)
+  return past.length === 0 ? Infinity : Math.max(now - Math.max(...past), 0)
 }
 
 async function daysIn (folder: string, pattern: RegExp): Promise<Day[]> {

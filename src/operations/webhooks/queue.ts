@@ -115,15 +115,16 @@ export async function settle (
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
       await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
-      await tx.update(webhooks).set({ errori_di_fila: 0, fermo_fino_al: sql`now()` })
-        .where(eq(webhooks.id, claimed.webhook_id))
+      await tx.update(webhooks).set({ errori_di_fila: 0 }).where(eq(webhooks.id, claimed.webhook_id))
       return 'consegnata'
     }
     const inARow = webhook.errori_di_fila + 1
     const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
     const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
-    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: after(Math.max(rest, asked)) })
+    // What it has asked for in answer to another attempt holds.
+    const quiet = sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`
+    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: quiet })
       .where(eq(webhooks.id, claimed.webhook_id))
     if (!mine.isOver && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed

@@ -64,7 +64,7 @@ export async function resumeWebhook (tx: Transaction, id: number): Promise<Webho
   await tx.update(t).set({ stato: 'attivo', sospeso_il: null, errori_di_fila: 0, fermo_fino_al: now })
     .where(eq(t.id, id))
   await tx.update(deliveries)
-    .set({ stato: 'in_coda', falliti: 0, provata_dal: null, presa: false, prossimo_tentativo: now })
+    .set({ stato: 'in_coda', a_mano: false, falliti: 0, provata_dal: null, presa: false, prossimo_tentativo: now })
     .where(sql`${deliveries.webhook_id} = ${id} and ${deliveries.stato} = 'abbandonata'`)
   return await findWebhook(tx, id)
 }

@@ -10,6 +10,8 @@ const BODY_MAX = 65_536
 /** Codes of errors as Node has them; other errors are told by their name. */
 const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
 
+/** The receiver speaks another protocol from here on: the answer has no body. */
+const SWITCHING = 101
 /** The receiver wants nothing more (Standard Webhooks). */
 export const GONE = 410
 
@@ -49,9 +51,12 @@ async function exchange (receivers: Receivers, { url: text, headers, body }: Mes
   const lookup = pinned(addresses)
   const options = { method: 'POST', agent: false, signal, lookup, headers: withLength(headers, body) }
   const sending: ClientRequest = url.protocol === 'http:' ? plainRequest(url, options) : request(url, options)
+  // To whoever answers with another protocol (101), which Node tells apart: its connection is nobody's otherwise.
+  sending.once('upgrade', (_answer, socket) => { socket.destroy() })
   sending.end(body)
-  const [answer] = await once(sending, 'response') as [IncomingMessage]
-  await readSome(answer)
+  const [answer] = await Promise.race(['response', 'upgrade'].map((name) => once(sending, name, { signal }))) as
+    [IncomingMessage]
+  if (answer.statusCode !== SWITCHING) await readSome(answer)
   sending.destroy()
   return answer
 }

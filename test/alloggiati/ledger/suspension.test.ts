@@ -69,6 +69,18 @@ t.test('a second suspension leaves the first one\'s reason, and resuming twice d
   t.match(await server.app.sql`select tolta_da from invii_sospensioni`, [{ tolta_da: await who() }])
 })
 
+t.test('a standby that is promoted while sending is suspended adds its reason, and the alarm rings', async (t) => {
+  const { server, admin } = await ledgerServer(t)
+  await admin('POST', HOLD, { sospeso: true, motivo: 'Ferie del personale' })
+  await server.app.sql`update registro_server set timeline = timeline - 1`
+  const refused = () => server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
+  for (let n = 0; n < 2; n++) t.match((await refused()).json(), { status: 422, codice: 'INVII_SOSPESI' })
+  t.match(await hold(server), { sospeso: true, motivo: /^Ferie del personale\. Il database è passato a una sua replica/ })
+  t.equal(told(server).length, 1)
+  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Ricevute confrontate' })).json(), { sospeso: false })
+  t.equal((await refused()).statusCode, 200, 'it was said, and is not said again')
+})
+
 t.test('only administrators suspend and resume', async (t) => {
   const { call } = await build(t, { TODAY: today })
   for (const sospeso of [true, false]) {
