@@ -120,7 +120,9 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, vis
       }))
     }
     const visitor = await visitors.begin(request, reply, answer)
-    const isForPassword = payload.type === 'recovery' || needsPassword(visitor)
+    // A code that is typed does not say what its mail was for; the session does.
+    const isRecovery = visitor.session.amr.some(({ method }) => method === 'recovery')
+    const isForPassword = payload.type === 'recovery' || isRecovery || needsPassword(visitor)
     return await reply.redirect(isForPassword ? PASSWORD : `${ACCOUNT}?esito=indirizzo`, 303)
   }
 }

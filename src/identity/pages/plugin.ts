@@ -21,6 +21,7 @@ import secondFactorPages from './second-factor-pages.ts'
 import signInPages from './sign-in-pages.ts'
 import scriptRoute from './script-route.ts'
 import { pageVisitors } from './visitors.ts'
+import { waysBack } from './ways-back.ts'
 
 /**
  * The pages for people, under `/auth/`: HTML that the server writes, forms that work without scripts, in the language
@@ -33,6 +34,8 @@ const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys })
   const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors, goOn }
   await app.register(forms, { cookies })
   app.setErrorHandler(showError)
+  const leadBack = waysBack(app)
+  await app.register(scriptRoute)
   await app.register(signInPages, options)
   await app.register(appPages, options)
   await app.register(providerPages, options)
@@ -42,11 +45,11 @@ const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys })
   await app.register(keyPages, options)
   await app.register(linkPages, options)
   if (asksDevices(config)) {
-    await app.register(scriptRoute)
     await app.register(passkeyPages, options)
     await app.register(deviceFactorPages, options)
   }
   await app.register(mailPages, options)
   await app.register(passwordPages, options)
+  leadBack()
 }
 export default pages

@@ -105,6 +105,19 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal(browser.page().path, '/auth/password')
   })
 
+  t.test('the code of a forgotten password leads to another one, as its link does', async (t) => {
+    await forget()
+    await post('/auth/v1/recover', { email: 'bice@example.org' })
+    const { code } = await letter()
+    const browser = await visitorBrowser(app).open('/auth/conferma')
+    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code: '123' })
+    t.equal((await browser.open('/auth/conferma/codice')).page().path, '/auth/conferma', 'loaded anew')
+    await browser.submit('/auth/conferma/codice', { email: 'bice@example.org', code })
+    t.equal(browser.page().path, '/auth/password')
+    await browser.submit('/auth/password', { password: `${NEW}-3` })
+    t.equal(browser.page().path, '/auth/account?esito=password')
+  })
+
   t.test('a sign-up, a link to sign in and a change of address are confirmed by a button, too', async (t) => {
     await forget()
     const body = { email: 'ciro@example.org', password: NEW }

@@ -9,6 +9,15 @@ import { visitorBrowser } from './visitor.ts'
 const PAGES = ['/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
   '/auth/conferma?token=x&type=invite']
 
+/** Addresses that take forms alone, and the page that a browser is led to which loads them anew. */
+const ABOVE = {
+  '/auth/account/fattori/nuovo': '/auth/account',
+  '/auth/account/fattori/conferma': '/auth/account',
+  '/auth/verifica/recupero': '/auth/verifica',
+  '/auth/conferma/codice': '/auth/conferma',
+  '/auth/esci': '/auth/'
+}
+
 t.test('the pages for people', async (t) => {
   const { app, call } = await build(t)
   const asks = (language = '', url = '/auth/accedi') =>
@@ -85,6 +94,9 @@ t.test('the pages for people', async (t) => {
     t.match(wrong.body, 'That has failed. Try again.')
     t.match((await call('GET', '/auth/nessuna')).json(), { codice: 'RISORSA_NON_TROVATA' })
     t.match((await call('GET', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' })
+    for (const [url, above] of Object.entries(ABOVE)) {
+      t.match(await asks('de', url), { statusCode: 303, headers: { location: above } }, url)
+    }
     t.match((await call('PUT', '/auth/accedi')), { statusCode: 405, headers: { allow: 'GET, HEAD, POST' } })
   })
 

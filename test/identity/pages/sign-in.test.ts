@@ -63,7 +63,7 @@ t.test('the pages of a person who signs in', async (t) => {
     }
     t.equal(browser.page().statusCode, 429)
     t.match(browser.page().headers, { 'retry-after': /^\d+$/ })
-    t.match(browser.page().body, /role="alert">Troppi tentativi\. Riprova fra \d+ minuti\.</)
+    t.match(browser.page().body, /role="alert">Troppi tentativi\. Riprova fra \d+ min\.</)
     t.equal((await call('POST', '/auth/v1/token?grant_type=password', {
       email: 'bice@example.org', password: PASSWORD
     })).statusCode, 429, 'pages and protocol count together')
@@ -137,7 +137,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const browser = await signedIn('elio@example.org')
     for (let tries = 0; tries < 6; tries++) await browser.submit('/auth/verifica', { code: '000000' })
     t.equal(browser.page().statusCode, 429)
-    t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ minuti\.$/)
+    t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ min\.$/)
   })
 
   t.test('sees a code that is wrong while the app is added, and starts again', async (t) => {

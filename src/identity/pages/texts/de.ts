@@ -133,7 +133,7 @@ export const de: Texts = {
   wrongCredentials: 'Adresse oder Passwort ist nicht richtig.',
   notConfirmed: 'Die Adresse ist noch nicht bestätigt: Öffnen Sie den Link, den Sie erhalten haben.',
   banned: 'Dieses Konto ist gesperrt. Bitten Sie einen Administrator um Hilfe.',
-  tooMany: 'Zu viele Versuche. Versuchen Sie es in {n} Minuten wieder.',
+  tooMany: 'Zu viele Versuche. Versuchen Sie es in {n} min wieder.',
   badAddress: 'Geben Sie eine gültige E-Mail-Adresse ein.',
   wrongCode: 'Der Code ist nicht richtig oder wurde schon verwendet.',
   linkOver: 'Der Link oder Code ist ungültig oder abgelaufen. Fordern Sie einen anderen an.',
@@ -151,7 +151,9 @@ export const de: Texts = {
   keyFaulty: 'Prüfen Sie den Namen (höchstens 100 Zeichen) und die Tage (1 bis 365).',
   keyScopeMissing: 'Wählen Sie mindestens eines, was der Schlüssel darf.',
   tooManyKeys: 'Sie haben schon zu viele gültige Schlüssel: Widerrufen Sie zuerst einen.',
-  tooManyFactors: 'Es gibt schon zu viele zweite Faktoren: Entfernen Sie zuerst einen.',
+  tooManyFactors:
+    'Es gibt schon zu viele zweite Faktoren: Entfernen Sie zuerst einen. Unbestätigte ' +
+    'verfallen nach einer Viertelstunde.',
   providerFailed: 'Die Anmeldung mit dem anderen Dienst ist fehlgeschlagen. Versuchen Sie es wieder.',
   deviceFailed: 'Das Gerät hat nicht bestätigt. Versuchen Sie es wieder.',
   pendingAccount: 'Ihr Konto wartet darauf, dass ein Administrator es freigibt.',

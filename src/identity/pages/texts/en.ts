@@ -131,7 +131,7 @@ export const en: Texts = {
   wrongCredentials: 'The address or the password is not right.',
   notConfirmed: 'The address is not confirmed yet: open the link that you received.',
   banned: 'This account is blocked. Ask an administrator for help.',
-  tooMany: 'Too many attempts. Try again in {n} minutes.',
+  tooMany: 'Too many attempts. Try again in {n} min.',
   badAddress: 'Enter a valid e-mail address.',
   wrongCode: 'The code is not right, or was used already.',
   linkOver: 'The link or the code is not valid, or has expired. Ask for another one.',
@@ -148,7 +148,9 @@ export const en: Texts = {
   keyFaulty: 'Check the name (at most 100 characters) and the days (from 1 to 365).',
   keyScopeMissing: 'Choose at least one thing that the key may do.',
   tooManyKeys: 'You have too many valid keys already: revoke one first.',
-  tooManyFactors: 'There are too many second factors already: remove one first.',
+  tooManyFactors:
+    'There are too many second factors already: remove one first. Those that you have not ' +
+    'confirmed expire after a quarter of an hour.',
   providerFailed: 'Signing in with the other service has failed. Try again.',
   deviceFailed: 'The device has not confirmed. Try again.',
   pendingAccount: 'Your account waits for an administrator to approve it.',

@@ -132,7 +132,7 @@ export const fr: Texts = {
   wrongCredentials: 'L’adresse ou le mot de passe n’est pas correct.',
   notConfirmed: 'L’adresse n’est pas encore confirmée : ouvrez le lien que vous avez reçu.',
   banned: 'Ce compte est bloqué. Demandez de l’aide à un administrateur.',
-  tooMany: 'Trop de tentatives. Réessayez dans {n} minutes.',
+  tooMany: 'Trop de tentatives. Réessayez dans {n} min.',
   badAddress: 'Saisissez une adresse e-mail valide.',
   wrongCode: 'Le code n’est pas correct, ou a déjà servi.',
   linkOver: 'Le lien ou le code n’est pas valable, ou a expiré. Demandez-en un autre.',
@@ -149,7 +149,9 @@ export const fr: Texts = {
   keyFaulty: 'Vérifiez le nom (100 caractères au plus) et les jours (de 1 à 365).',
   keyScopeMissing: 'Choisissez au moins une chose que la clé peut faire.',
   tooManyKeys: 'Vous avez déjà trop de clés valables : révoquez-en une d’abord.',
-  tooManyFactors: 'Il y a déjà trop de seconds facteurs : retirez-en un d’abord.',
+  tooManyFactors:
+    'Il y a déjà trop de seconds facteurs : retirez-en un d’abord. Ceux qui ne sont pas ' +
+    'confirmés expirent au bout d’un quart d’heure.',
   providerFailed: 'La connexion avec l’autre service a échoué. Réessayez.',
   deviceFailed: 'L’appareil n’a pas confirmé. Réessayez.',
   pendingAccount: 'Votre compte attend qu’un administrateur l’approuve.',

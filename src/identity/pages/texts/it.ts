@@ -137,7 +137,7 @@ export const it = {
   wrongCredentials: 'Indirizzo o password non corretti.',
   notConfirmed: 'L’indirizzo non è ancora confermato: apri il collegamento che hai ricevuto.',
   banned: 'Questo account è bloccato. Chiedi aiuto a un amministratore.',
-  tooMany: 'Troppi tentativi. Riprova fra {n} minuti.',
+  tooMany: 'Troppi tentativi. Riprova fra {n} min.',
   badAddress: 'Scrivi un indirizzo e-mail valido.',
   wrongCode: 'Il codice non è giusto, o è già stato usato.',
   linkOver: 'Il collegamento o il codice non è valido, o è scaduto. Chiedine un altro.',
@@ -154,7 +154,9 @@ export const it = {
   keyFaulty: 'Controlla il nome (al più 100 caratteri) e i giorni (da 1 a 365).',
   keyScopeMissing: 'Scegli almeno una cosa che la chiave può fare.',
   tooManyKeys: 'Hai già troppe chiavi valide: prima revocane una.',
-  tooManyFactors: 'Ci sono già troppi secondi fattori: prima rimuovine uno.',
+  tooManyFactors:
+    'Ci sono già troppi secondi fattori: prima rimuovine uno. Quelli che non hai confermato ' +
+    'scadono dopo un quarto d’ora.',
   providerFailed: 'L’accesso con l’altro servizio non è riuscito. Riprova.',
   deviceFailed: 'Il dispositivo non ha confermato. Riprova.',
   pendingAccount: 'Il tuo account attende che un amministratore lo approvi.',
