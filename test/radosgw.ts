@@ -10,6 +10,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Test } from 'tap'
 import { freePort } from '#test/identity/oauth/listen.ts'
 
+const MONITOR_TRIES = 50
 const PROGRAMS = ['radosgw', 'radosgw-admin', 'ceph', 'ceph-mon', 'ceph-osd', 'monmaptool']
 const missing = PROGRAMS.filter((program) => spawnSync(program, ['--version']).error !== undefined)
 
@@ -69,6 +70,12 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
   await promisify(execFile)('monmaptool', ['--create', '--fsid', cluster, '--addv', 'a', `[${monitor}]`, map])
   await run('ceph-mon', '--mkfs', '-i', 'a', '--monmap', map)
   begin('ceph-mon', '-i', 'a')
+  // A monitor that has just begun refuses commands now and then.
+  for (let tries = 0; ; tries++) {
+    const refusal = await run('ceph', 'mon', 'stat').then(() => undefined, (err: unknown) => err)
+    if (refusal === undefined) break
+    if (tries === MONITOR_TRIES) throw refusal
+  }
   await run('ceph', 'osd', 'new', device)
   await run('ceph', 'osd', 'crush', 'add', 'osd.0', '1', 'root=default', 'host=localhost')
   await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', device)
