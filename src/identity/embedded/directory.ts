@@ -10,10 +10,10 @@ import { findUser, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { isStaff } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
-import { revokeKeys } from '../keys/key-store.ts'
+import { revokeKeys, revokeUnprovenKeys } from '../keys/key-store.ts'
 import type { Passwords } from '../sign-in/passwords.ts'
 import { presentSession, presentUser } from '../people/present.ts'
-import { endSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
+import { endSessions, endUnprovenSessions, getSessionOwner, listSessions } from '../sign-in/sessions.ts'
 import { allUsers } from '../people/user-lists.ts'
 import { createUser, updateUser } from '../people/users.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
@@ -99,11 +99,14 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
-    async revokeAll (request, { id: actor, userId, sessionId }, alsoKeys) {
+    async revokeAll (request, { id: actor, userId, sessionId, recentUntil }, alsoKeys) {
       return await db.transaction(async (tx) => {
         if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
-        const revoked = await endSessions(tx, userId, 'global')
-        const keys = alsoKeys ? await revokeKeys(tx, userId) : 0
+        // A key that was made with the password alone shuts nobody out who has a second factor since.
+        const isLower = sessionId === undefined && recentUntil === undefined && await hasFactor(tx, userId)
+        const revoked = await (isLower ? endUnprovenSessions(tx, userId) : endSessions(tx, userId, 'global'))
+        const revoke = isLower ? revokeUnprovenKeys : revokeKeys
+        const keys = alsoKeys ? await revoke(tx, userId) : 0
         await app.audit.append(tx, {
           actor,
           ip: request.ip,
@@ -120,6 +123,10 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       return user.factors.some(({ status }) => status === 'verified')
     }
   }
+}
+
+async function hasFactor (tx: Transaction, id: string): Promise<boolean> {
+  return (await findUser(tx, { id }))?.factors.some(({ status }) => status === 'verified') ?? false
 }
 
 /** @throws NonAutenticato, SecondoFattoreRichiesto */

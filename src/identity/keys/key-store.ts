@@ -1,4 +1,4 @@
-import { and, arrayContains, desc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, arrayContains, desc, eq, gt, isNull, sql, type SQL } from 'drizzle-orm'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import { isScope, SCOPES, type ApiKey, type MintedKey, type MintQuery, type Scope } from '#schemas/api-key.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
@@ -69,11 +69,16 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   return revoked.length > 0
 }
 
-/** Revokes all keys of a person, and returns how many there were. */
-export async function revokeKeys (tx: Executor, user_id: string): Promise<number> {
+/** Revokes all keys of a person, or which of them, and returns how many there were. */
+export async function revokeKeys (tx: Executor, user_id: string, which?: SQL): Promise<number> {
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
-    .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at))).returning({ id: api_keys.id })
+    .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at), which)).returning({ id: api_keys.id })
   return revoked.length
+}
+
+/** Of a person's keys, revokes those that were made without a second factor. Returns how many. */
+export async function revokeUnprovenKeys (tx: Executor, userId: string): Promise<number> {
+  return await revokeKeys(tx, userId, eq(api_keys.second_factor, false))
 }
 
 /** The scopes of a key that has neither expired nor been revoked and may administer; undefined for any other key. */

@@ -124,6 +124,13 @@ export async function endSessions (
   return await deleteSessions(tx, userId, scope, sessionId, lower)
 }
 
+/** Ends the sessions of a person in which no second factor was proven, and returns how many have ended. */
+export async function endUnprovenSessions (tx: Transaction, userId: string): Promise<number> {
+  await lockUser(tx, userId)
+  await deleteCodes(tx, userId)
+  return await deleteSessions(tx, userId, 'global', undefined, isNull(sessions.factor_id))
+}
+
 /** Whether a person has a second factor that was not proven in a session, or the session has ended. */
 async function lacksProof (tx: Transaction, userId: string, sessionId: string): Promise<boolean> {
   const proven = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), isNotNull(sessions.factor_id))

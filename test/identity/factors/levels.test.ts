@@ -75,6 +75,23 @@ t.test('a key that was made with the password alone administers until its person
   t.same(await asked(app, later, '/api/users'), [200, undefined])
 })
 
+t.test('a key that was made with the password alone ends what is like it, and shuts nobody out', async (t) => {
+  const server = await provider(t)
+  const { app } = server
+  const client = await server.signedIn(await server.person())
+  const key = { 'x-api-key': await mint(server, await headersOf(client)) }
+  await enrolApp(client)
+  const later = { 'x-api-key': await mint(server, await headersOf(client)) }
+  const end = async (headers: Record<string, string>) =>
+    await asked(app, headers, '/api/sessions/revoke-all', { method: 'POST', payload: {} })
+  t.same(await end(key), [200, undefined])
+  t.same(await asked(app, await headersOf(client), '/api/v1/prenotazioni'), [200, undefined], 'the proven session')
+  t.same(await asked(app, later, '/api/v1/prenotazioni'), [200, undefined], 'and its key go on')
+  t.equal((await asked(app, key, '/api/v1/prenotazioni'))[0], 401, 'it has revoked itself')
+  t.same(await end(later), [200, undefined])
+  t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
+})
+
 t.test('a session left open makes no new second factor and no codes, where a recent proof is wanted', async (t) => {
   const server = await provider(t, { REQUIRE_RECENT_MFA: 'true' })
   const { app } = server
