@@ -46,8 +46,8 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
   })
   app.addGauge({
     name: 'backup_age_seconds',
-    help: 'Seconds since the last nightly backup was made; +Inf: there is none.',
-    read: async () => await backupAge(folder) / 1000
+    help: 'Seconds since the last nightly backup was made; +Inf: there is none, or the folder cannot be read.',
+    read: async () => await backupAge(folder).catch(() => Infinity) / 1000
   })
 }
 export default operations

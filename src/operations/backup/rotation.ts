@@ -50,11 +50,13 @@ export async function rotate (folder: string, today: Day): Promise<string[]> {
 const AHEAD_MS = 60_000
 
 /**
- * Milliseconds since the last backup of a folder was whole; `Infinity`: there is none, or the folder cannot be read.
+ * Milliseconds since the last backup of a folder was whole; `Infinity`: there is none.
  * One that is still to come says nothing of those that were made.
+ *
+ * @throws what the system says of a folder that cannot be read
  */
 export async function backupAge (folder: string, now = Date.now()): Promise<number> {
-  const times = await Promise.all((await daysIn(folder, NAME).catch(() => [])).map(async (day) =>
+  const times = await Promise.all((await daysIn(folder, NAME)).map(async (day) =>
     await stat(backupFile(folder, day)).then(({ mtimeMs }) => mtimeMs, () => -Infinity)))
   const past = times.filter((time) => time <= now + AHEAD_MS)
   return past.length === 0 ? Infinity : Math.max(now - Math.max(...past), 0)
