@@ -37,7 +37,7 @@ async function start (): Promise<void> {
   makeDataFolder(config.DATA_DIR)
   const app = await build({ config, processFigures, descriptors: descriptorLimit() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
-  const delay = 75_000 + config.DRAIN_SECONDS * 1000
+  const delay = 75_000 + 2 * config.DRAIN_SECONDS * 1000
   const { close } = grace.default({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'unexpected failure')
     else await app.drain()

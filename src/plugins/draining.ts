@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { Server } from 'node:net'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
@@ -7,16 +8,14 @@ import type { Config } from '#src/config/config.ts'
 const QUICK_TURN_MS = 0.3
 /** After so many turns the loop is too busy for a quick one. */
 const TURNS_MAX = 2000
-/** How long connections that were taken at last may take for their one request: a proxy sends it with them. */
-const LAST_REQUESTS_MS = 2000
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** True from the moment that the process is asked to end. It may go on working for a while. */
     isDraining (): boolean
     /**
-     * Comes before `close`: for `DRAIN_SECONDS` everything is served as ever, but each answer asks the client to close
-     * its connection; then no further connection is taken, and requests of those that were are answered.
+     * Comes before `close`. For `DRAIN_SECONDS` everything is served as ever; then no further connection is taken, and
+     * those that there are end with their next answer or are closed by the client, for as long again at most.
      */
     drain (): Promise<void>
     /** Whoever asks for the end once more does not want to wait. */
@@ -26,16 +25,18 @@ declare module 'fastify' {
 
 /**
  * Lets a proxy leave without losing a request. What it sends over a connection that the server closes at that moment is
- * lost, and it may not send a POST twice. So its connections end by answers that say so; those that it holds in store
- * it closes itself, while the server still takes them: its own limit must be shorter than `DRAIN_SECONDS`.
+ * lost, and it may not send a POST twice. So the server closes none that a proxy holds in store: the proxy's own limit
+ * must be shorter than `DRAIN_SECONDS`. And connections are kept until listening ends: the system resets those that
+ * nobody has taken by then, and a proxy that had to make one for each request would always have some on the way.
  */
 export default fp<{ config: Config }>(async function draining (app, { config }) {
   let asked = false
+  let leaving = false
   const hurry = new AbortController()
   app.closing.addEventListener('abort', () => hurry.abort())
 
   app.addHook('onSend', function askToClose (_request, reply, payload, done) {
-    if (asked) reply.header('connection', 'close')
+    if (leaving) reply.header('connection', 'close')
     done(null, payload)
   })
 
@@ -49,8 +50,10 @@ export default fp<{ config: Config }>(async function draining (app, { config }) 
     if (hurry.signal.aborted) return
     await quickTurn()
     const gone = once(app.server, 'close')
-    app.server.close()
-    await Promise.race([gone, wait(LAST_REQUESTS_MS)])
+    // Listening alone: the method of HTTP servers would close the connections that are not in use, too.
+    Server.prototype.close.call(app.server)
+    leaving = true
+    await Promise.race([gone, wait(config.DRAIN_SECONDS * 1000)])
     hurry.abort()
   })
 }, { name: 'draining', dependencies: ['closing'] })
