@@ -22,7 +22,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
     config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
     schema: {
       operationId: 'generateReportFromCsv',
-      errorCodes: ['CSV_NON_VALIDO', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
+      errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
       tags: ['PDF'],
       summary: 'Crea il report finanziario di un file CSV',
       description:
