@@ -19,6 +19,8 @@ for (const form of document.querySelectorAll('form[data-options]')) {
 
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
+    // Without cookies nobody is signed in: the server's page says so.
+    if (!navigator.cookieEnabled) return form.submit()
     const failure = form.querySelector('[role=alert]')
     failure.textContent = ''
     try {
