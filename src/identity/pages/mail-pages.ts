@@ -172,7 +172,7 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
   return show(request, reply, (texts) => ({
     title: texts.enterCode,
     isFaulty: refused !== undefined,
-    content: form({
+    content: html`${form({
       action: `${CONFIRM}/codice`,
       button: texts.confirm,
       content: [
@@ -185,7 +185,7 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
           error: refused && explainCode(refused, texts)
         })
       ]
-    })
+    })}${link(FORGOT, texts.forgot)}${link('/auth/', texts.signIn)}`
   }))
 }
 
