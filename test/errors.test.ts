@@ -1,10 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { ERROR_SUBJECTS, isCatalogued } from '#schemas/errors/catalogue.ts'
+import { ERROR_SUBJECTS, isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { build } from './helper.ts'
 
 const sources = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8')).join('\n')
 const codes = ERROR_SUBJECTS.flatMap(({ errors }) => Object.keys(errors))
+
+interface Operation { operationId: string, responses: object, 'x-codici'?: Record<string, string[]> }
 
 t.test('every error that the program defines is explained, with its status', async (t) => {
   const defined = [...sources.matchAll(/createError(?:<[^>]*>)?\(\s*'(\w+)',\s*(['`])[\s\S]*?\2,\s*(\d{3})/g)]
@@ -31,4 +33,20 @@ t.test('the page of errors has each code at an anchor of its own, and its links 
   const known = Object.keys(app.swagger().paths!)
   t.same(named.filter((path) => !known.includes(path)), [], 'addresses that a remedy names are described')
   t.match((await call('GET', '/openapi.json')).json().info.description, /\/docs\/errori/)
+})
+
+t.test('every error that is not of all requests is named by an operation, at a status that it declares', async (t) => {
+  const { app } = await build(t)
+  const operations = Object.values(app.swagger().paths as Record<string, Record<string, Operation>>)
+    .flatMap((methods) => Object.values(methods))
+  const named = new Set(operations.flatMap((operation) => Object.values(operation['x-codici'] ?? {}).flat()))
+  // Told in the form of the storage protocol alone.
+  named.add('OGGETTO_ESISTENTE')
+  t.same(codes.filter((codice) => !isCommon(codice) && !named.has(codice)), [])
+  for (const { operationId, responses, 'x-codici': own = {} } of operations) {
+    for (const [status, list] of Object.entries(own)) {
+      t.ok(status in responses, `${operationId} ${status}`)
+      t.same(list.filter((codice) => !isCatalogued(codice, Number(status))), [], operationId)
+    }
+  }
 })

@@ -46,7 +46,8 @@ const operation = Closed({
     Closed({ required: Type.Optional(Type.Boolean()), description: Type.Optional(text), content })
   ),
   security: Type.Array(mapOf(Type.Array(Type.String()))),
-  responses: mapOf(Type.Union([answer, Closed({ $ref: text })]), '^([1-5]\\d{2}|[1-5]XX|default)$')
+  responses: mapOf(Type.Union([answer, Closed({ $ref: text })]), '^([1-5]\\d{2}|[1-5]XX|default)$'),
+  'x-codici': Type.Optional(mapOf(Type.Array(Type.String({ pattern: '^[A-Z_]+$' }), { minItems: 1 }), '^[45]\\d{2}$'))
 })
 
 export const OpenApiShape = Closed({

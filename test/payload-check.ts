@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
-import { isCatalogued } from '#schemas/errors/catalogue.ts'
+import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { createAjv } from '#src/plugins/validation.ts'
 
 type Responses = Record<string, object | undefined>
@@ -33,7 +33,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       // Unknown addresses and swagger-ui's own pages have no route of ours behind them.
       if (!request.routeOptions.url || request.routeOptions.url.startsWith('/docs')) return
       if (!schema) return t.fail(`${where}: no schema for this status`)
-      checkCode(where, reply.statusCode, payload)
+      checkCode(where, reply, request.routeOptions.schema?.errorCodes ?? [], payload)
       // A stored file, of whatever type.
       if ('content' in schema && '*/*' in (schema.content as object)) return
       const validate = compiled.get(schema) ?? compile(schema, request.server.getSchemas())
@@ -42,10 +42,12 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       }
     }
 
-    /** A person who looks up the code of an error must find it. */
-    function checkCode (where: string, status: number, payload: unknown) {
+    /** A person who looks up the code of an error must find it, and a program learns of it from the description. */
+    function checkCode (where: string, { statusCode }: FastifyReply, own: readonly string[], payload: unknown) {
       if (typeof payload !== 'object' || payload === null || !('codice' in payload && 'requestId' in payload)) return
-      if (!isCatalogued(String(payload.codice), status)) t.fail(`${where}: ${payload.codice} is not in schemas/errors`)
+      const code = String(payload.codice)
+      if (!isCatalogued(code, statusCode)) t.fail(`${where}: ${code} is not in schemas/errors`)
+      if (!isCommon(code) && !own.includes(code)) t.fail(`${where}: ${code} is not in the operation's errorCodes`)
     }
 
     function compile (schema: object, sharedSchemas: Record<string, unknown>): ValidateFunction {

@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const BOOKINGS: ErrorSubject = {
+export const BOOKINGS = {
   title: 'Prenotazioni, ospiti, documenti',
   errors: {
     PRENOTAZIONE_NON_TROVATA: {
@@ -49,4 +49,4 @@ export const BOOKINGS: ErrorSubject = {
       remedy: 'Riprovare più tardi, o con `solo_mrz`.'
     }
   }
-}
+} satisfies ErrorSubject

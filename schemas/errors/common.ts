@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const COMMON: ErrorSubject = {
+export const COMMON = {
   title: 'Di ogni richiesta',
   errors: {
     RICHIESTA_NON_VALIDA: {
@@ -128,10 +128,15 @@ export const COMMON: ErrorSubject = {
       cause: 'Il registro delle azioni non si può scrivere, e senza non si fa nulla.',
       remedy: 'Riprovare fra poco; se dura, avvisare chi gestisce il server.'
     },
+    PROVIDER_NON_RAGGIUNGIBILE: {
+      statuses: [503],
+      cause: 'Il provider di identità esterno non risponde.',
+      remedy: 'Riprovare fra poco.'
+    },
     ERRORE_INTERNO: {
       statuses: [500],
       cause: 'Il server ha un difetto.',
       remedy: 'Avvisare chi lo gestisce, con il `requestId` della risposta.'
     }
   }
-}
+} satisfies ErrorSubject

@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const FILES: ErrorSubject = {
+export const FILES = {
   title: 'File e lavori pesanti',
   errors: {
     ARCHIVIO_NON_DISPONIBILE: {
@@ -45,4 +45,4 @@ export const FILES: ErrorSubject = {
       remedy: 'Mandare un’immagine più piccola o meno righe.'
     }
   }
-}
+} satisfies ErrorSubject

@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const IDENTITY: ErrorSubject = {
+export const IDENTITY = {
   title: 'Persone, sessioni e chiavi',
   errors: {
     EMAIL_GIA_REGISTRATA: {
@@ -38,11 +38,6 @@ export const IDENTITY: ErrorSubject = {
       statuses: [503],
       cause: 'Il provider esterno si amministra solo con la sua chiave di servizio.',
       remedy: 'Chi gestisce il server imposta `IDP_SERVICE_KEY`.'
-    },
-    PROVIDER_NON_RAGGIUNGIBILE: {
-      statuses: [503],
-      cause: 'Il provider di identità esterno non risponde.',
-      remedy: 'Riprovare fra poco.'
     }
   }
-}
+} satisfies ErrorSubject

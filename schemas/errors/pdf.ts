@@ -7,7 +7,7 @@ const inTemplate = (cause: string): ErrorEntry => ({
   remedy: 'Correggere il modello a `riga` e `colonna`.'
 })
 
-export const PDF: ErrorSubject = {
+export const PDF = {
   title: 'Lettere, report, modelli',
   errors: {
     LETTERA_ESISTENTE: {
@@ -103,4 +103,4 @@ export const PDF: ErrorSubject = {
     STILE_NON_AMMESSO: inTemplate('Uno stile non c’è, o non lascia posto al contenuto.'),
     COLLEGAMENTO_NON_AMMESSO: inTemplate('Un collegamento porta dove un documento non può portare.')
   }
-}
+} satisfies ErrorSubject

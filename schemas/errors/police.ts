@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const POLICE: ErrorSubject = {
+export const POLICE = {
   title: 'Alloggiati Web',
   errors: {
     VALIDAZIONE: {
@@ -115,4 +115,4 @@ export const POLICE: ErrorSubject = {
       remedy: 'Leggere `dettagli.messaggio_soap`.'
     }
   }
-}
+} satisfies ErrorSubject

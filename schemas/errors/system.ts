@@ -1,6 +1,6 @@
 import type { ErrorSubject } from './entry.ts'
 
-export const SYSTEM: ErrorSubject = {
+export const SYSTEM = {
   title: 'Sistema, eventi, webhook',
   errors: {
     CURSORE_SCADUTO: {
@@ -61,4 +61,4 @@ export const SYSTEM: ErrorSubject = {
       remedy: 'Aggiungere `limit`, o chiedere meno colonne.'
     }
   }
-}
+} satisfies ErrorSubject

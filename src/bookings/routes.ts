@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import { IdParams } from '#schemas/common.ts'
+import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import {
   BookingAnswer,
   BookingCreation,
@@ -48,6 +48,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth', findFaults: ({ query }) => calendarFaults(query) },
     schema: {
       operationId: 'getCalendario',
+      errorCodes: ['RICERCA_TROPPO_LUNGA'],
       tags,
       summary: 'Il calendario, nella forma che legge FullCalendar',
       querystring: CalendarQuery,
@@ -62,6 +63,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'listPrenotazioni',
+      errorCodes: ['RICERCA_TROPPO_LUNGA'],
       tags,
       summary: 'Le prenotazioni: tutte, o a pagine',
       querystring: BookingQuery,
@@ -91,6 +93,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'getPrenotazione',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
       tags,
       summary: 'Una prenotazione con i suoi ospiti',
       params: IdParams,
@@ -129,6 +132,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth', versioned: true, findFaults: ({ body }) => givenStayFaults(body) },
     schema: {
       operationId: 'updatePrenotazione',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
       tags,
       summary: 'Modifica i campi presenti di una prenotazione',
       params: IdParams,
@@ -152,10 +156,11 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'deletePrenotazioni',
+      errorCodes: ['INVIO_IN_CORSO'],
       tags,
       summary: 'Elimina prenotazioni con i loro ospiti, tutte o nessuna',
       body: BulkDelete,
-      response: { 200: BulkDeleteAnswer }
+      response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
     },
     handler: async (request) => {
       const deleted = await repository.deleteMany(request.body.ids, authorOf(request))
@@ -173,6 +178,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth', idempotent: true },
     schema: {
       operationId: 'saveOspiti',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
       tags,
       summary: 'Salva la lista completa degli ospiti di una prenotazione',
       body: SaveGuests,

@@ -4,6 +4,7 @@ import {
   DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
 } from '#schemas/document.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
+import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -50,6 +51,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     config: { access: 'auth', idempotent: true, holdsBody: true },
     schema: {
       operationId: 'uploadDocumento',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
       tags,
       summary: 'Salva l’immagine di un lato del documento di un ospite',
       description:
@@ -76,6 +78,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     config: { access: 'auth' },
     schema: {
       operationId: 'getDocumento',
+      errorCodes: ['DOCUMENTO_NON_TROVATO', ...READING_ERRORS],
       tags,
       summary: 'L’immagine di un lato del documento di un ospite',
       params: DocumentParams,

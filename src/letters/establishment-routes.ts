@@ -53,6 +53,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
     config: { access: 'admin', versioned: true },
     schema: {
       operationId: 'putStruttura',
+      errorCodes: ['STRUTTURA_CAMBIATA'],
       tags,
       summary: 'Cambia i campi presenti di ciò che la struttura dice di sé',
       description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',

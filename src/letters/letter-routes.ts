@@ -5,6 +5,7 @@ import {
   Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterQuery, LetterRemoved
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
+import { PDF_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -60,6 +61,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth' },
     schema: {
       operationId: 'getLettera',
+      errorCodes: ['LETTERA_NON_TROVATA'],
       tags,
       summary: 'La lettera di benvenuto di una prenotazione, se c’è',
       params: LetterParams,
@@ -77,6 +79,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth' },
     schema: {
       operationId: 'downloadLettera',
+      errorCodes: ['LETTERA_NON_TROVATA', ...READING_ERRORS],
       tags,
       summary: 'Il PDF della lettera di benvenuto di una prenotazione',
       params: LetterParams,
@@ -96,6 +99,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth', idempotent: true, heavy: true },
     schema: {
       operationId: 'generaLettera',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'LETTERA_ESISTENTE', ...PDF_ERRORS],
       tags,
       summary: 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una',
       description:
@@ -124,6 +128,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth' },
     schema: {
       operationId: 'deleteLettera',
+      errorCodes: ['LETTERA_NON_TROVATA'],
       tags,
       summary: 'Elimina la lettera di benvenuto di una prenotazione',
       params: LetterParams,

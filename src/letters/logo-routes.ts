@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
 import { LOGO_BODY_MAX, LogoAnswer, LogoRemoved, LogoUpload } from '#schemas/establishment.ts'
+import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
@@ -37,6 +38,7 @@ export const logoRoutes: FastifyPluginAsyncTypebox<LogoOptions> = async (app, { 
     config: { access: 'admin', holdsBody: true },
     schema: {
       operationId: 'putLogo',
+      errorCodes: [...IMAGE_ERRORS],
       tags,
       summary: 'Salva il logo delle lettere, al posto di quello che c’era',
       description: 'PNG o JPEG di al massimo 5 MiB. È ricodificato senza metadati, con al massimo 800 pixel per lato.',
@@ -57,6 +59,7 @@ export const logoRoutes: FastifyPluginAsyncTypebox<LogoOptions> = async (app, { 
     config: { access: 'auth' },
     schema: {
       operationId: 'getLogo',
+      errorCodes: ['LOGO_NON_TROVATO', ...READING_ERRORS],
       tags,
       summary: 'Il logo delle lettere',
       response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }
@@ -74,6 +77,7 @@ export const logoRoutes: FastifyPluginAsyncTypebox<LogoOptions> = async (app, { 
     config: { access: 'admin' },
     schema: {
       operationId: 'deleteLogo',
+      errorCodes: ['LOGO_NON_TROVATO'],
       tags,
       summary: 'Elimina il logo delle lettere; quelle già create lo tengono',
       response: { 200: LogoRemoved }

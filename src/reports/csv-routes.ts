@@ -4,6 +4,7 @@ import { Ref } from '#schemas/common.ts'
 import { PdfBytesOrMade } from '#schemas/pdf.ts'
 import { CSV_BYTES_MAX, ReportForm } from '#schemas/report.ts'
 import { TemplateFault } from '#schemas/template.ts'
+import { PDF_ERRORS } from '#schemas/errors/groups.ts'
 import { fileForm } from '#src/plugins/file-form.ts'
 import type { GenerateOptions } from './generate-routes.ts'
 import { answerReport } from './report.ts'
@@ -21,6 +22,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
     config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true },
     schema: {
       operationId: 'generateReportFromCsv',
+      errorCodes: ['CSV_NON_VALIDO', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
       tags: ['PDF'],
       summary: 'Crea il report finanziario di un file CSV',
       description:

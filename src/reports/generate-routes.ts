@@ -4,6 +4,7 @@ import { Ref, type FieldError } from '#schemas/common.ts'
 import { PdfBytesOrMade, PdfMade } from '#schemas/pdf.ts'
 import { PdfRequest, REPORT_BODY_MAX, ReportRequest } from '#schemas/report.ts'
 import { TemplateFault } from '#schemas/template.ts'
+import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -36,6 +37,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     },
     schema: {
       operationId: 'generatePdf',
+      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
       tags: ['PDF'],
       summary: 'Crea un PDF da un modello salvato, o scritto nella richiesta, e lo conserva',
       description:
@@ -54,6 +56,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     config: { access: 'auth', idempotent: true, heavy: true, holdsBody: true, marksMax: MARKS_MAX },
     schema: {
       operationId: 'generateReport',
+      errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
       tags: ['PDF'],
       summary: 'Crea il report finanziario di righe di qualsiasi forma',
       description:

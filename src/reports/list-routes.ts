@@ -11,6 +11,7 @@ import { downloadUrl } from './answers.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'
 import { answerList } from './lists.ts'
 import { checkVisible, visibleTo } from './whose.ts'
+import { READING_ERRORS } from '#schemas/errors/groups.ts'
 
 const tags = ['PDF']
 
@@ -77,6 +78,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     config: { access: 'auth' },
     schema: {
       operationId: 'downloadPdf',
+      errorCodes: ['PDF_NON_TROVATO', ...READING_ERRORS],
       tags,
       summary: 'Un PDF che è stato conservato',
       params: PdfParams,
@@ -98,6 +100,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     config: { access: 'auth' },
     schema: {
       operationId: 'deletePdf',
+      errorCodes: ['PDF_NON_TROVATO', 'PDF_DI_LETTERA'],
       tags,
       summary: 'Elimina un report o un documento PDF che è stato conservato',
       params: PdfParams,

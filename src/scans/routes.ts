@@ -7,6 +7,7 @@ import {
   ScanImagePart, ScanList, ScanQuery
 } from '#schemas/scan.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
+import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
@@ -41,6 +42,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     },
     schema: {
       operationId: 'saveScan',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
       tags,
       summary: 'Salva i dati letti da un documento, cifrati, con l’immagine se c’è',
       description:
@@ -82,6 +84,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     config: { access: 'auth' },
     schema: {
       operationId: 'getScansione',
+      errorCodes: ['SCANSIONE_NON_TROVATA'],
       tags,
       summary: 'Una scansione salvata',
       params: IdParams,
@@ -99,6 +102,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     config: { access: 'auth' },
     schema: {
       operationId: 'getImmagineScansione',
+      errorCodes: ['SCANSIONE_NON_TROVATA', ...READING_ERRORS],
       tags,
       summary: 'L’immagine di una scansione',
       params: IdParams,
@@ -118,6 +122,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     config: { access: 'auth' },
     schema: {
       operationId: 'deleteScansione',
+      errorCodes: ['SCANSIONE_NON_TROVATA'],
       tags,
       summary: 'Elimina una scansione con la sua immagine; l’ospite che ne è nato resta',
       params: IdParams,
@@ -141,6 +146,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     config: { access: 'auth', idempotent: true },
     schema: {
       operationId: 'creaOspiteDaScansione',
+      errorCodes: ['SCANSIONE_NON_TROVATA', 'PRENOTAZIONE_NON_TROVATA'],
       tags,
       summary: 'Salva il titolare del documento come ospite di una prenotazione',
       description:

@@ -28,6 +28,7 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'sendEmail',
+      errorCodes: ['POSTA_NON_CONFIGURATA'],
       tags,
       summary: 'Invia un’e-mail a ogni destinatario e dice che cosa ha risposto il server di posta',
       body: EmailRequest,

@@ -35,6 +35,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'admin' },
     schema: {
       operationId: 'avviaLavoro',
+      errorCodes: ['LAVORO_NON_TROVATO', 'LAVORO_IN_CORSO'],
       tags,
       summary: 'Avvia subito un lavoro; 202 se dopo 10 secondi è ancora in corso',
       params: JobParams,

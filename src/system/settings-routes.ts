@@ -36,6 +36,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'admin' },
     schema: {
       operationId: 'setFunzione',
+      errorCodes: ['TROPPE_FUNZIONI'],
       tags,
       summary: 'Accende o spegne una funzione; una chiave nuova è una funzione nuova',
       body: FeatureChange,

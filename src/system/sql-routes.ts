@@ -27,6 +27,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'querySql',
+      errorCodes: ['SQL_SPENTO', 'PASSWORD_ERRATA', 'SQL_NON_VALIDO', 'SQL_RISPOSTA_TROPPO_GRANDE'],
       tags: ['Sistema'],
       summary: 'Esegue un’istruzione SQL con un ruolo che può poco',
       body: SqlQuery,

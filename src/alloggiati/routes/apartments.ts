@@ -9,6 +9,7 @@ import {
   ApartmentRefused
 } from '#schemas/apartment.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
+import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { addApartment, disableApartment, listApartments } from '../service/apartments.ts'
 import { CredenzialiMancanti } from '../errors.ts'
 import type { PoliceService } from '../service/police-service.ts'
@@ -29,9 +30,10 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     config: { access: 'auth' },
     schema: {
       operationId: 'listAppartamenti',
+      errorCodes: [...POLICE_ERRORS],
       tags,
       summary: "Gli appartamenti attivi dell'account",
-      response: { 200: ApartmentList }
+      response: { 200: ApartmentList, 503: Ref(ErrorBody) }
     },
     handler: async () => ({ data: await listApartments(connected()) })
   })
@@ -42,10 +44,11 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'addAppartamento',
+      errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
       tags,
       summary: "Aggiunge un appartamento all'account",
       body: ApartmentBody,
-      response: { 201: ApartmentAnswer(201), 422: refused }
+      response: { 201: ApartmentAnswer(201), 422: refused, 503: Ref(ErrorBody) }
     },
     handler: async (request, reply) => {
       await addApartment(connected(), request.body)
@@ -60,10 +63,11 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     config: { access: 'admin' },
     schema: {
       operationId: 'disableAppartamento',
+      errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
       tags,
       summary: 'Disabilita un appartamento, per sempre',
       params: ApartmentParams,
-      response: { 200: ApartmentAnswer(200), 422: refused }
+      response: { 200: ApartmentAnswer(200), 422: refused, 503: Ref(ErrorBody) }
     },
     handler: async (request) => {
       const { id } = request.params

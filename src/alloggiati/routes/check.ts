@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { CheckAnswer, CheckFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
+import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { check } from '../service/check.ts'
 import type { PoliceService } from '../service/police-service.ts'
 
@@ -15,6 +16,7 @@ export const checkRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService | n
     config: { access: 'auth' },
     schema: {
       operationId: 'checkAlloggiati',
+      errorCodes: [...POLICE_ERRORS],
       tags: ['Alloggiati Web'],
       summary: 'Prova la connessione e le credenziali',
       // Too much load is a 503 too, of the common shape.

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Ref } from '#schemas/common.ts'
+import { ErrorBody, Ref } from '#schemas/common.ts'
 import { PoliceAccount, PoliceAccountBody, SuspensionBody, SuspensionState } from '#schemas/decisions.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { HeadFileError } from '#src/plugins/database/chain-head.ts'
@@ -40,10 +40,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     config: { access: 'admin', recentFactor: true },
     schema: {
       operationId: 'setSospensione',
+      errorCodes: ['CREDENZIALI_MANCANTI', 'CARTELLA_NON_SCRIVIBILE'],
       tags,
       summary: 'Sospende o riprende tutti gli invii',
       body: SuspensionBody,
-      response: { 200: Ref(SuspensionState) }
+      response: { 200: Ref(SuspensionState), 503: Ref(ErrorBody) }
     },
     handler: async (request) => {
       const { sospeso, motivo } = request.body
@@ -71,9 +72,10 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     config: { access: 'auth' },
     schema: {
       operationId: 'getAccountPolizia',
+      errorCodes: ['CREDENZIALI_MANCANTI'],
       tags,
       summary: "L'account della Polizia in uso",
-      response: { 200: Ref(PoliceAccount) }
+      response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
     },
     handler: readAccount
   })
@@ -84,10 +86,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     config: { access: 'admin' },
     schema: {
       operationId: 'setAccountPolizia',
+      errorCodes: ['CREDENZIALI_MANCANTI'],
       tags,
       summary: "Dice se l'account è usato solo da qui",
       body: PoliceAccountBody,
-      response: { 200: Ref(PoliceAccount) }
+      response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
     },
     handler: async (request) => {
       await setExclusiveChannel(db, connected().service.account, request.body.canale_esclusivo)

@@ -22,6 +22,7 @@ export const correctionRoutes: FastifyPluginAsyncTypebox<{ mode: PoliceAccount['
     config: { access: 'auth', scope: 'invio', idempotent: true },
     schema: {
       operationId: 'registraCorrezione',
+      errorCodes: ['INVIO_NON_TROVATO'],
       tags: ['Alloggiati Web'],
       summary: 'Registra che alla Questura è stata chiesta la correzione di un invio. Non invia nulla',
       params: IdParams,

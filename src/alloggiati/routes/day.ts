@@ -24,6 +24,7 @@ export const dayRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> 
     },
     schema: {
       operationId: 'inviaGiornata',
+      errorCodes: ['CREDENZIALI_MANCANTI', 'INVII_SOSPESI'],
       tags: ['Alloggiati Web'],
       summary: 'Invia alla Polizia tutte le prenotazioni complete di un giorno di arrivo (prova: dice solo quali)',
       body: GiornataBody,

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import { ErrorBody, Ref } from '#schemas/common.ts'
 import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
+import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -29,6 +31,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
     config: { access: 'auth' },
     schema: {
       operationId: 'getRicevuta',
+      errorCodes: ['RICEVUTA_NON_TROVATA', 'CARTELLA_NON_SCRIVIBILE', ...POLICE_ERRORS],
       tags,
       summary: 'La ricevuta di un giorno, in PDF',
       querystring: ReceiptQuery,
@@ -36,7 +39,8 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
         200: {
           description: 'Il PDF firmato',
           content: { 'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } }
-        }
+        },
+        503: Ref(ErrorBody)
       }
     },
     handler: async (request, reply) => {

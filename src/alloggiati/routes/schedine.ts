@@ -12,6 +12,7 @@ import {
 } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
+import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept.ts'
@@ -62,6 +63,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     },
     schema: {
       operationId: 'inviaSchedine',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...SUBMISSION_ERRORS],
       tags,
       summary: 'Invia le schedine alla Polizia (testMode: solo prova). Un invio non si può annullare',
       body: InvioBody,
@@ -78,6 +80,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     config: { access: 'auth', scope: 'lettura', findFaults: ({ body }) => stayGivenFaults(body) },
     schema: {
       operationId: 'creaFileSchedine',
+      errorCodes: ['VALIDAZIONE'],
       tags,
       summary: 'Le schedine come file per il portale o la PEC, quando il servizio non risponde. Non registra nulla',
       body: FileBody,
@@ -98,6 +101,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     config: { access: 'auth', scope: 'lettura' },
     schema: {
       operationId: 'creaSchedine',
+      errorCodes: [...FROM_BOOKING_ERRORS],
       tags,
       summary: 'Le schedine degli ospiti salvati di una prenotazione, controllate. Non invia nulla',
       params: IdParams,
@@ -119,6 +123,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     },
     schema: {
       operationId: 'inviaPrenotazione',
+      errorCodes: [...FROM_BOOKING_ERRORS, ...SUBMISSION_ERRORS],
       tags,
       summary:
         'Invia alla Polizia le schedine degli ospiti salvati (testMode: solo prova). Un invio non si può annullare',

@@ -67,6 +67,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     config: { access: 'auth' },
     schema: {
       operationId: 'getInvio',
+      errorCodes: ['INVIO_NON_TROVATO'],
       tags,
       summary: 'Un invio con la sua storia; gli ospiti sono mascherati',
       params: IdParams,
@@ -88,6 +89,10 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     },
     schema: {
       operationId: 'decidiInvio',
+      errorCodes: [
+        'INVIO_NON_TROVATO', 'INVIO_CAMBIATO', 'NULLA_DA_DECIDERE', 'DECISIONE_NON_POSSIBILE', 'CREDENZIALI_MANCANTI',
+        'INVII_SOSPESI'
+      ],
       tags,
       summary: 'Decide di un invio sconosciuto o da verificare, o annulla uno che aspetta. La decisione è definitiva',
       params: IdParams,

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { Closed, IdParams } from '#schemas/common.ts'
+import { Closed, ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
+import { READING_ERRORS } from '#schemas/errors/groups.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import noBody from '#src/plugins/no-body.ts'
@@ -30,6 +31,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
     config: { access: 'auth' },
     schema: {
       operationId: 'getPrivacyPrenotazione',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
       tags,
       summary: 'Che cosa è conservato di una prenotazione, fino a quando e perché',
       description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
@@ -47,6 +49,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
     exposeHeadRoute: false,
     schema: {
       operationId: 'exportPrenotazione',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...READING_ERRORS],
       tags,
       summary: 'Tutti i dati di una prenotazione e dei suoi ospiti: un archivio ZIP di JSON e immagini',
       description: 'Un file che non si legge interrompe la risposta: un archivio che si apre è completo.',
@@ -78,6 +81,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
     config: { access: 'auth' },
     schema: {
       operationId: 'cancellaPrenotazione',
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'INVIO_IN_CORSO'],
       tags,
       summary: 'Cancella i dati di una prenotazione e dei suoi ospiti; resta ciò che la legge vuole conservato',
       description:
@@ -85,7 +89,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
         'cosa resta.',
       params: IdParams,
       body: Closed({}, { examples: [{}] }),
-      response: { 200: ErasureAnswer }
+      response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
     },
     handler: async (request) => {
       const { id } = request.params

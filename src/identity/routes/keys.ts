@@ -19,6 +19,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'user', scope: 'scrittura', recentFactor: true },
     schema: {
       operationId: 'mintChiave',
+      errorCodes: ['TROPPE_CHIAVI', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       tags,
       summary: 'Una nuova chiave API di chi chiama, mostrata solo ora',
       querystring: MintQuery,
@@ -73,6 +74,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth', scope: 'lettura' },
     schema: {
       operationId: 'revokeChiave',
+      errorCodes: ['CHIAVE_NON_TROVATA'],
       tags,
       summary: 'Revoca una chiave API',
       params: KeyParams,

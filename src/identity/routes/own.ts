@@ -59,6 +59,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'unlinkProvider',
+      errorCodes: ['SCOLLEGAMENTO_NON_AMMESSO', 'PROVIDER_NON_COLLEGATO', 'EMAIL_GIA_REGISTRATA', 'UNICA_IDENTITA'],
       tags,
       summary: 'Scollega un provider dall’account di chi chiama',
       body: UnlinkBody,

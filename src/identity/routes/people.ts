@@ -35,6 +35,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     },
     schema: {
       operationId: 'createOperatore',
+      errorCodes: ['EMAIL_GIA_REGISTRATA', 'AMMINISTRAZIONE_NON_DISPONIBILE'],
       tags,
       summary: 'Crea un operatore',
       body: OperatorBody,
@@ -49,6 +50,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'admin' },
     schema: {
       operationId: 'listOperatori',
+      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'],
       tags,
       summary: 'Gli amministratori e gli operatori',
       response: { 200: OperatorList }
@@ -66,7 +68,13 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/api/users',
     config: { access: 'admin' },
-    schema: { operationId: 'listUtenti', tags, summary: 'Tutti gli utenti', response: { 200: UserList } },
+    schema: {
+      operationId: 'listUtenti',
+      errorCodes: ['AMMINISTRAZIONE_NON_DISPONIBILE'],
+      tags,
+      summary: 'Tutti gli utenti',
+      response: { 200: UserList }
+    },
     handler: async (_request, reply) => reply.sendPieces(itemsOf(directory.users()))
   })
 }

@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
+import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { departureOf } from '#src/plugins/departures.ts'
@@ -24,6 +25,7 @@ const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { co
     config: { access: 'admin', idempotent: true, holdsBody: true },
     schema: {
       operationId: 'setImmagineProfilo',
+      errorCodes: ['UTENTE_NON_TROVATO', ...IMAGE_ERRORS],
       tags: ['Utenti'],
       summary: 'Salva l’immagine del profilo di un operatore',
       description:

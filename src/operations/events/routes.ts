@@ -44,6 +44,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     config: { access: 'auth' },
     schema: {
       operationId: 'listEventi',
+      errorCodes: ['CURSORE_SCADUTO'],
       tags: ['Eventi'],
       summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
       description:

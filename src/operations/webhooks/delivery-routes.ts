@@ -26,6 +26,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
     config: { access: 'admin' },
     schema: {
       operationId: 'listConsegneWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
       tags,
       summary: 'Le consegne di un webhook con i loro tentativi, dalla più recente, a pagine',
       params: IdParams,
@@ -49,6 +50,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'ripetiConsegnaWebhook',
+      errorCodes: ['CONSEGNA_NON_TROVATA', 'WEBHOOK_SOSPESO'],
       tags,
       summary: 'Ripete subito una consegna, fuori dall’ordine, con lo stesso webhook-id',
       params: DeliveryParams,
@@ -75,6 +77,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'provaWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO', 'WEBHOOK_SOSPESO'],
       tags,
       summary: 'Consegna un evento di prova, webhook.prova, a questo webhook soltanto',
       description: 'Che cosa ne è stato si legge in GET /api/v1/webhooks/{id}/consegne.',

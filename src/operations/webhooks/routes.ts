@@ -41,6 +41,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     },
     schema: {
       operationId: 'createWebhook',
+      errorCodes: ['TROPPI_WEBHOOK'],
       tags,
       summary: 'Un nuovo webhook: gli si consegnano gli eventi da ora in poi',
       description:
@@ -82,7 +83,12 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     url: `${URL}/:id`,
     config: { access: 'admin' },
     schema: {
-      operationId: 'getWebhook', tags, summary: 'Un webhook', params: IdParams, response: { 200: WebhookAnswer }
+      operationId: 'getWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
+      tags,
+      summary: 'Un webhook',
+      params: IdParams,
+      response: { 200: WebhookAnswer }
     },
     handler: async ({ params }) => ({ data: await findWebhook(db, params.id) })
   })
@@ -93,6 +99,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     config: { access: 'admin' },
     schema: {
       operationId: 'deleteWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
       tags,
       summary: 'Elimina un webhook, con le sue consegne',
       params: IdParams,
@@ -114,6 +121,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'riattivaWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
       tags,
       summary: 'Riattiva un webhook sospeso, e riprende le consegne abbandonate',
       description: 'Ciò che è successo mentre era sospeso non si consegna: si legge in GET /api/v1/eventi.',
@@ -142,6 +150,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     config: { access: 'admin' },
     schema: {
       operationId: 'getSegretoWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
       tags,
       summary: 'Il segreto con cui si firmano le consegne',
       params: IdParams,
@@ -165,6 +174,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'ruotaSegretoWebhook',
+      errorCodes: ['WEBHOOK_NON_TROVATO'],
       tags,
       summary: 'Cambia il segreto; per 24 ore si firma anche con quello di prima',
       description: 'Il nuovo si legge con GET: così nessuna risposta conservata lo contiene.',

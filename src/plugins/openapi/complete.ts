@@ -1,3 +1,5 @@
+import type { FastifySchema } from 'fastify'
+import { statusesOf, type ErrorCode } from '#schemas/errors/catalogue.ts'
 import type { Access } from '../auth.ts'
 import { exampleOf, type Shape } from './examples.ts'
 import {
@@ -14,6 +16,8 @@ interface Operation {
   requestBody?: { required?: boolean, content: Record<string, Media> }
   security?: object[]
   responses: Record<string, Answer | { $ref: string }>
+  /** Its own errors by status. */
+  'x-codici'?: Record<string, readonly string[]>
 }
 
 /** The part of the description that is completed here. */
@@ -40,7 +44,10 @@ export function complete (document: Description, traits: ReadonlyMap<string, Tra
 
 function completeOperation (operation: Operation, trait: Trait, find: (ref: string) => Shape | undefined): void {
   const { schema, config } = trait
-  operation.description = [schema.description, ...describeUse(trait)].filter(Boolean).join('\n\n')
+  const codes = codesByStatus(schema)
+  if (Object.keys(codes).length > 0) operation['x-codici'] = codes
+  operation.description = [schema.description, ...describeUse(trait), ...describeCodes(codes)]
+    .filter(Boolean).join('\n\n')
   if (config.access === 'public') operation.security = []
   const headers = honouredHeaders(trait).map((name) => ({ name, in: 'header', ...REQUEST_HEADERS[name] }))
   if (headers.length > 0) operation.parameters = [...operation.parameters ?? [], ...headers]
@@ -80,6 +87,23 @@ function describeUse (trait: Trait): string[] {
   ].filter((sentence): sentence is string => Boolean(sentence))
 }
 
+/** A code that comes with several statuses stands at those that the operation declares. */
+function codesByStatus ({ errorCodes = [], response }: FastifySchema): Record<string, readonly ErrorCode[]> {
+  const byStatus: Record<string, ErrorCode[]> = {}
+  for (const code of new Set(errorCodes)) {
+    const statuses = statusesOf(code).filter((status) => status >= 400)
+    const declared = statuses.filter((status) => status in (response as object))
+    for (const status of declared.length > 0 ? declared : statuses) (byStatus[status] ??= []).push(code)
+  }
+  return byStatus
+}
+
+function describeCodes (codes: Record<string, readonly ErrorCode[]>): string[] {
+  const lines = Object.entries(codes).map(([status, list]) =>
+    `- ${status}: ${list.map((code) => `[\`${code}\`](/docs/errori#${code})`).join(', ')}`)
+  return lines.length > 0 ? [`I suoi errori:\n\n${lines.join('\n')}`] : []
+}
+
 /** Errors are the same everywhere but for the schema of their body: each is described once. */
 function shareErrors (responses: Operation['responses'], shared: Record<string, Answer>): void {
   for (const [status, answer] of Object.entries(responses)) {
@@ -103,7 +127,7 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
     config.rateLimit !== false && 429,
     500
   ].filter((status) => typeof status === 'number')
-  for (const status of statuses) {
+  for (const status of [...statuses, ...Object.keys(codesByStatus(schema))]) {
     responses[status] ??= structuredClone(responses[`${String(status)[0]}XX`]!)
   }
 }

@@ -5,6 +5,7 @@ import { Type, type TObject } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import { Ref, ErrorBody } from '#schemas/common.ts'
+import type { ErrorCode } from '#schemas/errors/catalogue.ts'
 import { network } from '#src/lib/addresses.ts'
 import { cutWhenStalled } from '#src/lib/stalled.ts'
 import { limitTurns } from '#src/lib/turns.ts'
@@ -16,6 +17,10 @@ import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
 import type { Trait } from './headers.ts'
 
 declare module 'fastify' {
+  interface FastifySchema {
+    /** The errors that it answers beside those that any operation may. */
+    errorCodes?: readonly ErrorCode[]
+  }
   interface FastifyContextConfig {
     /** What it makes or changes has a version: `ETag` comes with the answer, and a change honours `If-Match`. */
     versioned?: boolean
@@ -52,7 +57,8 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         title: 'Locanda',
         version: VERSION,
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.\n\n' +
-          'Che cosa vuol dire il `codice` di un errore, e che cosa fare: [/docs/errori](/docs/errori).',
+          'Che cosa vuol dire il `codice` di un errore, e che cosa fare: [/docs/errori](/docs/errori). Gli errori ' +
+          '«di ogni richiesta» possono venire da qualunque operazione; i suoi ciascuna li nomina, anche in `x-codici`.',
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },

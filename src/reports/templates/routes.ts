@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { Ref } from '#schemas/common.ts'
 import { PdfBytes } from '#schemas/pdf.ts'
 import { REPORT_BODY_MAX } from '#schemas/report.ts'
+import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import {
   PreviewRequest, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault, TemplateList, TemplateParams,
   type Template, TemplateRemoved, TemplateSaved, TemplateSaving
@@ -54,6 +55,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     config: { access: 'auth' },
     schema: {
       operationId: 'getModello',
+      errorCodes: ['MODELLO_NON_TROVATO'],
       tags,
       summary: 'Un modello dei PDF, con le variabili che vuole dai dati',
       params: TemplateParams,
@@ -74,6 +76,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     config: { access: 'admin', versioned: true, findFaults: savingFaults },
     schema: {
       operationId: 'putModello',
+      errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],
       tags,
       summary: 'Salva un modello dei PDF, nuovo o al posto di quello che ha lo stesso id',
       description:
@@ -107,6 +110,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     config: { access: 'admin', versioned: true },
     schema: {
       operationId: 'deleteModello',
+      errorCodes: ['MODELLO_NON_TROVATO', 'MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO'],
       tags,
       summary: 'Elimina un modello dei PDF con le sue versioni; i PDF già creati restano',
       params: TemplateParams,
@@ -130,6 +134,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
     config: { access: 'auth', heavy: true },
     schema: {
       operationId: 'previewModello',
+      errorCodes: ['MODELLO_NON_TROVATO', ...TEMPLATE_ERRORS, ...PDF_ERRORS],
       tags,
       summary: 'Il PDF di un modello con i dati di prova; non si conserva',
       params: TemplateParams,

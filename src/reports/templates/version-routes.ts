@@ -17,6 +17,7 @@ export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'listVersioniModello',
+      errorCodes: ['MODELLO_NON_TROVATO'],
       tags,
       summary: 'Le versioni di un modello dei PDF, dall’ultima: se ne conservano 50',
       params: TemplateParams,
@@ -35,6 +36,7 @@ export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     config: { access: 'auth' },
     schema: {
       operationId: 'getVersioneModello',
+      errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
       tags,
       summary: 'Un modello dei PDF come era in una sua versione',
       params: TemplateVersionParams,
