@@ -113,6 +113,8 @@ t.test('the pages of a person who signs in', async (t) => {
     await lost.submit('/auth/verifica/recupero', { code: codes[0]! })
     t.equal(lost.page().path, '/auth/account')
     t.match(lost.page().body, 'ne restano 9')
+    t.match(lost.page().body, /<details><summary>Fai nuovi codici.*?<form method="post" action="\/auth\/account\/codici"/s,
+      'the earlier ones are not void by one press')
     await lost.submit('/auth/account/codici')
     t.notMatch(lost.page().body, codes[1]!)
     await lost.open('/auth/account')

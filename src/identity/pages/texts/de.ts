@@ -91,6 +91,7 @@ export const de: Texts = {
   codesLeft: 'Wiederherstellungscodes: noch {n}.',
   noCodes: 'Sie haben keine Wiederherstellungscodes.',
   newCodes: 'Neue Wiederherstellungscodes erstellen',
+  newCodesSure: 'Ja, die bisherigen gelten nicht mehr',
   passkeys: 'Passkeys',
   passkey: 'Passkey',
   noPasskeys: 'Keine. Mit einem Passkey melden Sie sich ohne Passwort an.',

@@ -90,6 +90,7 @@ export const en: Texts = {
   codesLeft: 'Recovery codes: {n} left.',
   noCodes: 'You have no recovery codes.',
   newCodes: 'Make new recovery codes',
+  newCodesSure: 'Yes, the earlier ones are void',
   passkeys: 'Passkeys',
   passkey: 'Passkey',
   noPasskeys: 'None. With a passkey you sign in without a password.',

@@ -90,6 +90,7 @@ export const fr: Texts = {
   codesLeft: 'Codes de récupération : il en reste {n}.',
   noCodes: 'Vous n’avez pas de codes de récupération.',
   newCodes: 'Créer de nouveaux codes de récupération',
+  newCodesSure: 'Oui, les précédents ne sont plus valables',
   passkeys: 'Clés d’accès',
   passkey: 'Clé d’accès',
   noPasskeys: 'Aucune. Avec une clé d’accès, vous vous connectez sans mot de passe.',

@@ -94,6 +94,7 @@ export const it = {
   codesLeft: 'Codici di recupero: ne restano {n}.',
   noCodes: 'Non hai codici di recupero.',
   newCodes: 'Fai nuovi codici di recupero',
+  newCodesSure: 'Sì, quelli di prima non valgono più',
   passkeys: 'Passkey',
   passkey: 'Passkey',
   noPasskeys: 'Nessuna. Con una passkey accedi senza password.',
