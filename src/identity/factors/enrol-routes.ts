@@ -75,7 +75,8 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
       }
       // A device makes its key when it is first challenged.
       if (secret === undefined) return named
-      return { ...named, totp: await enrolmentOf(secret, request.body.issuer?.trim() || usualIssuer(config), user.email) }
+      const issuer = request.body.issuer?.trim() || usualIssuer(config)
+      return { ...named, totp: await enrolmentOf(secret, issuer, user.email) }
     }
   })
 

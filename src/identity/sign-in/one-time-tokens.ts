@@ -52,7 +52,8 @@ export async function issueToken (
  */
 export async function markConfirmed (tx: Executor, { user_id, ...token }: TokenRow): Promise<void> {
   const { sent_to, otp_fingerprint, link_fingerprint } = token
-  await storeToken(tx, user_id, 'email_change_half', { sent_to, otp_fingerprint, link_fingerprint, flow_state_id: null })
+  const mark = { sent_to, otp_fingerprint, link_fingerprint, flow_state_id: null }
+  await storeToken(tx, user_id, 'email_change_half', mark)
 }
 
 async function storeToken (

@@ -25,7 +25,8 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
   await app.listen({ host: '127.0.0.1', port })
   const service = await token({ service: true })
   const person = async (email: string, user_metadata = {}) => {
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }, user_metadata }
+    const app_metadata = { role: 'operator' }
+    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata, user_metadata }
     return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const { backendKey } = (await app.inject('/api/config')).json<{ backendKey: string }>()
@@ -48,7 +49,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
     const made = await call('auth.registerPasskey()')
     t.equal(made.error, null)
     const passkeyId = String(made.data!.id)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the person hears of it by mail')
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the person is told by mail')
     const again = await call('auth.registerPasskey()')
     t.ok(again.error, 'the same device needs no second one')
     const renamed = await call(`auth.passkey.update({ passkeyId: '${passkeyId}', friendlyName: 'Portatile' })`)
@@ -108,7 +109,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
     const path = `/auth/v1/admin/users/${row!.user_id}/passkeys/${row!.id}`
     t.equal((await as(app, service, 'DELETE', path)).statusCode, 204)
     t.equal((await as(app, service, 'DELETE', path)).statusCode, 404)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'once, also of an administrator')
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'once, by whomever')
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 

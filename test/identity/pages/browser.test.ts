@@ -64,7 +64,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await write('#code', '000000')
     await press(button('/auth/account/fattori/conferma'))
     t.same(await faults(), [])
-    t.match(await evaluate("document.querySelector('[href^=otpauth]').href"), secret, 'what the app needs is still there')
+    t.match(await evaluate("document.querySelector('[href^=otpauth]').href"), secret, 'what the app needs is there')
     await write('#code', codeOf(secret))
     await press(button('/auth/account/fattori/conferma'))
     t.equal(await evaluate("document.querySelectorAll('ol.codes li').length"), 10)

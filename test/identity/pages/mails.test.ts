@@ -195,7 +195,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.match(browser.page().body, TEXTS.it.waitingForCurrent)
   })
 
-  t.test('a code may be typed with blanks and dashes, and once its tries are used up the link still works', async (t) => {
+  t.test('a code may be typed with blanks and dashes, and when its tries are used up the link works', async (t) => {
     await forget()
     const invited = async (email: string) => {
       await post('/auth/v1/invite', { email })
@@ -236,7 +236,7 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal(person.page().statusCode, 429)
     await app.sql`delete from counters where name = 'proof/address'`
     await person.submit('/auth/conferma')
-    t.equal(person.page().path, '/auth/password', 'the link works, and its button stays where the server was in a hurry')
+    t.equal(person.page().path, '/auth/password', 'the link works: too many tries have not used it up')
   })
 
   t.test('an address of the front end, or its code challenge, is led to as ever', async (t) => {

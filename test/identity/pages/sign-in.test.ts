@@ -129,7 +129,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal((await signedIn('dora@example.org')).page().path, '/auth/account')
   })
 
-  t.test('removes the last app with its recovery codes, at once or not at all, also after a recovery code', async (t) => {
+  t.test('removes the last app with its recovery codes, both or none, also after a recovery code', async (t) => {
     const id = await person('dino@example.org')
     const { codes } = await addApp(await signedIn('dino@example.org'))
     const browser = await signedIn('dino@example.org')
