@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { temporaryFolder } from './helper.ts'
@@ -18,12 +19,21 @@ export interface Tab {
   evaluate<T> (expression: string): Promise<T>
 }
 
-/** Opens an address in a Chromium of its own, from which nothing but this machine can be reached. */
-export async function openTab (t: Test, url: string): Promise<Tab> {
+/** The settings of a person who lets no site keep cookies. */
+export const NO_COOKIES = { profile: { default_content_setting_values: { cookies: 2 } } }
+
+/**
+ * Opens an address in a Chromium of its own, from which nothing but this machine can be reached.
+ * @param settings of its profile, where they are not the usual ones
+ */
+export async function openTab (t: Test, url: string, settings: object = {}): Promise<Tab> {
+  const profile = temporaryFolder(t)
+  mkdirSync(join(profile, 'Default'))
+  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(settings))
   const browser = spawn(CHROMIUM!, [
     '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions',
-    '--remote-debugging-port=0', '--proxy-server=http://127.0.0.1:9', `--user-data-dir=${temporaryFolder(t)}`, url
+    '--remote-debugging-port=0', '--proxy-server=http://127.0.0.1:9', `--user-data-dir=${profile}`, url
   ], { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = new Promise<void>((resolve) => { browser.once('close', () => resolve()) })
   t.teardown(async () => {

@@ -15,6 +15,12 @@ const name = (maxLength: number) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, pattern: '^[^\\u0000]*$' }))
 
 export const FactorParams = Closed({ factor_id: Type.String({ maxLength: 60 }) })
+/** Not of the protocol. */
+export const FactorRemoval = Open({
+  rimuovi_codici: Type.Optional(Type.Boolean({
+    description: 'Con l’ultimo secondo fattore elimina insieme i codici di recupero, che da soli non restano'
+  }))
+})
 export const UserFactorParams = Closed({
   user_id: Type.String({ maxLength: 60 }),
   factor_id: Type.String({ maxLength: 60 })

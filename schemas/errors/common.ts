@@ -53,6 +53,11 @@ export const COMMON = {
       cause: 'L’account c’è, e nessuno gli ha ancora dato un ruolo.',
       remedy: 'Chiedere a un amministratore di assegnare il ruolo.'
     },
+    COOKIE_ASSENTI: {
+      statuses: [400],
+      cause: 'Il browser non accetta i cookie di questo server: nelle pagine non si può accedere.',
+      remedy: 'Permettere i cookie di questo sito e riprovare: nulla è stato fatto, e nessun collegamento è consumato.'
+    },
     MODULO_ESTRANEO: {
       statuses: [403],
       cause: 'Un modulo delle pagine non viene da una pagina di questo server.',

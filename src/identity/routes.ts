@@ -7,6 +7,7 @@ import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
 import type { IdentityOptions } from './options.ts'
 import home from './pages/home.ts'
 import pages from './pages/plugin.ts'
+import unknownPages from './pages/unknown-pages.ts'
 import provider from './protocol/routes.ts'
 import keyRoutes from './routes/keys.ts'
 import people from './routes/people.ts'
@@ -26,5 +27,6 @@ const identity: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { confi
   await app.register(signingKeyRoutes)
   await app.register(provider, { config, keys, prefix: '/auth/v1' })
   await app.register(pages, { config, keys })
+  await app.register(unknownPages, { prefix: '/auth' })
 }
 export default identity

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { factors } from '#drizzle/tables/identity.ts'
 import type { FactorType } from '#schemas/auth/factor.ts'
-import { EnrolBody, EnrolledFactor, FactorParams, RemovedFactor } from '#schemas/auth/factor-requests.ts'
+import { EnrolBody, EnrolledFactor, FactorParams, FactorRemoval, RemovedFactor } from '#schemas/auth/factor-requests.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
-import { listFactors } from '../people/find-users.ts'
+import { listFactors, type FactorRow, type User } from '../people/find-users.ts'
 import { notify } from '../sign-in/notices.ts'
 import { getSignedIn } from '../sign-in/sessions.ts'
 import { parseUuid } from '../uuid.ts'
 import { requireProof } from './proof.ts'
 import { sealSecret } from './secrets.ts'
 import { getFactor, ofType, realFactors, removeAbandoned, removeFactor } from './store.ts'
-import { enrolmentOf, newSecret } from './totp.ts'
+import { enrolmentOf, newSecret, usualIssuer } from './totp.ts'
 import { relyingParty } from './webauthn/relying-party.ts'
 
 const tags = ['Provider di identità']
@@ -23,7 +23,6 @@ const MAX_FACTORS = 10
 /** People enrol second factors for themselves, and remove them. */
 const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config, keys }) => {
   const { db, audit, identity: { waitForListeners } } = app
-  const usualIssuer = new URL(config.PUBLIC_URL).host
   const party = relyingParty(config)
 
   app.route({
@@ -76,7 +75,8 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
       }
       // A device makes its key when it is first challenged.
       if (secret === undefined) return named
-      return { ...named, totp: await enrolmentOf(secret, request.body.issuer?.trim() || usualIssuer, user.email) }
+      const issuer = request.body.issuer?.trim() || usualIssuer(config)
+      return { ...named, totp: await enrolmentOf(secret, issuer, user.email) }
     }
   })
 
@@ -89,11 +89,13 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
       tags,
       summary: 'Rimuove un secondo fattore',
       params: FactorParams,
+      querystring: FactorRemoval,
       response: { 200: RemovedFactor }
     },
     handler: async (request) => {
       const id = parseUuid(request.params.factor_id, 'factor_id')
       const { userId, sessionId } = request.principal!
+      const { rimuovi_codici: withCodes = false } = request.query
       await db.transaction(async (tx) => {
         const signedIn = await getSignedIn(tx, { userId: userId!, sessionId: sessionId! })
         const { user } = signedIn
@@ -106,14 +108,17 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
         }
         if (status === 'verified') {
           requireProof(signedIn, config, { status: 422, message: 'AAL2 required to unenroll verified factor' })
-          const isLast = realFactors(user.factors).length === 1
-          if (isLast && ofType(user.factors, 'recovery_code')) throw new AuthError('mfa_recovery_codes_sole_factor')
         }
-        await removeFactor(tx, { id })
+        const codes = status === 'verified' ? codesOfLast(user) : undefined
+        if (codes && !withCodes) throw new AuthError('mfa_recovery_codes_sole_factor')
+        const removed = [{ id, type }, ...(codes ? [{ id: codes.id, type: codes.factor_type }] : [])]
+        for (const each of removed) await removeFactor(tx, each)
         if (status === 'verified') await notify(app, tx, user, 'factor_removed')
-        await audit.append(tx, {
-          ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status }
-        })
+        for (const { id, type } of removed) {
+          await audit.append(tx, {
+            ...authorOf(request), action: 'fattore_rimosso', object: `factor:${id}`, details: { type, status }
+          })
+        }
       })
       app.mail.deliver()
       await waitForListeners()
@@ -122,3 +127,8 @@ const enrolRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { co
   })
 }
 export default enrolRoutes
+
+/** The recovery codes of a person with one factor left: they are no second factor by themselves. */
+function codesOfLast ({ factors }: User): FactorRow | undefined {
+  return realFactors(factors).length === 1 ? ofType(factors, 'recovery_code') : undefined
+}

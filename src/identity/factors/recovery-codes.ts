@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { and, eq, isNull } from 'drizzle-orm'
 import { recovery_codes as t } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import { plainCode } from '#src/lib/typed-code.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 
 export const CODES = 10
@@ -39,9 +40,9 @@ function unused (keys: Keys, factor_id: string, code: string) {
   return and(eq(t.factor_id, factor_id), eq(t.fingerprint, fingerprint(keys, factor_id, code)), isNull(t.used_at))
 }
 
-/** Letter case, blanks and hyphens do not count: codes are copied by hand. */
+/** Letter case, blanks and dashes do not count: codes are copied by hand. */
 function fingerprint (keys: Keys, factor_id: string, code: string): Buffer {
-  return keys.fingerprint('recovery-code', factor_id, code.toLowerCase().replace(/[\s-]/g, ''))
+  return keys.fingerprint('recovery-code', factor_id, plainCode(code).toLowerCase())
 }
 
 function newCode (): string {

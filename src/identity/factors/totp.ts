@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
+import type { Config } from '#src/config/config.ts'
+import { plainCode } from '#src/lib/typed-code.ts'
 
 /* Codes of apps: RFC 6238 with the parameters that every app knows. */
 
@@ -12,6 +14,11 @@ const LONGEST_LABEL = 100
 
 export function newSecret (): Buffer {
   return randomBytes(SECRET_BYTES)
+}
+
+/** Who wants the codes, where the caller does not say. */
+export function usualIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
+  return new URL(PUBLIC_URL).host
 }
 
 /** What an app is told of a secret: by hand, by a link, or by a picture of the link. */
@@ -41,7 +48,7 @@ export async function enrolmentOf (secret: Buffer, issuer: string, label: string
  * @returns undefined for a wrong code, and for one that was taken before
  */
 export function matchStep (secret: Buffer, code: string, after: number | null, nowMs: number): number | undefined {
-  const token = code.replace(/\s/g, '')
+  const token = plainCode(code)
   // The library compares bytes, and throws when there are more of them than characters.
   if (!/^\d{6}$/.test(token)) return undefined
   const delta = new TOTP({ ...FORM, secret: keyOf(secret) }).validate({ token, timestamp: nowMs, window: WINDOW })

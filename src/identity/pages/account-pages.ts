@@ -17,9 +17,9 @@ import { fill, type TextKey } from './texts.ts'
 import { ACCOUNT, CONTINUE, PASSWORD } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */
-const DONE: Readonly<Record<string, TextKey>> = {
-  fatto: 'done', password: 'passwordSaved', indirizzo: 'addressConfirmed'
-}
+const DONE: ReadonlyMap<string, TextKey> = new Map([
+  ['fatto', 'done'], ['password', 'passwordSaved'], ['indirizzo', 'addressConfirmed']
+])
 
 /** A person's own account: what is signed in, proven, linked and given out in their name. */
 const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config, ask, cookies, visitors }) => {
@@ -42,7 +42,7 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
         codes && countCodes(db, codes.id)
       ])
       const isSent = caller.lacks === undefined && cookies.appOf(request) !== undefined
-      const done = DONE[request.query.esito ?? '']
+      const done = DONE.get(request.query.esito ?? '')
       return show(request, reply, (texts, language) => {
         const wording = wordingOf(texts, language, hasDevices)
         const factors = factorList(user.factors, left?.remaining, wording)

@@ -86,8 +86,12 @@ export function factorList (
     return item(name, [fill(texts.added, day(created_at))],
       html`${rename(`${ACCOUNT}/fattori/rinomina`, id, name, texts)}${surely(texts.remove, name, remove)}`)
   })
-  const codes = html`<p>${codesLeft === undefined ? texts.noCodes : fill(texts.codesLeft, codesLeft)}</p>
-${form({ action: `${ACCOUNT}/codici`, button: texts.newCodes, isQuiet: true })}`
+  const action = `${ACCOUNT}/codici`
+  const codes = codesLeft === undefined
+    ? html`<p>${texts.noCodes}</p>
+${form({ action, button: texts.newCodes, isQuiet: true })}`
+    : html`<p>${fill(texts.codesLeft, codesLeft)}</p>
+${surely(texts.newCodes, '', form({ action, button: texts.newCodesSure }))}`
   const addApp = form({ action: `${ACCOUNT}/fattori/nuovo`, button: texts.addApp })
   const addDevice = deviceForm({ action: ADD_DEVICE, button: texts.addDevice, values: { id: '' } }, texts)
   return section(texts.factors, html`${list(items, texts.noFactors)}${addApp}${hasDevices ? addDevice : NOTHING}${

@@ -57,11 +57,8 @@ export function asker (app: FastifyInstance): Ask {
   }
 }
 
-/** Why the last factor stays: the session has proven a recovery code, and would be at `aal1` without the codes. */
-export const PROVEN_BY_CODE = 'PROVATO_CON_CODICE'
-
 /** What a person is told, by the code of a refusal. */
-const WORDS: Readonly<Record<string, TextKey>> = {
+const WORDS: ReadonlyMap<string, TextKey> = new Map(Object.entries({
   invalid_credentials: 'wrongCredentials',
   email_not_confirmed: 'notConfirmed',
   user_banned: 'banned',
@@ -74,7 +71,6 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   mfa_challenge_expired: 'wrongCode',
   mfa_factor_not_found: 'wrongCode',
   mfa_factor_name_conflict: 'nameTaken',
-  [PROVEN_BY_CODE]: 'addFirst',
   too_many_enrolled_mfa_factors: 'tooManyFactors',
   too_many_passkeys: 'tooManyFactors',
   single_identity_not_deletable: 'lastIdentity',
@@ -90,8 +86,11 @@ const WORDS: Readonly<Record<string, TextKey>> = {
   TROPPE_CHIAVI: 'tooManyKeys',
   ACCOUNT_IN_ATTESA: 'pendingAccount',
   APPLICAZIONE_NON_VALIDA: 'badApp',
-  MODULO_ESTRANEO: 'foreignForm'
-}
+  COOKIE_ASSENTI: 'cookiesOff',
+  MODULO_ESTRANEO: 'foreignForm',
+  METODO_NON_AMMESSO: 'notFound',
+  RISORSA_NON_TROVATA: 'notFound'
+}))
 
 /** Of a weak password, in the order in which they are told. */
 const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
@@ -105,5 +104,5 @@ export function wordsFor (
 ): TextKey {
   if (status === 429) return 'tooMany'
   if (status >= 500) return 'unavailable'
-  return WEAKNESSES.find(([reason]) => reasons.includes(reason))?.[1] ?? WORDS[code] ?? otherwise
+  return WEAKNESSES.find(([reason]) => reasons.includes(reason))?.[1] ?? WORDS.get(code) ?? otherwise
 }

@@ -3,8 +3,9 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EnrolledFactor, RecoveryCodes } from '#schemas/auth/factor-requests.ts'
 import { html } from '#src/lib/html.ts'
-import { ofType, realFactors } from '../factors/store.ts'
-import { PROVEN_BY_CODE, Refused, refusalOf } from './ask.ts'
+import { pendingEnrolment } from '../factors/pending-app.ts'
+import { ofType } from '../factors/store.ts'
+import { refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { field, form, link, NOTHING } from './parts.ts'
@@ -25,7 +26,8 @@ type Enrolled = Static<typeof EnrolledFactor>
  * itself: no address leads there again.
  */
 const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
-  const { ask, visitors } = options
+  const { db } = app
+  const { ask, config, keys, visitors } = options
 
   app.route({
     method: 'POST',
@@ -37,7 +39,7 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options)
       const enrolled = await ask<Enrolled>(request, {
         method: 'POST', url: '/auth/v1/factors', token, payload: { factor_type: 'totp' }
       })
-      return showEnrolment(request, reply, enrolled)
+      return showEnrolment(request, reply, { id: enrolled.id, totp: enrolled.totp })
     }
   })
 
@@ -45,15 +47,19 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options)
     method: 'POST',
     url: CONFIRM,
     config: OPEN,
-    schema: described('postConfermaApp', 'Conferma un’app con il primo codice', { body: Fields(['id', 'code']) }),
+    schema: described('postConfermaApp', 'Conferma un’app con il primo codice', {
+      body: Fields(['id', 'code', 'secret'])
+    }),
     handler: async (request, reply) => {
-      const { id = '', code = '' } = request.body
+      const { id = '', code = '', secret = '' } = request.body
       const visitor = await visitors.require(request, ['enrolment'])
       try {
         const tokens = await proveApp(ask, request, visitor, { id, code })
         return await afterFirstProof(request, reply, options, await visitors.begin(request, reply, tokens))
       } catch (err) {
-        return showEnrolment(request, reply, { id }, refusalOf(err))
+        const refused = refusalOf(err)
+        const totp = await pendingEnrolment(db, { config, keys }, visitor.user, { id, secret })
+        return showEnrolment(request, reply, { id, totp }, refused)
       }
     }
   })
@@ -74,15 +80,10 @@ const factorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options)
     schema: described('postRimuoviFattore', 'Rimuove un secondo fattore', { body: Fields(['id']) }),
     handler: async (request, reply) => {
       const { id = '' } = request.body
-      const { token, user: { factors }, session } = await visitors.require(request)
-      const isLast = realFactors(factors).every((each) => each.id === id)
-      const codes = ofType(factors, 'recovery_code')
-      // Recovery codes alone are no second factor: they go first.
-      if (isLast && codes) {
-        if (session.factor_id === codes.id) throw new Refused(400, PROVEN_BY_CODE)
-        await ask(request, { method: 'DELETE', url: CODES, token })
-      }
-      await ask(request, { method: 'DELETE', url: `/auth/v1/factors/${encodeURIComponent(id)}`, token })
+      const { token } = await visitors.require(request)
+      // Recovery codes alone are no second factor: they go with the last one.
+      const url = `/auth/v1/factors/${encodeURIComponent(id)}?rimuovi_codici=true`
+      await ask(request, { method: 'DELETE', url, token })
       return await reply.redirect(`${ACCOUNT}?esito=fatto`, 303)
     }
   })
@@ -123,18 +124,19 @@ async function makeCodes (
   return (await ask<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
 }
 
-/** @param enrolled without `totp` where the secret was shown before */
+/** @param enrolled without `totp` where the form does not bring the secret that was shown */
 function showEnrolment (
   request: FastifyRequest,
   reply: FastifyReply,
-  { id, totp }: Pick<Enrolled, 'id' | 'totp'>,
+  { id, totp }: { id: string, totp: Enrolled['totp'] | undefined },
   refused?: Refused
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
   return show(request, reply, (texts) => {
     const picture = totp && html`<p>${texts.scan}</p>
 <div class="qr" role="img" aria-label="${texts.qrCode}">${{ html: totp.qr_code }}</div>
-<p>${texts.orType}<br><code>${totp.secret.replace(/.{4}(?=.)/g, '$& ')}</code></p>
+${link(totp.uri, texts.openAuthenticator)}<p>${texts.orType}<br><code>${
+  totp.secret.replace(/.{4}(?=.)/g, '$& ')}</code></p>
 `
     const code = field({
       name: 'code',
@@ -144,11 +146,12 @@ function showEnrolment (
       hint: texts.appCodeHint,
       error: refused && explain(refused, texts, 'wrongCode')
     })
+    const shown: Record<string, string> = totp ? { secret: totp.secret } : {}
     return {
       title: texts.addAppTitle,
       isFaulty: refused !== undefined,
       content: html`${picture ?? NOTHING}<p>${texts.thenCode}</p>
-${form({ action: CONFIRM, button: texts.verify, values: { id }, content: code })}${
+${form({ action: CONFIRM, button: texts.verify, values: { id, ...shown }, content: code })}${
   totp ? NOTHING : form({ action: NEW, button: texts.startAgain, isQuiet: true })}${link(ACCOUNT, texts.back)}`
     }
   })

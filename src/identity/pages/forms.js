@@ -1,4 +1,5 @@
-/* global addEventListener, document, fetch, FormData, navigator, performance, PublicKeyCredential, URLSearchParams */
+/* global addEventListener, document, DOMParser, fetch, FormData, navigator, performance,
+   PublicKeyCredential, URLSearchParams */
 // A form that was sent is not sent again by a second click: the code in it is good for one time, and the browser would
 // show the answer to the second request. After some seconds it may be, as the network may have failed.
 const WAIT_MS = 5000
@@ -26,6 +27,10 @@ for (const form of document.querySelectorAll('form[data-options]')) {
       form.elements.namedItem('credential').value = ''
       const body = new URLSearchParams(new FormData(form))
       const asked = await fetch(form.dataset.options, { method: 'POST', body, redirect: 'error' })
+      if (!asked.ok) {
+        failure.textContent = await reasonOf(asked) ?? form.dataset.failure
+        return
+      }
       const { fields, create, options } = await asked.json()
       const credential = create
         ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
@@ -37,4 +42,10 @@ for (const form of document.querySelectorAll('form[data-options]')) {
       failure.textContent = form.dataset.failure
     }
   })
+}
+
+// What the server refuses it refuses with a page, which says why in the person's language.
+async function reasonOf (answer) {
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  return page.querySelector('[role=alert]')?.textContent
 }

@@ -1,7 +1,6 @@
 import cookie from '@fastify/cookie'
 import { Type } from '@sinclair/typebox'
 import createError from '@fastify/error'
-import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Closed } from '#schemas/common.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
@@ -12,6 +11,7 @@ import type { PageCookies } from './cookies.ts'
 const FORM_BYTES = 64 * 1024
 const LONGEST = 32_768
 
+const CookieAssenti = createError('COOKIE_ASSENTI', 'Il browser non accetta i cookie di questo server', 400)
 const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
 
 /** The body of a form with these fields, of which each may be left out. */
@@ -24,6 +24,9 @@ export function Fields<const T extends readonly string[]> (names: T) {
  * Forms, as the only format of a body, and from our own pages alone. Browsers say where a form comes from
  * (`Sec-Fetch-Site`), but not over plain http from elsewhere than this machine, nor did they always: there a cookie
  * says so that they send with nothing that begins on another site.
+ *
+ * A browser without that cookie keeps none, not even that of a session: nothing is done in vain, and no code or link is
+ * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile.
  */
 export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
   await app.register(cookie)
@@ -38,15 +41,15 @@ export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies
   )
 
   app.addHook('preValidation', async function refuseForeignForms (request, reply) {
-    if (request.method === 'POST') {
-      if (!isOwn(request)) throw new ModuloEstraneo()
-    } else {
+    if (request.method !== 'POST') {
       cookies.setMark(reply)
+      return
     }
-  })
-
-  function isOwn (request: FastifyRequest): boolean {
     const site = request.headers['sec-fetch-site']
-    return site === undefined ? cookies.hasMark(request) : site === 'same-origin'
-  }
+    const isOwn = site === undefined || site === 'same-origin'
+    if (isOwn && cookies.hasMark(request)) return
+    if (site !== 'same-origin') throw new ModuloEstraneo()
+    cookies.setMark(reply)
+    throw new CookieAssenti()
+  })
 }, { name: 'page-forms' })

@@ -4,24 +4,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
 import { CONFIRM_PAGE as CONFIRM } from '../sign-in/mail-page.ts'
+import { confirmedByLink } from '../sign-in/one-time-tokens.ts'
 import { refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { alarm, field, form, link, notice } from './parts.ts'
-import { explain, settleRefusal } from './refusals.ts'
+import { explain, minutesOf, settleRefusal } from './refusals.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
-import type { TextKey } from './texts.ts'
+import { fill, type TextKey, type Texts } from './texts.ts'
 import { ACCOUNT, needsPassword, PASSWORD } from './visitors.ts'
 
 const FORGOT = '/auth/recupera'
 
 /** What the page of a link says: title, text and button, by the type in its address. */
-const KINDS: Readonly<Record<string, readonly [TextKey, TextKey, TextKey]>> = {
-  invite: ['inviteTitle', 'inviteText', 'accept'],
-  recovery: ['recoveryTitle', 'recoveryText', 'continue'],
-  magiclink: ['magicTitle', 'magicText', 'signIn']
-}
+const KINDS: ReadonlyMap<string, readonly [TextKey, TextKey, TextKey]> = new Map([
+  ['invite', ['inviteTitle', 'inviteText', 'accept']],
+  ['recovery', ['recoveryTitle', 'recoveryText', 'continue']],
+  ['magiclink', ['magicTitle', 'magicText', 'signIn']]
+])
 const CONFIRMATION = ['confirmTitle', 'confirmText', 'confirm'] as const
 
 const LinkQuery = Type.Object({
@@ -30,7 +31,9 @@ const LinkQuery = Type.Object({
 })
 
 /** The links and codes of mails, and the mail for a forgotten password. */
-const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, visitors }) => {
+const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, keys, visitors }) => {
+  const { db } = app
+
   // Programs that scan mails open links, too: only the button takes the link.
   app.route({
     method: 'GET',
@@ -39,7 +42,9 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, vis
     schema: described('getConferma', 'La pagina del collegamento di una e-mail', { querystring: LinkQuery }),
     handler: async (request, reply) => {
       const { token, type = '' } = request.query
-      return token === undefined ? showCode(request, reply) : showLink(request, reply, { token, type })
+      if (token === undefined) return showCode(request, reply)
+      const confirmed = await confirmedByLink(db, keys, token)
+      return confirmed ? showWaiting(request, reply, confirmed) : showLink(request, reply, { token, type })
     }
   })
 
@@ -53,7 +58,11 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, vis
       try {
         return await prove(request, reply, { type, token_hash })
       } catch (err) {
-        return showLink(request, reply, { token: '', type }, refusalOf(err))
+        const refused = refusalOf(err)
+        // It was pressed before: by the person, or by a program that looks into mails.
+        const confirmed = await confirmedByLink(db, keys, token_hash)
+        if (confirmed) return showWaiting(request, reply, confirmed)
+        return showLink(request, reply, { token: token_hash, type }, refused)
       }
     }
   })
@@ -112,12 +121,10 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, vis
     const answer = await ask<AuthSession | { msg: string }>(request, {
       method: 'POST', url: '/auth/v1/verify', payload
     })
-    // A change of address waits for the other one.
+    // A change of address waits for the other one, unless that has confirmed meanwhile.
     if ('msg' in answer) {
-      return show(request, reply, (texts) => ({
-        title: texts.waitingTitle,
-        content: html`<p>${texts.waitingText}</p>\n`
-      }))
+      const confirmed = await confirmedByLink(db, keys, payload.token_hash ?? '')
+      return confirmed ? showWaiting(request, reply, confirmed) : await reply.redirect('/auth/', 303)
     }
     const visitor = await visitors.begin(request, reply, answer)
     // A code that is typed does not say what its mail was for; the session does.
@@ -130,7 +137,15 @@ export default mailPages
 
 interface Attempt { email?: string, refused?: Refused }
 
-/** The page of a link. Once it was refused, the link is no good any more. */
+/** Of a change of address, whose one address has confirmed. */
+function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: 'current' | 'new'): FastifyReply {
+  return show(request, reply, (texts) => ({
+    title: texts.waitingTitle,
+    content: html`<p>${texts[confirmed === 'current' ? 'waitingForNew' : 'waitingForCurrent']}</p>\n`
+  }))
+}
+
+/** The page of a link. Once it was refused, the link is no good any more, unless nobody has looked at it. */
 function showLink (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -139,15 +154,15 @@ function showLink (
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
   return show(request, reply, (texts) => {
-    const [title, text, button] = KINDS[type] ?? CONFIRMATION
+    const [title, text, button] = KINDS.get(type) ?? CONFIRMATION
+    const take = html`<p>${texts[text]}</p>
+${form({ action: CONFIRM, button: texts[button], values: { token, type } })}`
+    const others = html`${link(FORGOT, texts.forgot)}${link(CONFIRM, texts.enterCode)}`
     return {
       title: texts[title],
       isFaulty: refused !== undefined,
-      content: refused
-        ? html`${alarm(explain(refused, texts, 'linkOver'))}${link(FORGOT, texts.forgot)}${
-            link(CONFIRM, texts.enterCode)}`
-        : html`<p>${texts[text]}</p>
-${form({ action: CONFIRM, button: texts[button], values: { token, type } })}`
+      content: html`${alarm(refused && explain(refused, texts, 'linkOver'))}${
+        refused && refused.status < 429 ? others : take}`
     }
   })
 }
@@ -157,7 +172,7 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
   return show(request, reply, (texts) => ({
     title: texts.enterCode,
     isFaulty: refused !== undefined,
-    content: form({
+    content: html`${form({
       action: `${CONFIRM}/codice`,
       button: texts.confirm,
       content: [
@@ -167,11 +182,20 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
           label: texts.mailCode,
           autocomplete: 'one-time-code',
           isNumeric: true,
-          error: refused && explain(refused, texts, 'linkOver')
+          error: refused && explainCode(refused, texts)
         })
       ]
-    })
+    })}${link(FORGOT, texts.forgot)}${link('/auth/', texts.signIn)}`
   }))
+}
+
+/**
+ * Strangers who know an address can use up the tries of its codes, for an hour. The link in the same mail is good all
+ * the same, and the page says so to everybody: whether a code was void or wrong, it does not tell.
+ */
+function explainCode (refused: Refused, texts: Texts): string {
+  if (refused.status === 429) return fill(texts.tooManyCodes, minutesOf(refused))
+  return refused.code === 'otp_expired' ? texts.codeOver : explain(refused, texts, 'linkOver')
 }
 
 function showForgot (request: FastifyRequest, reply: FastifyReply, { email, refused }: Attempt = {}): FastifyReply {

@@ -13,7 +13,12 @@ export function explain (
   texts: Texts,
   otherwise?: TextKey
 ): string {
-  return fill(texts[wordsFor(refused, otherwise)], Math.max(1, Math.ceil(refused.retryAfter / 60)))
+  return fill(texts[wordsFor(refused, otherwise)], minutesOf(refused))
+}
+
+/** How long to wait, as people are told. */
+export function minutesOf ({ retryAfter }: Pick<Refused, 'retryAfter'>): number {
+  return Math.max(1, Math.ceil(retryAfter / 60))
 }
 
 /** Sets the status of a page that explains a refusal: 429 and faults of ours as they are, all else is a 400. */
@@ -27,6 +32,9 @@ export function settleRefusal ({ status, code, retryAfter }: Refused, request: F
 const PROOF_WANTED = ['insufficient_aal', 'SECONDO_FATTORE_RICHIESTO', 'SECONDO_FATTORE_RECENTE']
 const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_AUTENTICATO', 'user_not_found']
 
+/** Of an address that is none, and of one that takes forms or scripts alone. */
+const UNKNOWN = [404, 405]
+
 /** Shows what went wrong as a page of its own, or leads on to where it can be put right. */
 export function showError (err: FastifyError | Refused | Elsewhere, request: FastifyRequest, reply: FastifyReply) {
   if (err instanceof Elsewhere) return reply.redirect(err.location, 303)
@@ -35,7 +43,7 @@ export function showError (err: FastifyError | Refused | Elsewhere, request: Fas
   const refused = err instanceof Refused ? err : refusedBy(err, request, reply)
   if (err instanceof Refused) settleRefusal(err, request, reply)
   return show(request, reply, (texts) => ({
-    title: texts.failed,
+    title: UNKNOWN.includes(refused.status) ? texts.notFoundTitle : texts.failed,
     isFaulty: true,
     content: html`${alarm(explain(refused, texts))}${link('/auth/', texts.continue)}`
   }))

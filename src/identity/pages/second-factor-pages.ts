@@ -10,7 +10,7 @@ import { described, OPEN, PageQuery } from './route.ts'
 import { ACCOUNT, Elsewhere, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
 
 /** What a proof leads to, by the word in the address. */
-const NEXT: Readonly<Record<string, string>> = { password: PASSWORD }
+const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
 
 /** Proving the second factor: with the code of an app, with a recovery code. */
 const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, options) => {
@@ -90,6 +90,6 @@ export async function afterProof (
   visitor: Visitor,
   word = ''
 ): Promise<FastifyReply> {
-  const next = NEXT[word]
+  const next = NEXT.get(word)
   return next === undefined ? await goOn(request, reply, visitor) : await reply.redirect(next, 303)
 }

@@ -23,7 +23,7 @@ button, .button { display: inline-block; font: inherit; font-weight: 600; min-he
 button.quiet { color: var(--accent); background: transparent; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .field { margin: 0 0 1rem; } .hint { display: block; color: var(--soft); } .error { display: block; color: var(--alarm);
-  font-weight: 600; }
+  font-weight: 600; } input + .hint, input + .error { margin-top: .3rem; }
 .notice { background: var(--card); border-left: 4px solid var(--accent); padding: .6rem 1rem; }
 .items { list-style: none; margin: 0; padding: 0; }
 .items li { background: var(--card); border-radius: .3rem; padding: .6rem 1rem; margin: 0 0 .5rem; }

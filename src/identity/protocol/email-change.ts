@@ -1,10 +1,9 @@
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
-import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
 import type { User, UserRow } from '../people/find-users.ts'
 import { updateUser } from '../people/users.ts'
-import { confirmedAddress, deleteTokens, issueToken, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import { confirmedAddress, deleteTokens, markConfirmed, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import type { LinkTarget, MailFlows } from './mail-flows.ts'
 
 /** The tokens of a change of address. */
@@ -49,14 +48,14 @@ export async function resendEmailChange (
  */
 export async function confirmEmailChange (
   tx: Transaction,
-  keys: Keys,
   { email, new_email }: UserRow,
-  { user_id, kind, sent_to }: TokenRow
+  token: TokenRow
 ): Promise<User | 'waiting' | AuthError> {
+  const { user_id, kind, sent_to } = token
   const [mine, other] = kind === 'email_change_current' ? [email, new_email] : [new_email, email]
   if (new_email === null || mine !== sent_to) return new AuthError('otp_expired')
   if ((await confirmedAddress(tx, user_id)) !== other) {
-    await issueToken(tx, keys, { user_id, kind: 'email_change_half', sent_to })
+    await markConfirmed(tx, token)
     return 'waiting'
   }
   await deleteTokens(tx, user_id)

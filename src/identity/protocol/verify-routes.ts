@@ -192,7 +192,7 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
   ): Promise<UserRow | 'waiting' | AuthError | undefined> {
     const person = await lockUser(tx, token.user_id)
     if (person && isBanned(person.banned_until)) return new AuthError('user_banned')
-    if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, keys, person, token)
+    if (person && isEmailChange(token.kind)) return await confirmEmailChange(tx, person, token)
     if (!person || token.sent_to !== person.email) return undefined
     if (person.email_confirmed_at !== null) return person
     const { revoked } = await startAnew(tx, person)

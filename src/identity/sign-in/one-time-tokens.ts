@@ -1,8 +1,9 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { and, asc, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
-import { one_time_tokens as t } from '#drizzle/tables/identity.ts'
+import { one_time_tokens as t, users } from '#drizzle/tables/identity.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import { plainCode } from '#src/lib/typed-code.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { lockUsers } from '../people/locks.ts'
 
@@ -36,20 +37,36 @@ export async function issueToken (
   const { user_id, kind, sent_to, flow_state_id = null } = token
   const code = String(randomInt(CODES)).padStart(6, '0')
   const link = randomBytes(32).toString('hex')
-  const values = {
+  await storeToken(tx, user_id, kind, {
     sent_to,
     otp_fingerprint: codeFingerprint(keys, user_id, kind, code),
     link_fingerprint: linkFingerprint(keys, link),
-    attempts: 0,
-    flow_state_id,
-    created_at: sql`now()`,
-    expires_at: LIFETIME
-  }
+    flow_state_id
+  })
+  return { code, link }
+}
+
+/**
+ * Marks that one address of a change has confirmed. The mark has the fingerprints of the token that was taken, so that
+ * its link is known again; neither it nor its code proves anything any more.
+ */
+export async function markConfirmed (tx: Executor, { user_id, ...token }: TokenRow): Promise<void> {
+  const { sent_to, otp_fingerprint, link_fingerprint } = token
+  const mark = { sent_to, otp_fingerprint, link_fingerprint, flow_state_id: null }
+  await storeToken(tx, user_id, 'email_change_half', mark)
+}
+
+async function storeToken (
+  tx: Executor,
+  user_id: string,
+  kind: TokenKind,
+  token: Pick<TokenRow, 'sent_to' | 'otp_fingerprint' | 'link_fingerprint' | 'flow_state_id'>
+): Promise<void> {
+  const values = { ...token, attempts: 0, created_at: sql`now()`, expires_at: LIFETIME }
   await tx
     .insert(t)
     .values({ user_id, kind, ...values })
     .onConflictDoUpdate({ target: [t.user_id, t.kind], set: values })
-  return { code, link }
 }
 
 /**
@@ -68,7 +85,8 @@ export async function takeByLink (
 }
 
 /**
- * Takes the token of a code that went to an address, or to a person; it is good once. The persons whose tokens it is
+ * Takes the token of a code that went to an address, or to a person; it is good once, and blanks and dashes in it do
+ * not count. The persons whose tokens it is
  * compared with are locked. A wrong code counts against each of them, so the caller must commit the transaction in
  * either case.
  */
@@ -77,6 +95,7 @@ export async function takeByCode (
   keys: Keys,
   { to, code, kinds }: { to: { address: string } | { userId: string }; code: string; kinds: readonly TokenKind[] }
 ): Promise<TokenRow | undefined> {
+  const typed = plainCode(code)
   const recipient = 'address' in to ? eq(t.sent_to, to.address) : eq(t.user_id, to.userId)
   const isCandidate = and(recipient, inArray(t.kind, kinds), notExpired, lt(t.attempts, MAX_ATTEMPTS))
   const order = [desc(t.created_at), asc(t.id)]
@@ -91,7 +110,7 @@ export async function takeByCode (
     .limit(CANDIDATES)
     .for('update')
   const isRight = ({ user_id, kind, otp_fingerprint }: TokenRow) =>
-    timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, code))
+    timingSafeEqual(otp_fingerprint, codeFingerprint(keys, user_id, kind, typed))
   const found = rows.find(isRight)
   if (found) await tx.delete(t).where(eq(t.id, found.id))
   else {
@@ -113,6 +132,14 @@ export async function confirmedAddress (tx: Executor, user_id: string): Promise<
   const mark = and(eq(t.user_id, user_id), eq(t.kind, 'email_change_half'), notExpired)
   const [found] = await tx.select({ sent_to: t.sent_to }).from(t).where(mark)
   return found?.sent_to
+}
+
+/** Which address of a change a link has confirmed, while the other one has not; undefined for every other link. */
+export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
+  const mark = and(eq(t.kind, 'email_change_half'), eq(t.link_fingerprint, linkFingerprint(keys, link)), notExpired)
+  const [found] = await db.select({ sent_to: t.sent_to, email: users.email })
+    .from(t).innerJoin(users, eq(users.id, t.user_id)).where(mark)
+  return found && (found.sent_to === found.email ? 'current' : 'new')
 }
 
 /** Voids the codes and links that a person was sent: all of them, or those of some kinds. */

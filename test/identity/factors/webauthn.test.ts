@@ -1,7 +1,9 @@
 import t from 'tap'
 import { CHROMIUM } from '#test/chromium.ts'
 import { freePort } from '#test/cli/stand-in.ts'
+import { fr } from '#src/identity/sign-in/mail-texts/fr.ts'
 import { build } from '#test/helper.ts'
+import { startSmtp } from '#test/smtp.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { as, isLetIn } from '#test/identity/requests.ts'
 import { openPage } from './browser.ts'
@@ -12,11 +14,19 @@ const skip = CHROMIUM ? false : 'no Chromium is installed'
 t.test('in a browser, by the official client', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
-  const { app, token } = await build(t, { PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000' })
+  const smtp = await startSmtp(t)
+  const { app, token } = await build(t, {
+    PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
+  })
+  const told = async () => {
+    const { envelope, subject, text } = await smtp.next()
+    return [envelope.to.join(), subject, text.split(/\r?\n\r?\n/)[0]]
+  }
   await app.listen({ host: '127.0.0.1', port })
   const service = await token({ service: true })
-  const person = async (email: string) => {
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
+  const person = async (email: string, user_metadata = {}) => {
+    const app_metadata = { role: 'operator' }
+    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata, user_metadata }
     return (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>().id
   }
   const { backendKey } = (await app.inject('/api/config')).json<{ backendKey: string }>()
@@ -34,11 +44,12 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
   const methods = async () => (claimsOf(await access()).amr as { method: string }[]).map(({ method }) => method)
 
   t.test('a person registers a passkey, names it, and signs in with it alone', async (t) => {
-    const id = await person('anna@example.org')
+    const id = await person('anna@example.org', { lingua: 'fr' })
     t.equal((await signIn('anna@example.org')).error, null)
     const made = await call('auth.registerPasskey()')
     t.equal(made.error, null)
     const passkeyId = String(made.data!.id)
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the person is told by mail')
     const again = await call('auth.registerPasskey()')
     t.ok(again.error, 'the same device needs no second one')
     const renamed = await call(`auth.passkey.update({ passkeyId: '${passkeyId}', friendlyName: 'Portatile' })`)
@@ -98,6 +109,7 @@ t.test('in a browser, by the official client', { skip }, async (t) => {
     const path = `/auth/v1/admin/users/${row!.user_id}/passkeys/${row!.id}`
     t.equal((await as(app, service, 'DELETE', path)).statusCode, 204)
     t.equal((await as(app, service, 'DELETE', path)).statusCode, 404)
+    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'once, by whomever')
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 

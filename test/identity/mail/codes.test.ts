@@ -39,6 +39,14 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { email, token: code, type: 'recovery' }), 'a session')
   })
 
+  t.test('a code is good as people group it, with blanks and dashes', async (t) => {
+    for (const [name, between] of [['bianca', ' '], ['bruna', '-'], ['berta', ' – ']] as const) {
+      const { email, code } = await recovery(name)
+      const token = code.slice(0, 3) + between + code.slice(3)
+      t.equal(await verified(place, { email, token, type: 'recovery' }), 'a session', token)
+    }
+  })
+
   t.test('of many guesses at once at most five count', async (t) => {
     const { email, code } = await recovery('carla')
     await Promise.all(

@@ -1,9 +1,11 @@
 import t from 'tap'
-import { CHROMIUM, DEVICE } from '#test/chromium.ts'
+import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
 import { freePort } from '#test/cli/stand-in.ts'
+import { de } from '#src/identity/sign-in/mail-texts/de.ts'
 import { build } from '#test/helper.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
+import { startSmtp } from '#test/smtp.ts'
 import { typist } from './keyboard.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
@@ -13,7 +15,17 @@ const skip = CHROMIUM ? false : 'no Chromium is installed'
 t.test('the pages in a browser', { skip }, async (t) => {
   const port = await freePort()
   const url = `http://localhost:${port}`
-  const { app, token } = await build(t, { PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000' })
+  const smtp = await startSmtp(t)
+  const { app, token } = await build(t, {
+    PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
+  })
+  /** The next mail to an address: its subject and its first paragraph. */
+  const toldTo = async (address: string) => {
+    for (;;) {
+      const { envelope, subject, text } = await smtp.next()
+      if (envelope.to.includes(address)) return [subject, text.split(/\r?\n\r?\n/)[0]]
+    }
+  }
   await app.listen({ host: '127.0.0.1', port })
   const service = await token({ service: true })
   const linkOf = async (type: string) => {
@@ -52,6 +64,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await write('#code', '000000')
     await press(button('/auth/account/fattori/conferma'))
     t.same(await faults(), [])
+    t.match(await evaluate("document.querySelector('[href^=otpauth]').href"), secret, 'what the app needs is there')
     await write('#code', codeOf(secret))
     await press(button('/auth/account/fattori/conferma'))
     t.equal(await evaluate("document.querySelectorAll('ol.codes li').length"), 10)
@@ -92,7 +105,13 @@ t.test('the pages in a browser', { skip }, async (t) => {
       options: { ...DEVICE, transport: 'internal' }
     })).authenticatorId)
     const email = 'bice@example.org'
-    const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' } }
+    const payload = {
+      email,
+      password: PASSWORD,
+      email_confirm: true,
+      app_metadata: { role: 'operator' },
+      user_metadata: { lingua: 'de' }
+    }
     t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
@@ -102,6 +121,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     const passkey = await addDevice()
     t.equal(await press(button('/auth/account/passkey')), '/auth/account?esito=fatto')
     t.equal((await app.sql`select 1 from webauthn_credentials`).length, 1)
+    t.same(await toldTo(email), de.notices.passkey_added.slice(0, 2), 'the person is told by mail, in their language')
     t.same(await faults(), [])
     await press(button('/auth/esci'))
     await send('WebAuthn.setUserVerified', { authenticatorId: passkey, isUserVerified: false })
@@ -133,6 +153,9 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await hit(opening('rimuovi'))
     t.equal(await press(button('/auth/account/passkey/rimuovi')), '/auth/account?esito=fatto')
     t.equal((await app.sql`select 1 from webauthn_credentials where factor_id is null`).length, 0)
+    t.same(await toldTo(email), de.notices.factor_added.slice(0, 2))
+    t.same(await toldTo(email), de.notices.recovery_codes.slice(0, 2))
+    t.same(await toldTo(email), de.notices.passkey_removed.slice(0, 2), 'and of what is removed')
   })
 
   t.test('an API key is made by keyboard', async (t) => {
@@ -156,6 +179,21 @@ t.test('the pages in a browser', { skip }, async (t) => {
     while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`));
   })
 
+  t.test('whoever keeps no cookies is told so, with a password and with a passkey', async (t) => {
+    const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
+    const isTold = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
+    await open(`${url}/auth/account`)
+    await write('#email', EMAIL)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/accedi')
+    t.ok(await isTold())
+    t.same(await faults(), [])
+    t.equal(await press('a[href="/auth/"]'), '/auth/accedi')
+    await hit(button('/auth/accedi/passkey'))
+    while (await evaluate("document.querySelector('[role=alert]').textContent") === '');
+    t.ok(await isTold())
+  })
+
   t.test('no page has a fault that axe knows, nor is wider than a telephone', async (t) => {
     await as(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     await open(`${url}/auth/account`)
@@ -163,7 +201,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     const pages = [
       '/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
       '/auth/conferma?token=x&type=magiclink', '/auth/conferma?token=x&type=signup', '/auth/accedi/ritorno',
-      '/auth/accedi/ritorno?code=x', '/auth/accedi?esito=a&esito=b'
+      '/auth/accedi/ritorno?code=x', '/auth/accedi?esito=a&esito=b', '/auth/nessuna'
     ]
     for (const path of pages) {
       await open(url + path)

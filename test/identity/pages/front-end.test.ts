@@ -116,7 +116,7 @@ t.test('a front end sends people to the page to sign in', async (t) => {
       method: 'POST',
       url: '/auth/accedi',
       headers: {
-        cookie: `locanda_app=${forged}`,
+        cookie: `locanda_form=1; locanda_app=${forged}`,
         'sec-fetch-site': 'same-origin',
         'content-type': 'application/x-www-form-urlencoded'
       },

@@ -23,8 +23,9 @@ export interface Typist extends Tab {
   faults (): Promise<string[]>
 }
 
-export async function typist (t: Test, url: string): Promise<Typist> {
-  const tab = await openTab(t, url)
+/** @param settings of the browser, where they are not the usual ones */
+export async function typist (t: Test, url: string, settings?: object): Promise<Typist> {
+  const tab = await openTab(t, url, settings)
   const { send, evaluate } = tab
   const key = async (name: 'Tab' | 'Enter') => {
     const pressed = name === 'Tab'

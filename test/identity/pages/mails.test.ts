@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { FastifyInstance } from 'fastify'
+import { TEXTS } from '#src/identity/pages/texts.ts'
 import { build } from '#test/helper.ts'
 import { read, type Letter } from '#test/identity/mail/mailbox.ts'
 import { bearer } from '#test/identity/requests.ts'
@@ -153,11 +154,89 @@ t.test('the pages that mails lead to', async (t) => {
     t.equal((await app.inject({ ...change, payload: { email: 'bea@example.org' } })).statusCode, 200)
     const [first, second] = [await letter(), await letter()]
     await browser.open(pathOf(first))
+    const stale = formsOf(browser.page().body)[0]!.fields
     await browser.submit('/auth/conferma')
-    t.match(browser.page().body, 'Manca l’altro indirizzo')
+    const waiting = (language: 'it' | 'en' | 'de' | 'fr') => new RegExp(
+      `<h1>${TEXTS[language].waitingTitle}</h1>\\s*<p>${TEXTS[language].waitingForNew}</p>`)
+    t.match(browser.page().body, waiting('it'))
+    for (const language of ['it', 'en', 'de', 'fr'] as const) {
+      const again = await visitorBrowser(app, language).open(pathOf(first))
+      t.equal(again.page().statusCode, 200)
+      t.match(again.page().body, waiting(language), 'opened twice it says what is in and what is missing')
+      t.same(formsOf(again.page().body), [])
+    }
+    const late = await app.inject({
+      method: 'POST',
+      url: '/auth/conferma',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: browser.cookie() },
+      payload: new URLSearchParams(Object.fromEntries(stale)).toString()
+    })
+    t.equal(late.statusCode, 200)
+    t.match(late.body, waiting('it'), 'a page that was opened before, too')
+    t.match(await app.sql`select email from users where email = 'bice@example.org'`, [{}], 'one address counts once')
     await browser.open(pathOf(second))
     await browser.submit('/auth/conferma')
     t.match(browser.page().body, 'bea@example.org')
+    await browser.open(pathOf(first))
+    await browser.submit('/auth/conferma')
+    t.match(browser.page().body, 'non è valido, o è scaduto', 'nothing is waited for any more')
+
+    await forget()
+    const back = { ...change, payload: { email: 'bice@example.org' } }
+    const { access_token: now } = (await app.inject({
+      method: 'POST',
+      url: '/auth/v1/token?grant_type=password',
+      payload: { email: 'bea@example.org', password: NEW }
+    })).json<{ access_token: string }>()
+    t.equal((await app.inject({ ...back, headers: bearer(now) })).statusCode, 200)
+    const [, fresh] = [await letter(), await letter()]
+    await browser.open(pathOf(fresh))
+    await browser.submit('/auth/conferma')
+    t.match(browser.page().body, TEXTS.it.waitingForCurrent)
+  })
+
+  t.test('a code may be typed with blanks and dashes, and when its tries are used up the link works', async (t) => {
+    await forget()
+    const invited = async (email: string) => {
+      await post('/auth/v1/invite', { email })
+      return await letter()
+    }
+    for (const [name, between] of [['gino', ' '], ['gaia', '-'], ['gemma', ' – ']] as const) {
+      const email = `${name}@example.org`
+      const { code } = await invited(email)
+      const browser = await visitorBrowser(app).open('/auth/conferma')
+      await browser.submit('/auth/conferma/codice', { email, code: ` ${code.slice(0, 3)}${between}${code.slice(3)} ` })
+      t.equal(browser.page().path, '/auth/password', JSON.stringify(between))
+    }
+
+    const email = 'greta@example.org'
+    const mail = await invited(email)
+    const stranger = await visitorBrowser(app).open('/auth/conferma')
+    const wrongCode = mail.code === '000000' ? '000001' : '000000'
+    for (let tries = 0; tries < 5; tries++) {
+      await stranger.submit('/auth/conferma/codice', { email, code: wrongCode })
+      t.equal(stranger.page().statusCode, 400)
+      t.equal(errorOf(stranger.page().body, 'code'), TEXTS.it.codeOver)
+    }
+    const limit = Number((await app.sql`select max(count) as n from counters where name = 'code/account'`)[0]!.n)
+    await app.sql`update counters set count = 1000 where name = 'code/account' and count = ${limit}`
+    for (const language of ['it', 'en', 'de', 'fr'] as const) {
+      const person = await visitorBrowser(app, language).open('/auth/conferma')
+      await person.submit('/auth/conferma/codice', { email, code: mail.code })
+      t.equal(person.page().statusCode, 429)
+      const [before, after] = TEXTS[language].tooManyCodes.split('{n}') as [string, string]
+      const told = errorOf(person.page().body, 'code')!
+      t.ok(told.startsWith(before) && told.endsWith(after), told)
+      const minutes = Number(told.slice(before.length, -after.length))
+      t.ok(minutes > 0 && minutes <= 60, told)
+    }
+    const person = await visitorBrowser(app).open(pathOf(mail))
+    await app.sql`update counters set count = 1000 where name = 'proof/address'`
+    await person.submit('/auth/conferma')
+    t.equal(person.page().statusCode, 429)
+    await app.sql`delete from counters where name = 'proof/address'`
+    await person.submit('/auth/conferma')
+    t.equal(person.page().path, '/auth/password', 'the link works: too many tries have not used it up')
   })
 
   t.test('an address of the front end, or its code challenge, is led to as ever', async (t) => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { wordsFor } from '#src/identity/pages/ask.ts'
 import { TEXTS } from '#src/identity/pages/texts.ts'
 import { preferredLanguage } from '#src/lib/accept.ts'
 import { build } from '#test/helper.ts'
@@ -94,10 +95,41 @@ t.test('the pages for people', async (t) => {
     t.match(wrong.body, 'That has failed. Try again.')
     t.match((await call('GET', '/auth/nessuna')).json(), { codice: 'RISORSA_NON_TROVATA' })
     t.match((await call('GET', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' })
+    for (const method of ['GET', 'POST'] as const) {
+      const { statusCode, body } = await app.inject({ method, url: '/auth', headers: { accept: 'application/json' } })
+      t.match({ statusCode, body }, { statusCode: 404, body: '"RISORSA_NON_TROVATA"' })
+    }
     for (const [url, above] of Object.entries(ABOVE)) {
       t.match(await asks('de', url), { statusCode: 303, headers: { location: above } }, url)
     }
     t.match((await call('PUT', '/auth/accedi')), { statusCode: 405, headers: { allow: 'GET, HEAD, POST' } })
+  })
+
+  t.test('lead a person from /auth to where all begins, and tell them of addresses that lead nowhere', async (t) => {
+    t.match(await asks('it', '/auth?x=1'), { statusCode: 303, headers: { location: '/auth/' } })
+    t.equal((await visitorBrowser(app).open('/auth')).page().path, '/auth/accedi')
+    const urls = ['/auth/nessuna', '/auth/accedi/', '/auth/accedi/con/nessuno', '/auth/account/passkey/opzioni/x']
+    for (const language of ['it', 'en', 'de', 'fr'] as const) {
+      for (const url of urls) {
+        const { statusCode, headers, body } = await asks(language, url)
+        t.equal(statusCode, 404, url)
+        t.match(headers, { 'content-type': /^text\/html/, 'content-language': language, 'cache-control': 'no-store' })
+        t.match(body, `<h1>${TEXTS[language].notFoundTitle}</h1>`)
+        t.match(body, TEXTS[language].notFound)
+        t.match(body, 'href="/auth/"')
+      }
+    }
+    t.match((await asks('it', '/auth/v1/nessuna')).json(), { error_code: 'validation_failed' }, 'the protocol has none')
+  })
+
+  t.test('take no word of an address for one of the words that all objects have', async (t) => {
+    const words = ['constructor', '__proto__', 'toString']
+    for (const word of words) {
+      for (const url of [`/auth/conferma?token=x&type=${word}`, `/auth/accedi?esito=${word}`]) {
+        t.equal((await asks('it', url)).statusCode, 200, url)
+      }
+    }
+    t.same(words.map((code) => wordsFor({ status: 400, code, reasons: [] })), words.map(() => 'failed'))
   })
 
   t.test('are not described as parts of the API', async (t) => {
@@ -117,7 +149,10 @@ t.test('there is one script, a file of this server, and no other', async (t) => 
   const script = await app.inject('/auth/moduli.js')
   t.match(script, { statusCode: 200, headers: { 'content-type': 'text/javascript; charset=utf-8' } })
   const headersOfForm = {
-    'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', 'accept-language': 'en'
+    'content-type': 'application/x-www-form-urlencoded',
+    'sec-fetch-site': 'same-origin',
+    'accept-language': 'en',
+    cookie: '__Host-locanda_form=1'
   }
   const send = (url: string, payload: string) => app.inject({ method: 'POST', url, headers: headersOfForm, payload })
   const question = await send('/auth/accedi/passkey/opzioni', 'challenge=&credential=')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { TEXTS } from '#src/identity/pages/texts.ts'
 import { build } from '#test/helper.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
@@ -112,14 +113,11 @@ t.test('the pages of a person who signs in', async (t) => {
     await lost.submit('/auth/verifica/recupero', { code: codes[0]! })
     t.equal(lost.page().path, '/auth/account')
     t.match(lost.page().body, 'ne restano 9')
+    t.match(lost.page().body, /<details><summary>Fai nuovi codici.*?<form method="post" action="\/auth\/account\/codici"/s,
+      'the earlier ones are not void by one press')
     await lost.submit('/auth/account/codici')
     t.notMatch(lost.page().body, codes[1]!)
     await lost.open('/auth/account')
-    await lost.submit('/auth/account/fattori/rimuovi')
-    t.equal(lost.page().statusCode, 400)
-    t.match(lost.page().body, 'prima aggiungi un’altra app')
-    await lost.open('/auth/account')
-    t.match(lost.page().body, 'ne restano 10', 'nothing is half removed')
     const { codes: none } = await addApp(lost)
     t.same(none, [], 'whoever has codes keeps them')
     await lost.open('/auth/account')
@@ -131,6 +129,43 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal((await signedIn('dora@example.org')).page().path, '/auth/account')
   })
 
+  t.test('removes the last app with its recovery codes, both or none, also after a recovery code', async (t) => {
+    const id = await person('dino@example.org')
+    const { codes } = await addApp(await signedIn('dino@example.org'))
+    const browser = await signedIn('dino@example.org')
+    await browser.submit('/auth/verifica/recupero', { code: codes[0]! })
+    await app.sql`create function refuse_removal () returns trigger language plpgsql as
+      $$ begin raise exception 'refused'; end $$`
+    await app.sql`create trigger refuse_removal before delete on factors for each row
+      when (old.factor_type = 'totp') execute function refuse_removal()`
+    await browser.submit('/auth/account/fattori/rimuovi')
+    t.equal(browser.page().statusCode, 500)
+    await app.sql`drop trigger refuse_removal on factors`
+    await browser.open('/auth/account')
+    t.match(browser.page().body, 'ne restano 9', 'nothing is half removed')
+    await browser.submit('/auth/account/fattori/rimuovi')
+    t.equal(browser.page().path, '/auth/account?esito=fatto')
+    t.same(await app.sql`select 1 from factors where user_id = ${id}`, [])
+    t.match(await app.sql`
+      select details from audit_log where actor = ${`user:${id}`} and action = 'fattore_rimosso' order by id`, [
+      { details: { type: 'totp' } }, { details: { type: 'recovery_code' } }
+    ])
+  })
+
+  t.test('may write a code with blanks and dashes, as people group digits', async (t) => {
+    await person('edda@example.org')
+    const { secret, codes } = await addApp(await signedIn('edda@example.org'))
+    for (const between of [' ', '-', ' – ', '\u00a0']) {
+      const browser = await signedIn('edda@example.org')
+      await forgetCodes(app)
+      await browser.submit('/auth/verifica', { code: codeOf(secret).replace(/^.../, `$&${between}`) })
+      t.equal(browser.page().path, '/auth/account', JSON.stringify(between))
+    }
+    const browser = await signedIn('edda@example.org')
+    await browser.submit('/auth/verifica/recupero', { code: ` ${codes[0]!.toUpperCase().replaceAll('-', ' ‑ ')} ` })
+    t.equal(browser.page().path, '/auth/account')
+  })
+
   t.test('may try so many codes as a client, and no more', async (t) => {
     await person('elio@example.org')
     await addApp(await signedIn('elio@example.org'))
@@ -140,16 +175,49 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ min\.$/)
   })
 
-  t.test('sees a code that is wrong while the app is added, and starts again', async (t) => {
-    await person('fede@example.org')
-    const browser = await signedIn('fede@example.org')
+  t.test('sees the same QR code, link and secret after a wrong code, and goes on with them', async (t) => {
+    await person('febe@example.org')
+    const browser = await signedIn('febe@example.org')
     await browser.submit('/auth/account/fattori/nuovo')
-    await browser.submit('/auth/account/fattori/conferma', { code: '000000' })
-    t.equal(browser.page().statusCode, 400)
-    t.equal(errorOf(browser.page().body, 'code'), 'Il codice non è giusto, o è già stato usato.')
-    t.same(formsOf(browser.page().body).map(({ action }) => action), [
-      '/auth/account/fattori/conferma', '/auth/account/fattori/nuovo'
-    ])
+    const told = (body: string) => ({
+      qr: /<svg.*?<\/svg>/s.exec(body)?.[0],
+      uri: /href="(otpauth:[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&'),
+      secret: /<code>([A-Z2-7 ]+)<\/code>/.exec(body)?.[1],
+      form: formsOf(body).map(({ action }) => action)
+    })
+    const first = told(browser.page().body)
+    t.match(first, { qr: '<svg', secret: /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/, form: ['/auth/account/fattori/conferma'] })
+    const { pathname, searchParams } = new URL(first.uri!)
+    const { host } = new URL((await app.inject('/api/config')).json<{ backendUrl: string }>().backendUrl)
+    t.equal(decodeURIComponent(pathname), `/${host}:febe@example.org`)
+    t.equal(pathname, `/${encodeURIComponent(host)}:febe%40example.org`)
+    t.equal(searchParams.get('issuer'), host)
+    t.equal(searchParams.get('secret'), first.secret!.replaceAll(' ', ''))
+    for (const code of ['000000', 'x'.repeat(50)]) {
+      await browser.submit('/auth/account/fattori/conferma', { code })
+      t.equal(browser.page().statusCode, 400)
+      t.equal(errorOf(browser.page().body, 'code'), 'Il codice non è giusto, o è già stato usato.')
+      t.same(told(browser.page().body), first)
+    }
+    t.equal((await app.sql`select 1 from factors where status = 'unverified'`).length, 1, 'it is the same factor')
+    const code = codeOf(first.secret!.replaceAll(' ', ''))
+    await browser.submit('/auth/account/fattori/conferma', { code: `${code.slice(0, 3)} ${code.slice(3)}` })
+    t.match(browser.page().body, '<ol class="codes">')
+  })
+
+  t.test('shows the secret of an app that waits to nobody who has not seen it', async (t) => {
+    await person('fede@example.org')
+    const owner = await signedIn('fede@example.org')
+    await owner.submit('/auth/account/fattori/nuovo')
+    const stranger = await signedIn('fede@example.org')
+    await stranger.submit('/auth/account/fattori/nuovo')
+    const { id } = Object.fromEntries(formsOf(owner.page().body)[0]!.fields) as { id: string }
+    for (const secret of ['', 'A'.repeat(32), formsOf(stranger.page().body)[0]!.fields.get('secret')!]) {
+      await stranger.submit('/auth/account/fattori/conferma', { id, secret, code: '000000' })
+      t.equal(stranger.page().statusCode, 400)
+      t.notMatch(stranger.page().body, /<svg|otpauth:|<code>/)
+      await stranger.submit('/auth/account/fattori/nuovo')
+    }
   })
 
   t.test('ends one session, the others, and revokes keys', async (t) => {
@@ -234,11 +302,11 @@ t.test('the pages of a person who signs in', async (t) => {
       const answer = await post({ 'sec-fetch-site': site, cookie: 'locanda_form=1' })
       t.equal(answer.statusCode, 403, site)
       t.same(answer.cookies, [])
-      t.match(answer.body, 'La richiesta non viene da questa pagina.')
+      t.match(answer.body, TEXTS.it.foreignForm)
     }
     t.equal((await post({})).statusCode, 403, 'a browser that does not say where from, without the cookie of a page')
     t.equal((await post({ cookie: 'locanda_form=1' })).statusCode, 303)
-    t.equal((await post({ 'sec-fetch-site': 'same-origin' })).statusCode, 303)
+    t.equal((await post({ 'sec-fetch-site': 'same-origin', cookie: 'locanda_form=1' })).statusCode, 303)
     const page = await app.inject('/auth/accedi')
     t.match(page.cookies, [{ name: 'locanda_form', value: '1', sameSite: 'Strict', httpOnly: true }])
     const json = await post({ 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' })
@@ -246,12 +314,40 @@ t.test('the pages of a person who signs in', async (t) => {
     const twice = await app.inject({
       method: 'POST',
       url: '/auth/accedi',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        cookie: 'locanda_form=1'
+      },
       payload: 'email=a&email=b'
     })
     t.equal(twice.statusCode, 400)
-    const cookies = (await post({ 'sec-fetch-site': 'same-origin' })).cookies
+    const { cookies } = await post({ 'sec-fetch-site': 'same-origin', cookie: 'locanda_form=1' })
     t.match(cookies, [{ name: 'locanda_session', sameSite: 'Lax', httpOnly: true, path: '/' }])
     t.notOk(cookies[0]!.maxAge, 'the browser forgets it when it is closed')
+  })
+
+  t.test('is told that cookies are off, in place of a sign-in that leads nowhere', async (t) => {
+    await app.sql`delete from counters`
+    const id = await person('ugo@example.org')
+    const send = (language: string, cookie?: string) => app.inject({
+      method: 'POST',
+      url: '/auth/accedi',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        'accept-language': language,
+        ...(cookie === undefined ? {} : { cookie })
+      },
+      payload: new URLSearchParams({ email: 'ugo@example.org', password: PASSWORD }).toString()
+    })
+    for (const language of ['it', 'en', 'de', 'fr'] as const) {
+      const answer = await send(language)
+      t.equal(answer.statusCode, 400)
+      t.match(answer.body, TEXTS[language].cookiesOff)
+      t.match(answer.cookies, [{ name: 'locanda_form' }], 'who has allowed them meanwhile is let in at the next try')
+    }
+    t.same(await app.sql`select 1 from sessions where user_id = ${id}`, [], 'nothing was done in vain')
+    t.equal((await send('it', 'locanda_form=1')).statusCode, 303)
   })
 })

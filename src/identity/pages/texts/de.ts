@@ -50,7 +50,12 @@ export const de: Texts = {
   magicText: 'Drücken Sie die Schaltfläche, um sich anzumelden.',
   mailCode: 'Code aus der E-Mail',
   waitingTitle: 'Die andere Adresse fehlt noch',
-  waitingText: 'Diese Adresse ist bestätigt. Öffnen Sie nun den Link, der an die andere Adresse ging.',
+  waitingForNew:
+    'Die bisherige Adresse ist bestätigt. Die neue fehlt noch: Öffnen Sie den Link, der an die neue Adresse ging. ' +
+    'Bis dahin bleibt das Konto bei der bisherigen Adresse.',
+  waitingForCurrent:
+    'Die neue Adresse ist bestätigt. Die bisherige fehlt noch: Öffnen Sie den Link, der dorthin ging. Bis dahin ' +
+    'bleibt das Konto bei der bisherigen Adresse.',
   forgotTitle: 'Passwort vergessen',
   forgotText: 'Geben Sie Ihre Adresse ein: Wir senden Ihnen einen Link, um ein anderes Passwort zu wählen.',
   sendLink: 'Link senden',
@@ -86,6 +91,7 @@ export const de: Texts = {
   codesLeft: 'Wiederherstellungscodes: noch {n}.',
   noCodes: 'Sie haben keine Wiederherstellungscodes.',
   newCodes: 'Neue Wiederherstellungscodes erstellen',
+  newCodesSure: 'Ja, die bisherigen gelten nicht mehr',
   passkeys: 'Passkeys',
   passkey: 'Passkey',
   noPasskeys: 'Keine. Mit einem Passkey melden Sie sich ohne Passwort an.',
@@ -122,6 +128,7 @@ export const de: Texts = {
   addAppTitle: 'Authentifizierungs-App hinzufügen',
   scan: 'Scannen Sie diesen QR-Code mit Ihrer App.',
   qrCode: 'QR-Code für die Authentifizierungs-App',
+  openAuthenticator: 'Wenn Sie am Telefon sind: Authentifizierungs-App öffnen',
   orType: 'Oder tippen Sie diesen Schlüssel von Hand in die App:',
   thenCode: 'Geben Sie dann den Code ein, den die App anzeigt.',
   startAgain: 'Neu beginnen',
@@ -137,6 +144,12 @@ export const de: Texts = {
   badAddress: 'Geben Sie eine gültige E-Mail-Adresse ein.',
   wrongCode: 'Der Code ist nicht richtig oder wurde schon verwendet.',
   linkOver: 'Der Link oder Code ist ungültig oder abgelaufen. Fordern Sie einen anderen an.',
+  codeOver:
+    'Der Code ist nicht richtig oder abgelaufen, oder es wurden zu viele falsche versucht. Der Link in derselben ' +
+    'Nachricht gilt noch, bis er abläuft: Öffnen Sie diesen, oder fordern Sie eine andere Nachricht an.',
+  tooManyCodes:
+    'Für diese Adresse wurden zu viele Codes versucht. Der Link in der Nachricht gilt noch: Öffnen Sie diesen. Ein ' +
+    'Code kann in {n} min wieder versucht werden, mit einer neuen Nachricht.',
   noMail: 'Dieser Server sendet keine E-Mails. Bitten Sie einen Administrator um Hilfe.',
   passwordLength: 'Das Passwort muss 8 bis 128 Zeichen haben.',
   passwordCharacters: 'Das Passwort enthält ungültige Zeichen.',
@@ -145,8 +158,6 @@ export const de: Texts = {
   wrongCurrent: 'Das aktuelle Passwort ist nicht richtig.',
   needCurrent: 'Geben Sie auch das aktuelle Passwort ein.',
   lastIdentity: 'Dies ist die einzige Anmeldung: Sie lässt sich nicht trennen.',
-  addFirst: 'Sie haben einen Wiederherstellungscode verwendet: ' +
-    'Fügen Sie zuerst eine andere App hinzu, dann entfernen Sie diese.',
   nameTaken: 'Ein anderer zweiter Faktor heißt schon so.',
   keyFaulty: 'Prüfen Sie den Namen (höchstens 100 Zeichen) und die Tage (1 bis 365).',
   keyScopeMissing: 'Wählen Sie mindestens eines, was der Schlüssel darf.',
@@ -159,7 +170,14 @@ export const de: Texts = {
   pendingAccount: 'Ihr Konto wartet darauf, dass ein Administrator es freigibt.',
   identityTaken: 'Diese Anmeldung ist schon mit einem anderen Konto verknüpft.',
   badApp: 'Die Anwendung, von der Sie kommen, ist nicht zugelassen, oder ihre Anfrage ist ungültig.',
-  foreignForm: 'Die Anfrage kommt nicht von dieser Seite. Gehen Sie zurück und versuchen Sie es wieder.',
+  cookiesOff:
+    'Der Browser nimmt keine Cookies dieser Website an, und ohne sie ist keine Anmeldung möglich. Erlauben Sie ' +
+    'sie, die dieser Website genügen, und versuchen Sie es wieder.',
+  foreignForm:
+    'Die Anfrage kommt nicht von dieser Seite, oder der Browser nimmt keine Cookies dieser Website an. Erlauben ' +
+    'Sie sie, gehen Sie zurück und versuchen Sie es wieder.',
+  notFoundTitle: 'Seite nicht gefunden',
+  notFound: 'Unter dieser Adresse gibt es keine Seite.',
   unavailable: 'Der Dienst ist nicht verfügbar. Versuchen Sie es in Kürze wieder.',
   failed: 'Das ist fehlgeschlagen. Versuchen Sie es wieder.',
 

@@ -49,7 +49,12 @@ export const en: Texts = {
   magicText: 'Press the button to sign in.',
   mailCode: 'Code from the e-mail',
   waitingTitle: 'The other address is missing',
-  waitingText: 'This address is confirmed. Now open the link that went to the other address.',
+  waitingForNew:
+    'The present address is confirmed. The new one is still missing: open the link that went to the new address. ' +
+    'Until then the account keeps the present address.',
+  waitingForCurrent:
+    'The new address is confirmed. The present one is still missing: open the link that went there. Until then the ' +
+    'account keeps the present address.',
   forgotTitle: 'Forgotten password',
   forgotText: 'Enter your address: we send you a link to choose another password.',
   sendLink: 'Send the link',
@@ -85,6 +90,7 @@ export const en: Texts = {
   codesLeft: 'Recovery codes: {n} left.',
   noCodes: 'You have no recovery codes.',
   newCodes: 'Make new recovery codes',
+  newCodesSure: 'Yes, the earlier ones are void',
   passkeys: 'Passkeys',
   passkey: 'Passkey',
   noPasskeys: 'None. With a passkey you sign in without a password.',
@@ -121,6 +127,7 @@ export const en: Texts = {
   addAppTitle: 'Add an authenticator app',
   scan: 'Scan this QR code with your app.',
   qrCode: 'QR code for the authenticator app',
+  openAuthenticator: 'If you are on your phone: open the authenticator app',
   orType: 'Or type this key into the app by hand:',
   thenCode: 'Then enter the code that the app shows.',
   startAgain: 'Start again',
@@ -135,6 +142,12 @@ export const en: Texts = {
   badAddress: 'Enter a valid e-mail address.',
   wrongCode: 'The code is not right, or was used already.',
   linkOver: 'The link or the code is not valid, or has expired. Ask for another one.',
+  codeOver:
+    'The code is not right, has expired, or too many wrong ones were tried. The link in the same message is still ' +
+    'good until it expires: open that, or ask for another message.',
+  tooManyCodes:
+    'Too many codes were tried for this address. The link in the message is still good: open that. A code can be ' +
+    'tried again in {n} min., with a new message.',
   noMail: 'This server sends no e-mail. Ask an administrator for help.',
   passwordLength: 'The password must have from 8 to 128 characters.',
   passwordCharacters: 'The password contains characters that are not valid.',
@@ -143,7 +156,6 @@ export const en: Texts = {
   wrongCurrent: 'The current password is not right.',
   needCurrent: 'Enter the current password, too.',
   lastIdentity: 'This is the only way to sign in: it cannot be unlinked.',
-  addFirst: 'You have used a recovery code: add another app first, then remove this one.',
   nameTaken: 'Another second factor has this name already.',
   keyFaulty: 'Check the name (at most 100 characters) and the days (from 1 to 365).',
   keyScopeMissing: 'Choose at least one thing that the key may do.',
@@ -156,7 +168,14 @@ export const en: Texts = {
   pendingAccount: 'Your account waits for an administrator to approve it.',
   identityTaken: 'This sign-in is linked to another account already.',
   badApp: 'The application that has sent you here is not allowed, or its request is not valid.',
-  foreignForm: 'The request does not come from this page. Go back and try again.',
+  cookiesOff:
+    'The browser does not accept cookies of this site, and without them nobody can sign in. Allow them, those of ' +
+    'this site are enough, and try again.',
+  foreignForm:
+    'The request does not come from this page, or the browser does not accept cookies of this site. Allow them, go ' +
+    'back and try again.',
+  notFoundTitle: 'Page not found',
+  notFound: 'There is no page at this address.',
   unavailable: 'The service is not available. Try again shortly.',
   failed: 'That has failed. Try again.',
 

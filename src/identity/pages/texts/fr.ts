@@ -49,7 +49,12 @@ export const fr: Texts = {
   magicText: 'Appuyez sur le bouton pour vous connecter.',
   mailCode: 'Code reçu par e-mail',
   waitingTitle: 'Il manque l’autre adresse',
-  waitingText: 'Cette adresse est confirmée. Ouvrez maintenant le lien envoyé à l’autre adresse.',
+  waitingForNew:
+    'L’adresse actuelle est confirmée. Il manque encore la nouvelle : ouvrez le lien envoyé à la nouvelle adresse. ' +
+    'Jusque-là, le compte garde l’adresse actuelle.',
+  waitingForCurrent:
+    'La nouvelle adresse est confirmée. Il manque encore l’adresse actuelle : ouvrez le lien qui y a été envoyé. ' +
+    'Jusque-là, le compte garde l’adresse actuelle.',
   forgotTitle: 'Mot de passe oublié',
   forgotText: 'Saisissez votre adresse : nous vous envoyons un lien pour choisir un autre mot de passe.',
   sendLink: 'Envoyer le lien',
@@ -85,6 +90,7 @@ export const fr: Texts = {
   codesLeft: 'Codes de récupération : il en reste {n}.',
   noCodes: 'Vous n’avez pas de codes de récupération.',
   newCodes: 'Créer de nouveaux codes de récupération',
+  newCodesSure: 'Oui, les précédents ne sont plus valables',
   passkeys: 'Clés d’accès',
   passkey: 'Clé d’accès',
   noPasskeys: 'Aucune. Avec une clé d’accès, vous vous connectez sans mot de passe.',
@@ -121,6 +127,7 @@ export const fr: Texts = {
   addAppTitle: 'Ajouter une application d’authentification',
   scan: 'Scannez ce code QR avec votre application.',
   qrCode: 'Code QR pour l’application d’authentification',
+  openAuthenticator: 'Si vous êtes sur votre téléphone : ouvrez l’application d’authentification',
   orType: 'Ou saisissez cette clé à la main dans l’application :',
   thenCode: 'Saisissez ensuite le code que l’application affiche.',
   startAgain: 'Recommencer',
@@ -136,6 +143,12 @@ export const fr: Texts = {
   badAddress: 'Saisissez une adresse e-mail valide.',
   wrongCode: 'Le code n’est pas correct, ou a déjà servi.',
   linkOver: 'Le lien ou le code n’est pas valable, ou a expiré. Demandez-en un autre.',
+  codeOver:
+    'Le code n’est pas correct, a expiré, ou trop de codes faux ont été essayés. Le lien du même message reste ' +
+    'valable jusqu’à son expiration : ouvrez-le, ou demandez un autre message.',
+  tooManyCodes:
+    'Trop de codes ont été essayés pour cette adresse. Le lien du message reste valable : ouvrez-le. Un code ' +
+    'pourra être essayé de nouveau dans {n} min., avec un nouveau message.',
   noMail: 'Ce serveur n’envoie pas d’e-mails. Demandez de l’aide à un administrateur.',
   passwordLength: 'Le mot de passe doit avoir de 8 à 128 caractères.',
   passwordCharacters: 'Le mot de passe contient des caractères non valables.',
@@ -144,7 +157,6 @@ export const fr: Texts = {
   wrongCurrent: 'Le mot de passe actuel n’est pas correct.',
   needCurrent: 'Saisissez aussi le mot de passe actuel.',
   lastIdentity: 'C’est la seule façon de se connecter : elle ne peut pas être déliée.',
-  addFirst: 'Vous avez utilisé un code de récupération : ajoutez d’abord une autre application, puis retirez celle-ci.',
   nameTaken: 'Un autre second facteur porte déjà ce nom.',
   keyFaulty: 'Vérifiez le nom (100 caractères au plus) et les jours (de 1 à 365).',
   keyScopeMissing: 'Choisissez au moins une chose que la clé peut faire.',
@@ -157,7 +169,14 @@ export const fr: Texts = {
   pendingAccount: 'Votre compte attend qu’un administrateur l’approuve.',
   identityTaken: 'Cette connexion est déjà associée à un autre compte.',
   badApp: 'L’application qui vous a envoyé ici n’est pas admise, ou sa demande n’est pas valable.',
-  foreignForm: 'La demande ne vient pas de cette page. Revenez en arrière et réessayez.',
+  cookiesOff:
+    'Le navigateur n’accepte pas les cookies de ce site, et sans eux on ne peut pas se connecter. Autorisez-les, ' +
+    'ceux de ce site suffisent, et réessayez.',
+  foreignForm:
+    'La demande ne vient pas de cette page, ou le navigateur n’accepte pas les cookies de ce site. Autorisez-les, ' +
+    'revenez en arrière et réessayez.',
+  notFoundTitle: 'Page introuvable',
+  notFound: 'Il n’y a pas de page à cette adresse.',
   unavailable: 'Le service n’est pas disponible. Réessayez bientôt.',
   failed: 'Cela a échoué. Réessayez.',
 

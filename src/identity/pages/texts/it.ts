@@ -52,7 +52,12 @@ export const it = {
   magicText: 'Premi il pulsante per accedere.',
   mailCode: 'Codice ricevuto per e-mail',
   waitingTitle: 'Manca l’altro indirizzo',
-  waitingText: 'Questo indirizzo è confermato. Ora apri il collegamento che è arrivato all’altro indirizzo.',
+  waitingForNew:
+    'La conferma dell’indirizzo attuale è arrivata. Manca ancora quella del nuovo: apri il collegamento che è ' +
+    'arrivato al nuovo indirizzo. Fino ad allora l’account resta con l’indirizzo attuale.',
+  waitingForCurrent:
+    'La conferma del nuovo indirizzo è arrivata. Manca ancora quella dell’indirizzo attuale: apri il collegamento ' +
+    'che è arrivato là. Fino ad allora l’account resta con l’indirizzo attuale.',
   forgotTitle: 'Password dimenticata',
   forgotText: 'Scrivi il tuo indirizzo: ti mandiamo un collegamento per scegliere un’altra password.',
   sendLink: 'Manda il collegamento',
@@ -89,6 +94,7 @@ export const it = {
   codesLeft: 'Codici di recupero: ne restano {n}.',
   noCodes: 'Non hai codici di recupero.',
   newCodes: 'Fai nuovi codici di recupero',
+  newCodesSure: 'Sì, quelli di prima non valgono più',
   passkeys: 'Passkey',
   passkey: 'Passkey',
   noPasskeys: 'Nessuna. Con una passkey accedi senza password.',
@@ -126,6 +132,7 @@ export const it = {
   addAppTitle: 'Aggiungi un’app di autenticazione',
   scan: 'Inquadra questo codice QR con la tua app.',
   qrCode: 'Codice QR per l’app di autenticazione',
+  openAuthenticator: 'Se sei sul telefono: apri l’app di autenticazione',
   orType: 'Oppure scrivi a mano questa chiave nell’app:',
   thenCode: 'Poi scrivi qui il codice che l’app mostra.',
   startAgain: 'Ricomincia',
@@ -141,6 +148,12 @@ export const it = {
   badAddress: 'Scrivi un indirizzo e-mail valido.',
   wrongCode: 'Il codice non è giusto, o è già stato usato.',
   linkOver: 'Il collegamento o il codice non è valido, o è scaduto. Chiedine un altro.',
+  codeOver:
+    'Il codice non è giusto, è scaduto, o ne sono stati provati troppi di sbagliati. Il collegamento nello stesso ' +
+    'messaggio vale ancora, finché non scade: apri quello, o chiedi un altro messaggio.',
+  tooManyCodes:
+    'Per questo indirizzo sono stati provati troppi codici. Il collegamento nel messaggio vale ancora: apri ' +
+    'quello. Un codice si può provare di nuovo fra {n} min., con un nuovo messaggio.',
   noMail: 'Questo server non manda e-mail. Chiedi aiuto a un amministratore.',
   passwordLength: 'La password deve avere da 8 a 128 caratteri.',
   passwordCharacters: 'La password contiene caratteri non validi.',
@@ -149,7 +162,6 @@ export const it = {
   wrongCurrent: 'La password attuale non è giusta.',
   needCurrent: 'Scrivi anche la password attuale.',
   lastIdentity: 'È l’unico modo di accedere: non si può scollegare.',
-  addFirst: 'Hai usato un codice di recupero: prima aggiungi un’altra app, poi rimuovi questa.',
   nameTaken: 'Un altro secondo fattore ha già questo nome.',
   keyFaulty: 'Controlla il nome (al più 100 caratteri) e i giorni (da 1 a 365).',
   keyScopeMissing: 'Scegli almeno una cosa che la chiave può fare.',
@@ -162,7 +174,14 @@ export const it = {
   pendingAccount: 'Il tuo account attende che un amministratore lo approvi.',
   identityTaken: 'Questo accesso è già collegato a un altro account.',
   badApp: 'L’applicazione che ti ha mandato qui non è ammessa, o la sua richiesta non è valida.',
-  foreignForm: 'La richiesta non viene da questa pagina. Torna indietro e riprova.',
+  cookiesOff:
+    'Il browser non accetta i cookie di questo sito, e senza di essi non si può accedere. Permettili, bastano ' +
+    'quelli di questo sito, e riprova.',
+  foreignForm:
+    'La richiesta non viene da questa pagina, o il browser non accetta i cookie di questo sito. Permettili, torna ' +
+    'indietro e riprova.',
+  notFoundTitle: 'Pagina non trovata',
+  notFound: 'A questo indirizzo non c’è nessuna pagina.',
   unavailable: 'Il servizio non è disponibile. Riprova fra poco.',
   failed: 'Non è riuscito. Riprova.',
 
