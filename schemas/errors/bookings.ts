@@ -43,6 +43,11 @@ export const BOOKINGS = {
       cause: 'Il provider OCR esterno non risponde.',
       remedy: 'Riprovare fra poco, o con `solo_mrz`.'
     },
+    OCR_IMMAGINE_TROPPO_GRANDE: {
+      statuses: [413],
+      cause: 'L’immagine supera la dimensione che il provider OCR esterno accetta.',
+      remedy: 'Ridurre l’immagine, o leggere con `solo_mrz`.'
+    },
     OCR_QUOTA_ESAURITA: {
       statuses: [503],
       cause: 'Il provider OCR esterno non prende altre immagini per ora.',

@@ -4,9 +4,9 @@ import {
   Establishment, EstablishmentAnswer, EstablishmentSaved, EstablishmentUpdate
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
-import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
+import { expectedTags, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
-import type { Executor } from '#src/plugins/database/connect.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
 import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
 import { findLogo, LOGO_PATH } from './logo.ts'
 
@@ -22,9 +22,9 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   const { audit, db, storage } = app
   app.addSchema(Establishment)
 
-  const present = async (executor: Executor, { fields, updated_at }: StoredEstablishment): Promise<Establishment> => ({
+  const present = ({ fields, updated_at }: StoredEstablishment, logo: StoredObject | undefined): Establishment => ({
     ...fields,
-    logo: await findLogo(storage, executor) ? config.PUBLIC_URL + LOGO_PATH : null,
+    logo: logo ? config.PUBLIC_URL + LOGO_PATH : null,
     updated_at: updated_at?.toISOString() ?? null
   })
 
@@ -40,10 +40,11 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
     },
     handler: async (request, reply) => {
       const stored = await establishments.find(db)
-      const tag = etag(stored.versione)
+      const logo = await findLogo(storage, db)
+      const tag = tagOf(stored.versione, logo)
       reply.header('etag', tag)
       if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return { data: await present(db, stored) }
+      return { data: present(stored, logo) }
     }
   })
 
@@ -63,16 +64,24 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
     handler: async (request, reply) => {
       const { body, headers } = request
       return await db.transaction(async (tx) => {
-        const stored = await establishments.update(tx, body, expectedVersions(headers['if-match']))
-        const data = await present(tx, stored)
+        const expected = expectedTags(headers['if-match'])
+        const stored = await establishments.update(tx, body, async (versione) =>
+          expected?.has(tagOf(versione, await findLogo(storage, tx))) ?? true)
+        const logo = await findLogo(storage, tx)
+        const data = present(stored, logo)
         const campi = changedFields(body)
         if (campi.length > 0) {
           const details = { campi, versione: stored.versione }
           await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
         }
-        reply.header('etag', etag(stored.versione))
+        reply.header('etag', tagOf(stored.versione, logo))
         return { data, status: 200 }
       })
     }
   })
+}
+
+/** The logo is a file that may go, or be replaced, as any other of the storage, and the version does not tell that. */
+function tagOf (versione: number, logo: StoredObject | undefined): string {
+  return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
 }

@@ -65,14 +65,14 @@ export function establishments (keys: Keys) {
 
     /**
      * Changes the fields that are present.
-     * @param expected versions that may be changed; undefined: any
+     * @param isExpected whether the version that is there may be changed
      * @throws StrutturaCambiata (412)
      */
     async update (
-      tx: Transaction, update: EstablishmentUpdate, expected: ReadonlySet<number> | undefined
+      tx: Transaction, update: EstablishmentUpdate, isExpected: (versione: number) => Promise<boolean>
     ): Promise<StoredEstablishment> {
       const row = await lock(tx)
-      if (expected && !expected.has(row.versione)) throw new StrutturaCambiata()
+      if (!await isExpected(row.versione)) throw new StrutturaCambiata()
       const values = stored(update)
       return Object.keys(values).length === 0 ? present(row) : await change(tx, values)
     },

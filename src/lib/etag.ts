@@ -13,6 +13,12 @@ export function expectedVersions (ifMatch: string | undefined): ReadonlySet<numb
   return new Set(tags.filter((tag) => tag !== undefined).map(Number))
 }
 
+/** As `expectedVersions`, where a tag says more than a version: the tags themselves. */
+export function expectedTags (ifMatch: string | undefined): ReadonlySet<string> | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  return new Set(ifMatch.split(',').map((tag) => tag.trim()))
+}
+
 /** Whether an `If-None-Match` header names this tag (weak comparison, RFC 9110, 13.1.2). */
 export function isKnown (ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false

@@ -11,7 +11,7 @@ import { EmbeddedError } from '#src/plugins/database/embedded/problems.ts'
 import { isDiskFull, startProblem } from '#src/plugins/database/problems.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { backendOf } from '#src/plugins/storage/backends/of-config.ts'
-import { PATIENT } from './backup/create.ts'
+import { PATIENT } from './patient.ts'
 import { OperationError } from './errors.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>

@@ -2,6 +2,7 @@ import { lte, sql } from 'drizzle-orm'
 import fp from 'fastify-plugin'
 import { counters as t } from '#drizzle/tables/counters.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import { deleteInBatches } from './database/delete-in-batches.ts'
 
 /** So many tries in a window, which begins with its first one. */
 export interface Limit { name: string, max: number, windowMs: number }
@@ -52,7 +53,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
     description: 'Elimina i conteggi finiti dei tentativi e delle e-mail',
     cron: '*/10 * * * *',
     async run () {
-      await db.delete(t).where(lte(t.ends_at, sql`now()`))
+      await deleteInBatches(db, t, lte(t.ends_at, sql`now()`))
     }
   })
 }, { name: 'counters', dependencies: ['database', 'jobs'] })

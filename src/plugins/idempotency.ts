@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from './database/connect.ts'
+import { deleteInBatches } from './database/delete-in-batches.ts'
 import type { FindFaults } from './faults.ts'
 
 export const ChiaveRiusata = createError(
@@ -123,7 +124,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     name: 'idempotency-keys',
     description: 'Elimina le chiavi di idempotenza di più di 24 ore fa',
     cron: '17 * * * *',
-    run: async () => { await app.db.delete(keys).where(lt(keys.created_at, sql`now() - interval '24 hours'`)) }
+    run: async () => { await deleteInBatches(app.db, keys, lt(keys.created_at, sql`now() - interval '24 hours'`)) }
   })
 
   async function takeKey (request: FastifyRequest, reply: FastifyReply) {

@@ -84,6 +84,22 @@ t.test('a change names the version that it is made on: another one is a 412, and
   t.not((await call('GET', URL)).headers.etag, saved.headers.etag, 'the logo is a part of it')
 })
 
+t.test('a logo that is deleted as a file changes the version of the house that showed it', async (t) => {
+  await putLogo(await png())
+  const etag = String((await call('GET', URL)).headers.etag)
+  const [logo] = await app.storage.findByPrefix(app.db, 'letters', 'struttura/logo.')
+  const headers = { authorization: `Bearer ${await token({ role: 'admin' })}` }
+  const gone = await app.inject({ method: 'DELETE', url: `/storage/v1/object/letters/${logo!.name}`, headers })
+  t.equal(gone.statusCode, 200, gone.body)
+  const read = await call('GET', URL, undefined, { 'if-none-match': etag })
+  t.equal(read.statusCode, 200)
+  t.not(read.headers.etag, etag)
+  t.equal(read.json<{ data: { logo: unknown } }>().data.logo, null)
+  t.equal((await put({ nome: 'Seconda' }, { 'if-match': etag })).statusCode, 412)
+  t.equal((await put({ nome: 'Seconda' }, { 'if-match': String(read.headers.etag) })).statusCode, 200)
+  await putLogo(await png())
+})
+
 t.test('of many first changes at a time none is lost', async (t) => {
   const other = await build(t)
   const headers = { authorization: `Bearer ${await other.token({ role: 'admin', name: 'carla' })}` }

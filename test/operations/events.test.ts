@@ -201,6 +201,20 @@ t.test('a cursor that names no event that is kept is told: some may have been mi
   t.same(await read(`&cursor=${all.at(-1)!.cursor}`), [])
 })
 
+t.test('a month of many events is forgotten in batches, each a statement of its own', async (t) => {
+  await app.sql.unsafe(`
+    create function few_at_a_time() returns trigger language plpgsql as $$ begin
+      if (select count(*) from gone) > 2000 then raise 'too many at once'; end if; return null; end $$;
+    create trigger few_at_a_time after delete on eventi referencing old table as gone
+      for each statement execute function few_at_a_time();
+    insert into eventi (id, tipo, oggetto, quando) select gen_random_uuid(), 'prenotazione.creata', 'prenotazione:1',
+      now() - interval '31 days' from generate_series(1, 4500)`)
+  t.teardown(() => app.sql.unsafe('drop function few_at_a_time cascade'))
+  const admin = { authorization: `Bearer ${await token({ role: 'admin' })}` }
+  await app.inject({ method: 'POST', url: '/api/v1/jobs/old-events/avvia', headers: admin })
+  t.match(await app.sql`select from eventi where quando < now() - interval '30 days'`, { length: 1 })
+})
+
 t.test('an erased booking leaves no personal data in the events', async (t) => {
   const news = await following()
   const { id } = await create(call, { nome_cognome: 'Zeno Quintavalle', email: 'zeno.quintavalle@example.org' })

@@ -144,6 +144,18 @@ t.test('streams that ask for the same events at once read them once, and not fro
   t.not(read(filters, 0), second, 'what was read is not kept')
 })
 
+t.test('who waits for rare events does not walk through all others again at each look', async (t) => {
+  await create(call)
+  await app.inject({ url: '/api/v1/eventi', headers: key })
+  const [{ last }] = await app.sql<[{ last: number }]>`select max(posizione) as last from eventi`
+  const { read } = sharedReads(app.db)
+  t.same(await read({ tipo: 'webhook.sospeso', all: true }, 0), { place: last, frames: '' })
+  t.same(await read({ all: true }, last), { place: last, frames: '' })
+  const { place, frames } = await read({ tipo: 'prenotazione.creata', all: true }, 0)
+  t.equal(place, last)
+  t.match(frames, /^event: prenotazione.creata$/m)
+})
+
 t.test('the end of the server ends streams', async (t) => {
   const other = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url })
   const stream = await openStream(t, await listen(other.app), key)

@@ -2,6 +2,7 @@ import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, or, sql } from 'driz
 import type { FastifyBaseLogger } from 'fastify'
 import { seen_sessions as table } from '#drizzle/tables/identity.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import type { VerifiedToken } from '../tokens/bearer.ts'
 import type { ChangeListener } from '#src/plugins/changes.ts'
@@ -137,7 +138,7 @@ export function seenSessions (db: Database, log: FastifyBaseLogger, changes: () 
     onChange: (id) => cache.drop((sessionId, { userId }) => sessionId === id || userId === id),
     clear: () => cache.drop(() => true),
     flush: async () => { await Promise.all(writing) },
-    deleteOld: async () => { await db.delete(table).where(lt(table.expires_at, sql`now() - ${KEPT}`)) }
+    deleteOld: async () => { await deleteInBatches(db, table, lt(table.expires_at, sql`now() - ${KEPT}`)) }
   }
 
   /** Not awaited: a session whose record fails is recorded at its next request. */

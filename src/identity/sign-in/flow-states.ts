@@ -1,7 +1,8 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { and, eq, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { flow_states } from '#drizzle/tables/identity.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { AuthError } from '../errors.ts'
 import { lockSignIns, lockUser } from '../people/locks.ts'
 import { isUuid } from '../uuid.ts'
@@ -100,13 +101,12 @@ export async function deleteCodes (tx: Transaction, user_id: string, provider?: 
 }
 
 /** Deletes flows that were never finished. Flows of mails are kept as long as the mail's link is good. */
-export async function deleteOldFlows (db: Executor): Promise<void> {
+export async function deleteOldFlows (db: Database): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`
   const neverCameBack = and(isNotNull(provider_secrets), lt(created_at, short))
-  await db
-    .delete(flow_states)
-    .where(or(neverCameBack, lt(authenticated_at, short), lt(created_at, sql`now() - interval '2 days'`)))
+  const isOld = lt(created_at, sql`now() - interval '2 days'`)
+  await deleteInBatches(db, flow_states, or(neverCameBack, lt(authenticated_at, short), isOld))
 }
 
 function matchesChallenge (

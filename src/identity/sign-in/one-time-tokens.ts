@@ -4,7 +4,8 @@ import { one_time_tokens as t, users } from '#drizzle/tables/identity.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { lockUsers } from '../people/locks.ts'
 
 /** The secrets that go by mail. Either of the two is enough, and both are void once one was used. */
@@ -147,8 +148,8 @@ export async function deleteTokens (tx: Executor, user_id: string, kinds?: reado
   await tx.delete(t).where(and(eq(t.user_id, user_id), kinds && inArray(t.kind, kinds)))
 }
 
-export async function deleteExpiredTokens (db: Executor): Promise<void> {
-  await db.delete(t).where(lte(t.expires_at, sql`now()`))
+export async function deleteExpiredTokens (db: Database): Promise<void> {
+  await deleteInBatches(db, t, lte(t.expires_at, sql`now()`))
 }
 
 /** With person and kind: the same six digits have another fingerprint for another person or kind. */

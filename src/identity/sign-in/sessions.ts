@@ -1,7 +1,8 @@
 import { and, desc, eq, isNotNull, isNull, lt, ne, not, or, sql, type SQL } from 'drizzle-orm'
 import type { FastifyRequest } from 'fastify'
 import { factors, identities, sessions, users } from '#drizzle/tables/identity.ts'
-import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
+import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { AuthError } from '../errors.ts'
 import { findUser, isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
@@ -185,6 +186,7 @@ export async function listSessions (db: Executor, userId: string): Promise<Sessi
  * Deletes the sessions that ended by themselves a month ago. Until then their clients are told that the session has
  * expired.
  */
-export async function deleteEndedSessions (db: Executor): Promise<void> {
-  await db.delete(sessions).where(and(not(liveSession), lt(sessions.updated_at, sql`now() - interval '30 days'`)))
+export async function deleteEndedSessions (db: Database): Promise<void> {
+  const isOld = lt(sessions.updated_at, sql`now() - interval '30 days'`)
+  await deleteInBatches(db, sessions, and(not(liveSession), isOld))
 }

@@ -13,9 +13,6 @@ import { atOnce, type Pace } from './pace.ts'
 import { section } from './sections.ts'
 import { copyTarget, readSequences, readTables, SPELLING, type Table } from './tables.ts'
 
-/** Settings of the session of a backup or a restore: both take as long as they take. */
-export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
-
 export interface Source {
   /** Of one session. */
   sql: postgres.Sql

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { eventi, eventi_in_arrivo as arriving, webhooks } from '#drizzle/tables/operations.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { fanOut } from '../webhooks/fan-out.ts'
 
@@ -45,6 +46,5 @@ async function moveOn (tx: Transaction): Promise<void> {
 
 /** Forgets events of more than 30 days ago, but the last one: who has read up to it has missed nothing. */
 export async function forgetOldEvents (db: Database): Promise<void> {
-  await db.execute(sql`
-    delete from ${eventi} where quando < ${KEPT} and posizione < (select max(posizione) from ${eventi})`)
+  await deleteInBatches(db, eventi, sql`quando < ${KEPT} and posizione < (select max(posizione) from ${eventi})`)
 }

@@ -1,22 +1,22 @@
 import type { Database } from '#src/plugins/database/connect.ts'
-import { readEvents, type EventFilters, type Placed } from './list.ts'
+import { lastEvent, readEvents, type EventFilters, type Placed } from './list.ts'
 
 /** Events read at a time. */
 const BATCH = 100
 
-/** Some events in the format of server-sent events, and the place of the last of them. */
+/** Some events in the format of server-sent events, or none, and the place up to which was looked. */
 export interface Frames { place: number, frames: string }
 
 export interface SharedReads {
-  /** The next events after a place, if there are any. */
-  read (filters: EventFilters, after: number): Promise<Frames | undefined>
+  /** The next events after a place. */
+  read (filters: EventFilters, after: number): Promise<Frames>
   /** There may be new events, which a read that is under way may miss: nobody joins it any more. */
   renew (): void
 }
 
 /** A thousand streams that are told of an event read it once, and not a thousand times. */
 export function sharedReads (db: Database): SharedReads {
-  const underWay = new Map<string, Promise<Frames | undefined>>()
+  const underWay = new Map<string, Promise<Frames>>()
   return {
     read (filters, after) {
       const key = JSON.stringify([filters, after])
@@ -32,10 +32,17 @@ export function sharedReads (db: Database): SharedReads {
   }
 }
 
-async function readFrames (db: Database, filters: EventFilters, after: number): Promise<Frames | undefined> {
+/** Events that nobody wants are passed, too: a reader of few does not walk through all others again at each look. */
+async function readFrames (db: Database, filters: EventFilters, after: number): Promise<Frames> {
+  // Before the events are read: those up to here are seen then, and later ones may not be.
+  const last = (await lastEvent(db))?.posizione ?? 0
+  if (last <= after) return { place: after, frames: '' }
   const found = await readEvents(db, filters, after, BATCH)
-  const last = found.at(-1)
-  return last && { place: last.posizione, frames: found.map(frame).join('') }
+  const lastFound = found.at(-1)?.posizione ?? after
+  return {
+    place: found.length === BATCH ? lastFound : Math.max(last, lastFound),
+    frames: found.map(frame).join('')
+  }
 }
 
 function frame ({ event }: Placed): string {

@@ -36,10 +36,9 @@ async function * frames ({ feed, filters, from, signal, heartbeatMs }: StreamOpt
     yield `retry: ${RETRY_MS}\n${from.cursor === undefined ? '' : `id: ${from.cursor}\n`}\n`
     while (!signal.aborted) {
       const found = await feed.read(filters, place)
-      if (found) {
-        place = found.place
-        yield found.frames
-      } else if (!await bell.wait(heartbeatMs)) yield ':\n\n'
+      place = found.place
+      if (found.frames !== '') yield found.frames
+      else if (!await bell.wait(heartbeatMs)) yield ':\n\n'
     }
   } finally {
     leave()

@@ -8,7 +8,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { countDeliveries, deliveryPage, findDelivery, repeatDelivery } from './deliveries.ts'
 import { WebhookSospeso } from './errors.ts'
 import { findWebhook } from './repository.ts'
-import { URL, type WebhookRoutesOptions } from './routes.ts'
+import { WEBHOOKS, type WebhookRoutesOptions } from './routes.ts'
 import { deliveryOf, writeTest } from './test-event.ts'
 
 const tags = ['Eventi']
@@ -22,7 +22,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
 
   app.route({
     method: 'GET',
-    url: `${URL}/:id/consegne`,
+    url: `${WEBHOOKS}/:id/consegne`,
     config: { access: 'admin' },
     schema: {
       operationId: 'listConsegneWebhook',
@@ -39,14 +39,14 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
       await findWebhook(db, id)
       const { data, next } = await deliveryPage(db, id, { stato }, limit, cursor)
       if (conteggio) reply.header('x-total-count', await countDeliveries(db, id, stato))
-      if (next) reply.header('link', nextLink(`${URL}/${id}/consegne`, query, next))
+      if (next) reply.header('link', nextLink(`${WEBHOOKS}/${id}/consegne`, query, next))
       return { data }
     }
   })
 
   app.route({
     method: 'POST',
-    url: `${URL}/:id/consegne/:consegna/ripeti`,
+    url: `${WEBHOOKS}/:id/consegne/:consegna/ripeti`,
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'ripetiConsegnaWebhook',
@@ -73,7 +73,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
 
   app.route({
     method: 'POST',
-    url: `${URL}/:id/prova`,
+    url: `${WEBHOOKS}/:id/prova`,
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'provaWebhook',

@@ -3,6 +3,7 @@ import {
   eventi, webhook_consegne as t, webhook_tentativi as attempts, webhooks
 } from '#drizzle/tables/operations.ts'
 import type { Event } from '#schemas/event.ts'
+import { delayAfter } from '#src/lib/delay.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { eventColumns, presentEvent } from '../events/list.ts'
 import { GONE, type Outcome } from './send.ts'
@@ -150,7 +151,7 @@ async function suspend (tx: Transaction, id: number): Promise<void> {
 
 /** Up to a tenth more or less, so that those that failed together do not come back together. */
 function delay (failures: number, { firstDelayMs }: QueueTimes): number {
-  return Math.min(firstDelayMs * 2 ** (failures - 1), LONGEST_DELAY_MS) * (0.9 + Math.random() / 5)
+  return delayAfter(failures, { first: firstDelayMs, longest: LONGEST_DELAY_MS }) * (0.9 + Math.random() / 5)
 }
 
 function after (ms: number) {

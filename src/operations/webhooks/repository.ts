@@ -19,7 +19,7 @@ const columns = {
   tipi: t.tipi,
   stato: t.stato,
   in_coda: sql<number>`(
-    select count(*)::int from ${deliveries} c where c.webhook_id = webhooks.id and c.stato = 'in_coda'
+    select count(*)::int from ${deliveries} c where c.webhook_id = ${t}.id and c.stato = 'in_coda'
   )`,
   errori_di_fila: t.errori_di_fila,
   sospeso_il: isoInstant(t.sospeso_il),

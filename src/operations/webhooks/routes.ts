@@ -11,7 +11,7 @@ import {
 } from './repository.ts'
 
 const tags = ['Eventi']
-export const URL = '/api/v1/webhooks'
+export const WEBHOOKS = '/api/v1/webhooks'
 
 export interface WebhookRoutesOptions {
   keys: Keys
@@ -30,7 +30,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'POST',
-    url: URL,
+    url: WEBHOOKS,
     config: {
       access: 'admin',
       idempotent: true,
@@ -60,19 +60,19 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
           ...authorOf(request),
           action: 'webhook_creato',
           object: `webhook:${created.id}`,
-          details: { host: new globalThis.URL(created.url).host }
+          details: { host: new URL(created.url).host }
         })
         return created
       })
       await onChange()
-      reply.code(201).header('location', `${URL}/${data.id}`)
+      reply.code(201).header('location', `${WEBHOOKS}/${data.id}`)
       return { data }
     }
   })
 
   app.route({
     method: 'GET',
-    url: URL,
+    url: WEBHOOKS,
     config: { access: 'admin' },
     schema: { operationId: 'listWebhook', tags, summary: 'I webhook', response: { 200: WebhookList } },
     handler: async () => ({ data: await listWebhooks(db) })
@@ -80,7 +80,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'GET',
-    url: `${URL}/:id`,
+    url: `${WEBHOOKS}/:id`,
     config: { access: 'admin' },
     schema: {
       operationId: 'getWebhook',
@@ -95,7 +95,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'DELETE',
-    url: `${URL}/:id`,
+    url: `${WEBHOOKS}/:id`,
     config: { access: 'admin' },
     schema: {
       operationId: 'deleteWebhook',
@@ -117,7 +117,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'POST',
-    url: `${URL}/:id/riattiva`,
+    url: `${WEBHOOKS}/:id/riattiva`,
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'riattivaWebhook',
@@ -144,7 +144,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'GET',
-    url: `${URL}/:id/segreto`,
+    url: `${WEBHOOKS}/:id/segreto`,
     // A HEAD would be written down, and show nothing.
     exposeHeadRoute: false,
     config: { access: 'admin' },
@@ -170,7 +170,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
 
   app.route({
     method: 'POST',
-    url: `${URL}/:id/segreto`,
+    url: `${WEBHOOKS}/:id/segreto`,
     config: { access: 'admin', idempotent: true },
     schema: {
       operationId: 'ruotaSegretoWebhook',

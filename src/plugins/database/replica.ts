@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type postgres from 'postgres'
 import { connect } from './connect.ts'
+import { logPositions } from './log-positions.ts'
 import { createSockets, type Sockets } from './sockets.ts'
 
 const ASK_EVERY_MS = 500
@@ -72,8 +73,7 @@ export function followReplica (
 ): Replica {
   const own = createSockets()
   const { sql, close } = connect(url, 1, {}, own)
-  /** What the primary had written at which instant, the earliest first; the replica has not said that it has it. */
-  let written: { at: number, position: number }[] = []
+  const written = logPositions(OLD_AFTER_MS)
   let timeline = 0
   let fresh = -Infinity
   let askedAt: number | undefined
@@ -83,19 +83,16 @@ export function followReplica (
     const here = await primaryStanding(primary)
     if (here.timeline !== timeline) distrust()
     timeline = here.timeline
-    written.push({ at, position: here.position })
+    written.note(at, here.position)
     const there = await replicaStanding(sql)
     if (sockets.areCut) sockets.mend()
     if (strangeness(here, there) !== undefined) return distrust()
-    const reached = written.findLast(({ position }) => position <= there.position)
-    if (!reached) return
-    fresh = reached.at
-    written = written.filter(({ at }) => at >= fresh)
+    fresh = written.reachedBy(there.position) ?? fresh
   }
 
   function distrust (): void {
     fresh = -Infinity
-    written = []
+    written.forget()
   }
 
   function freshAsOf (): number {

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { and, asc, count, eq, lt, lte, sql } from 'drizzle-orm'
 import { mails } from '#drizzle/tables/mail.ts'
 import type { MailState } from '#schemas/mail.ts'
+import { delayAfter } from '#src/lib/delay.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor } from '../database/connect.ts'
+import { deleteInBatches } from '../database/delete-in-batches.ts'
 import { isOneLine, plainAddress } from './address.ts'
 import { REFUSED_LOGIN, type Failure } from './failure.ts'
 
@@ -23,8 +25,8 @@ export const NO_SUBJECT = `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri
 const NOW = sql`date_trunc('milliseconds', now())`
 /** Longer than the longest attempt: what is still claimed after it belonged to a process that died. */
 const LEASE = sql`now() + interval '5 minutes'`
-const FIRST_DELAY_S = 60
-const LONGEST_DELAY_S = 3600
+/** Seconds between attempts. */
+const DELAYS = { first: 60, longest: 3600 }
 
 /**
  * Puts a mail into the queue, in the caller's transaction; its content is sealed.
@@ -96,7 +98,7 @@ export async function failed (
     .set({
       stato: sql`case when ${over} then 'fallita' else 'in_coda' end`,
       content: sql`case when ${over} then null else ${mails.content} end`,
-      next_attempt_at: sql`now() + make_interval(secs => ${delay(mail.attempts)})`,
+      next_attempt_at: sql`now() + make_interval(secs => ${delayAfter(mail.attempts, DELAYS)})`,
       last_error: code,
       reply
     })
@@ -121,12 +123,7 @@ export async function countByState (db: Database): Promise<Record<MailState, num
 
 /** Forgets the mails of more than 30 days ago. */
 export async function deleteOld (db: Database): Promise<void> {
-  await db.delete(mails).where(lt(mails.created_at, sql`now() - interval '30 days'`))
-}
-
-/** Seconds until the next attempt: a minute, twice as long after each one that failed, at most an hour. */
-export function delay (attempts: number): number {
-  return Math.min(FIRST_DELAY_S * 2 ** (attempts - 1), LONGEST_DELAY_S)
+  await deleteInBatches(db, mails, lt(mails.created_at, sql`now() - interval '30 days'`))
 }
 
 /** Not so once its claim ran out and another process took it. */

@@ -1,6 +1,7 @@
 import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { FastifyBaseLogger } from 'fastify'
 import { discarded_files } from '#drizzle/tables/storage.ts'
+import { delayAfter } from '#src/lib/delay.ts'
 import { within } from '#src/lib/within.ts'
 import type { Database, Executor } from '../database/connect.ts'
 import { LOCKS } from '../database/locks.ts'
@@ -10,6 +11,8 @@ import type { Store } from './store.ts'
 const BATCH = 50
 /** Longer than a batch takes: what is still claimed after it belonged to a process that died. */
 const LEASE = sql`now() + interval '5 minutes'`
+/** Seconds between attempts. */
+const DELAYS = { first: 60, longest: 3600 }
 const CLOSE_WITHIN_MS = 10_000
 
 export interface Worker {
@@ -114,10 +117,9 @@ async function forget (db: Database, ids: string[]): Promise<void> {
   if (ids.length > 0) await db.delete(discarded_files).where(inArray(discarded_files.id, ids))
 }
 
-/** Tried again after a minute, twice as long after each attempt that failed, at most an hour. */
 async function postpone (db: Database, claimed: Claimed[]): Promise<void> {
   for (const { id, attempts } of claimed) {
-    const seconds = Math.min(60 * 2 ** Math.min(attempts - 1, 6), 3600)
+    const seconds = delayAfter(attempts, DELAYS)
     await db.update(discarded_files)
       .set({ next_attempt_at: sql`now() + make_interval(secs => ${seconds})` })
       .where(eq(discarded_files.id, id))

@@ -21,7 +21,7 @@ export const ocrRoutes: FastifyPluginAsyncTypebox<OcrOptions> = async (app, { cl
       operationId: 'ocr',
       errorCodes: [
         'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'OCR_NON_DISPONIBILE',
-        'OCR_QUOTA_ESAURITA', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
+        'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE', 'OCR_RISPOSTA_NON_VALIDA'
       ],
       tags: ['Scansione'],
       summary: 'Legge il testo e la zona a lettura ottica nell’immagine di un documento',

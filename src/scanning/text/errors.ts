@@ -24,3 +24,9 @@ export const OcrRispostaNonValida = createError(
   'Il provider OCR ha dato una risposta che non si può usare',
   502
 )
+/** The provider takes pictures of fewer bytes: the same one is refused at every attempt. */
+export const OcrImmagineTroppoGrande = createError(
+  'OCR_IMMAGINE_TROPPO_GRANDE',
+  'L’immagine è troppo grande per il provider OCR: ridurla, o leggere con solo_mrz',
+  413
+)

@@ -1,7 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { OcrProviderName } from '#schemas/config.ts'
 import { wholeForm } from '#src/lib/whole-form.ts'
-import { OcrCredenzialiRifiutate, OcrNonDisponibile, OcrQuotaEsaurita, OcrRispostaNonValida } from './errors.ts'
+import {
+  OcrCredenzialiRifiutate, OcrImmagineTroppoGrande, OcrNonDisponibile, OcrQuotaEsaurita, OcrRispostaNonValida
+} from './errors.ts'
 import { googleVision } from './providers/google-vision.ts'
 import { ocrSpace } from './providers/ocr-space.ts'
 import type { Provider, ProviderFault, ProviderReading } from './providers/provider.ts'
@@ -25,6 +27,7 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
   key: OcrCredenzialiRifiutate,
   quota: OcrQuotaEsaurita,
   unavailable: OcrNonDisponibile,
+  'too-large': OcrImmagineTroppoGrande,
   invalid: OcrRispostaNonValida
 }
 

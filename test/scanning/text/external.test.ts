@@ -84,6 +84,14 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
     'ocr-space', { status: 403, body: 'You have reached the limit of 10 times within 600 seconds' }, 503,
     'OCR_QUOTA_ESAURITA'
   ],
+  'a picture that is too large for OCR.space': [
+    'ocr-space',
+    space.error(200, 'File failed validation. File size exceeds the maximum permissible file size limit of 1024 KB'),
+    413, 'OCR_IMMAGINE_TROPPO_GRANDE'
+  ],
+  'a request that is too large for OCR.space': [
+    'ocr-space', { status: 413, body: 'Request Entity Too Large' }, 413, 'OCR_IMMAGINE_TROPPO_GRANDE'
+  ],
   'a key that OCR.space does not know': [
     'ocr-space', { status: 403, body: 'The API key is invalid' }, 502, 'OCR_CREDENZIALI_RIFIUTATE'
   ],
@@ -95,7 +103,7 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
   ]
 }
 
-t.test('every fault of a provider is a clear 502 or 503, and neither key nor text is in answer or log', async (t) => {
+t.test('every fault of a provider has a clear status, and neither key nor text is in answer or log', async (t) => {
   const servers = { 'google-vision': await start(t, 'google-vision'), 'ocr-space': await start(t, 'ocr-space') }
   for (const [what, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
     const { provider, ocr } = servers[name]

@@ -4,6 +4,7 @@ import { allarmi } from '#drizzle/tables/alloggiati.ts'
 import { invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { Database, Executor } from '#src/plugins/database/connect.ts'
+import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import type { Mailer } from '#src/plugins/mail/plugin.ts'
 import { kindOf, type AlarmFacts, type AlarmKind } from './kinds.ts'
 import { alarmMail } from './mails.ts'
@@ -67,7 +68,7 @@ export function alarmBell ({ db, clock, log, isTold, mail, recipients, mode }: B
 
 /** Forgets what was raised more than 60 days ago: what is still so is raised again. */
 export async function forgetOldAlarms (db: Database): Promise<void> {
-  await db.delete(allarmi).where(lt(allarmi.quando, KEPT))
+  await deleteInBatches(db, allarmi, lt(allarmi.quando, KEPT))
 }
 
 /** What is told of a submission names its bookings, where they are known. */

@@ -5,6 +5,8 @@ const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng',
 /** `OCRExitCode`: read wholly or in part. */
 const READ = [1, 2]
 const TOO_MANY = /limit|maximum.*(reached|exceed)|too many/i
+/** Of the picture, and not of the calls: "File failed validation. File size exceeds the maximum size limit". */
+const TOO_LARGE = /\bsize\b.*(limit|exceed)|too (large|big)|exceeds.*\bsize\b/i
 const TIMED_OUT = /timed? ?out/i
 
 /** OCR.space: `POST /parse/image`; it takes one language. https://ocr.space/OCRAPI */
@@ -20,6 +22,7 @@ export const ocrSpace: Provider = {
 
   read (status, body) {
     const message = [field(body, 'ErrorMessage') ?? (typeof body === 'string' ? body : '')].flat().join(' ')
+    if (TOO_LARGE.test(message)) return { fault: 'too-large' }
     // Too many calls are told with the status 403, too.
     if (TOO_MANY.test(message)) return { fault: 'quota' }
     const fault = statusFault(status)

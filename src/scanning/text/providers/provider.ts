@@ -8,7 +8,7 @@ export interface ProviderRequest {
 
 /** What a provider's answer says: the text, or why there is none. */
 export type ProviderReading = { text: string } | { fault: ProviderFault }
-export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'invalid'
+export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'too-large' | 'invalid'
 
 /** How one provider is spoken to. */
 export interface Provider {
@@ -20,6 +20,7 @@ export interface Provider {
 /** What a status says, whatever the body. */
 export function statusFault (status: number): ProviderFault | undefined {
   if (status === 401 || status === 403) return 'key'
+  if (status === 413) return 'too-large'
   if (status === 429) return 'quota'
   if (status >= 500) return 'unavailable'
   return status === 200 ? undefined : 'invalid'
