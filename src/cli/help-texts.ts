@@ -18,10 +18,12 @@ Codici di uscita:
 export const LOGIN_HELP = `
 La password viene chiesta al terminale; senza un terminale si legge dalla prima riga dello standard input, oppure da
 LOCANDA_PASSWORD. Va soltanto a indirizzi https, o di questa macchina. Si salva la chiave, non la password. A chi ha un
-secondo fattore viene chiesto un codice (o uno di recupero); senza un terminale si legge da LOCANDA_CODE.
+secondo fattore viene chiesto un codice (o uno di recupero); senza un terminale si legge da LOCANDA_CODE. Con --browser
+si accede sulle pagine del server, anche con una passkey o un altro provider: il programma non vede la password.
 
 Esempi:
   locanda login
+  locanda login --browser
   locanda login --url https://locanda.example --email anna@example.com
   locanda login --email anna@example.com < password.txt`
 

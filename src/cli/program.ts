@@ -69,6 +69,7 @@ export function createProgram (terminal: Terminal, version: string, finish: (exi
 
   command(program, 'login', 'Accede e salva una chiave per questo computer', LOGIN_HELP)
     .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
+    .option('--browser', 'accede con il browser, sulle pagine del server')
     .action(run(login))
 
   command(program, 'logout', 'Revoca la chiave salvata e la elimina')
@@ -76,6 +77,7 @@ export function createProgram (terminal: Terminal, version: string, finish: (exi
 
   command(program, 'key', 'Crea una chiave per un altro programma e la mostra una volta sola', KEY_HELP)
     .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
+    .option('--browser', 'accede con il browser, sulle pagine del server')
     .option('--giorni <n>', 'durata, da 1 a 365 giorni', integer('--giorni', 1, 365))
     .option('--scope <nome...>', `che cosa permette: ${SCOPES.join(', ')}`, someOf('--scope', SCOPES))
     .action(run(key))

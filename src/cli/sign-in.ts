@@ -3,6 +3,7 @@ import { MintQuery, type MintedKey } from '#schemas/api-key.ts'
 import type { ClientConfig } from '#schemas/operator.ts'
 import { baseUrl, isPrivate } from './address.ts'
 import { expectBody } from './answers.ts'
+import { signInByBrowser } from './browser.ts'
 import type { Context } from './context.ts'
 import { CliError, EXIT, usageError } from './errors.ts'
 import { refused } from './provider-refusal.ts'
@@ -11,19 +12,27 @@ import { ask, firstLine } from './terminal.ts'
 
 export interface KeyWishes { days?: number, scopes?: readonly string[] }
 
+/** Who signs in, and how. */
+export interface SignInOptions {
+  /** Asked for at the terminal when it is missing. */
+  email?: string
+  /** On the server's pages, in the person's browser. */
+  browser?: boolean
+}
+
 /**
  * Signs a person in, has a key made in their name and ends the sign-in again, also after a failure.
- * @param email asked for at the terminal when it is missing
  * @throws CliError
  */
 export async function mintKey (
   context: Context,
   base: string,
-  email: string | undefined,
+  { email, browser = false }: SignInOptions,
   { days, scopes }: KeyWishes = {}
 ): Promise<MintedKey> {
   requirePrivate(base)
-  if (email === undefined && !isInteractive(context)) {
+  if (browser && email !== undefined) throw usageError('Con --browser chi accede si indica nel browser: senza --email')
+  if (!browser && email === undefined && !isInteractive(context)) {
     throw usageError("Senza un terminale l'indirizzo va indicato con --email")
   }
   const settings = expectBody<Static<typeof ClientConfig>>(
@@ -34,10 +43,12 @@ export async function mintKey (
   const provider = providerAddress(settings.backendUrl)
   const apikey = String(settings.backendKey)
 
-  const signedIn = await signIn(context, provider, apikey, await credentials(context, email))
+  const signedIn = browser
+    ? await signInByBrowser(context, provider, apikey)
+    : await signIn(context, provider, apikey, await credentials(context, email))
   let authorization = `Bearer ${signedIn.bearer}`
   try {
-    authorization = `Bearer ${await proveSecondFactor(context, signedIn)}`
+    if (!browser) authorization = `Bearer ${await proveSecondFactor(context, signedIn)}`
     const query = {
       name: context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength),
       days,

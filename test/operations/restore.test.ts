@@ -330,6 +330,7 @@ t.test('a backup that is killed leaves the file of before, and the next one is w
   const { sql, close } = connect(server.url, 1)
   // The tool waits for this table, and has written others.
   await sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`lock table users in access exclusive mode`
     await killed(['backup', path], own, () => existsSync(`${path}.partial`))
   })
@@ -345,6 +346,7 @@ t.test('a restore that is killed leaves no table, and is begun again', async (t)
   const { sql, close } = connect(env.DATABASE_URL, 1)
   // The tool waits until it is known whether this table stays.
   await sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`create table users (id int)`
     await killed(['restore', file], env, () => existsSync(join(env.DATA_DIR, 'files')))
     await tx`drop table users`

@@ -2,14 +2,14 @@ import { refusal } from '../answers.ts'
 import { ownKey, type Context } from '../context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
 import { day } from '../instants.ts'
-import { mintKey } from '../sign-in.ts'
+import { mintKey, type SignInOptions } from '../sign-in.ts'
 import { forgetKey, isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
 
 /** Signs in and keeps a key of the user's; the one that it replaces is revoked. */
-export async function login (context: Context, { email }: { email?: string }): Promise<Exit> {
+export async function login (context: Context, signIn: SignInOptions): Promise<Exit> {
   const { terminal, out } = context
   const [base, earlier] = await Promise.all([context.base(), context.stored()])
-  const { apiKey, id, expires_at } = await mintKey(context, base, email)
+  const { apiKey, id, expires_at } = await mintKey(context, base, signIn)
   if (!isKey(apiKey)) throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', 'Il server ha dato una chiave illeggibile')
   const stored = { url: base, id, key: apiKey, expires_at }
   try {

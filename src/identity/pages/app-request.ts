@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import type { Config } from '#src/config/config.ts'
 import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
-import { allowedRedirect } from '../sign-in/redirects.ts'
+import { allowedRedirect, isLoopbackApp } from '../sign-in/redirects.ts'
 import { Refused } from './ask.ts'
 
 /** What a front end asks of the page to sign in: where the person is to go afterwards, and its challenge (PKCE). */
@@ -23,7 +23,7 @@ export const BAD_APP = 'APPLICAZIONE_NON_VALIDA'
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
   const { redirect_to: asked } = query
   if (asked === undefined) return undefined
-  const redirectTo = allowedRedirect(config, asked)
+  const redirectTo = isLoopbackApp(asked) ? new URL(asked).href : allowedRedirect(config, asked)
   if (!URL.canParse(asked) || new URL(asked).href !== redirectTo) throw new Refused(400, BAD_APP)
   const challenge = challengeOf(query)
   // Without it, whoever sees the address that the browser goes back to would have the session.

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
+import { isLoopbackApp } from '../sign-in/redirects.ts'
 import type { AppRequest } from './app-request.ts'
 import { form, link } from './parts.ts'
 import { show } from './show.ts'
@@ -18,7 +19,7 @@ export function showContinue (
   return show(request, reply, (texts) => ({
     title: texts.continueTo,
     content: html`<p>${fill(texts.signedInAs, email)}</p>
-<p>${fill(texts.appAsks, nameOf(redirectTo))}</p>
+<p>${isLoopbackApp(redirectTo) ? texts.programAsks : fill(texts.appAsks, nameOf(redirectTo))}</p>
 ${form({ action: CONTINUE, button: texts.continue })}${
   form({ action: '/auth/esci', button: texts.otherAccount, isQuiet: true })}${link(ACCOUNT, texts.back)}`
   }))

@@ -35,7 +35,8 @@ async function failingServer (t: Test) {
     }
   })
   const prepare = extraRoutes((app) => app.get('/prova', {
-    config: { access: 'public' }, schema: { operationId: 'prova', response: {} }
+    config: { access: 'public' },
+    schema: { operationId: 'prova', errorCodes: ['ARCHIVIO_NON_DISPONIBILE'], response: {} }
   }, async () => app.storage.write(randomBytes(200_000), PLACE, 1_000_000)))
   return { fault, ...await build(t, {}, prepare, { wrapBackend }) }
 }

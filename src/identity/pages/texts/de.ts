@@ -23,6 +23,7 @@ export const de: Texts = {
   signedOut: 'Sie sind abgemeldet.',
   continueTo: 'Weiter zur Anwendung',
   appAsks: 'Die Anwendung {n} möchte Sie mit diesem Konto anmelden.',
+  programAsks: 'Ein Programm auf diesem Computer (wie „locanda login“) möchte sich mit diesem Konto anmelden.',
   otherAccount: 'Ein anderes Konto verwenden',
   returning: 'Zurück zur Anwendung',
   returningText: 'Wenn nichts geschieht, folgen Sie dem Link.',

@@ -23,6 +23,7 @@ export const en: Texts = {
   signedOut: 'You are signed out.',
   continueTo: 'Continue to the application',
   appAsks: 'The application {n} asks to sign you in with this account.',
+  programAsks: 'A program on this computer (such as “locanda login”) asks to sign in with this account.',
   otherAccount: 'Use another account',
   returning: 'Back to the application',
   returningText: 'If nothing happens, follow the link.',

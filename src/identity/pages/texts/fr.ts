@@ -23,6 +23,7 @@ export const fr: Texts = {
   signedOut: 'Vous êtes déconnecté.',
   continueTo: 'Continuer vers l’application',
   appAsks: 'L’application {n} demande à vous connecter avec ce compte.',
+  programAsks: 'Un programme de cet ordinateur (comme « locanda login ») demande à se connecter avec ce compte.',
   otherAccount: 'Utiliser un autre compte',
   returning: 'Retour à l’application',
   returningText: 'Si rien ne se passe, suivez le lien.',

@@ -24,6 +24,7 @@ export const it = {
   signedOut: 'Sei uscito.',
   continueTo: 'Continua verso l’applicazione',
   appAsks: 'L’applicazione {n} chiede di farti entrare con questo account.',
+  programAsks: 'Un programma di questo computer (come «locanda login») chiede di entrare con questo account.',
   otherAccount: 'Usa un altro account',
   returning: 'Ritorno all’applicazione',
   returningText: 'Se non succede nulla, apri il collegamento.',

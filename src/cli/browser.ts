@@ -1,0 +1,92 @@
+import { hash, randomBytes } from 'node:crypto'
+import { on, once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expectBody } from './answers.ts'
+import type { Context } from './context.ts'
+import { CliError, EXIT } from './errors.ts'
+import { refused } from './provider-refusal.ts'
+import type { SignIn } from './second-factor.ts'
+
+/** By this name the server's own pages are asked for. */
+const OWN_PAGES = 'custom:locanda'
+/** How long a person may take. A code that the server has made lives no longer. */
+const WITHIN_MS = 5 * 60_000
+
+/**
+ * Signs a person in with their browser, on the pages of the server, with all that they must prove there: the program
+ * listens on this machine for the code that the browser comes back with (RFC 8252), and exchanges it (RFC 7636). It
+ * sees neither password nor code of the person.
+ * @throws CliError
+ */
+export async function signInByBrowser (context: Context, provider: string, apikey: string): Promise<SignIn> {
+  const verifier = randomBytes(32).toString('base64url')
+  // Known to this sign-in alone: another page of the browser cannot disturb it.
+  const path = `/${randomBytes(16).toString('hex')}`
+  const server = createServer()
+  try {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const page = await pageFor(context, provider, {
+      provider: OWN_PAGES,
+      redirect_to: `http://127.0.0.1:${port}${path}`,
+      code_challenge: hash('sha256', verifier, 'base64url'),
+      code_challenge_method: 's256'
+    })
+    // As questions are: also where results are JSON.
+    context.terminal.stderr.write(`Aprire nel browser di questo computer, e accedere:\n${page}\n`)
+    const auth_code = await codeAt(server, path, context.terminal.timeoutMs ?? WITHIN_MS)
+    const answer = await context.send(provider, '/auth/v1/token', {
+      method: 'POST',
+      query: { grant_type: 'pkce' },
+      headers: { apikey },
+      body: { auth_code, code_verifier: verifier }
+    })
+    if (answer.status >= 400 && answer.status < 500) throw refused(answer)
+    const { access_token, user } = expectBody<{ access_token: string, user?: unknown }>(answer, 'access_token')
+    return { provider, apikey, bearer: String(access_token), user }
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+}
+
+/** The page of the server on which the person signs in. */
+async function pageFor (context: Context, provider: string, query: Record<string, string>): Promise<string> {
+  const answer = await context.send(provider, '/auth/v1/authorize', { query })
+  const page = answer.headers.get('location')
+  if (answer.status === 302 && page !== null && URL.canParse(page)) {
+    const { pathname, searchParams } = new URL(page)
+    if (pathname.endsWith('/auth/accedi') && searchParams.get('redirect_to') === query.redirect_to) return page
+  }
+  throw new CliError(
+    EXIT.failed,
+    'PAGINE_NON_DISPONIBILI',
+    'Su questo server non si accede con il browser: eseguire il comando senza --browser'
+  )
+}
+
+type Exchange = [request: IncomingMessage, response: ServerResponse]
+
+/** The code that the browser brings to an address of this machine. */
+async function codeAt (server: Server, path: string, withinMs: number): Promise<string> {
+  const signal = AbortSignal.timeout(withinMs)
+  try {
+    for await (const [request, response] of on(server, 'request', { signal }) as AsyncIterable<Exchange>) {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+      const code = pathname === path ? searchParams.get('code') : null
+      await tell(response, code !== null)
+      if (code !== null) return code
+    }
+    throw new Error('the server does not end by itself')
+  } catch (err) {
+    if (!signal.aborted) throw err
+    throw new CliError(EXIT.credentials, 'NON_AUTENTICATO', 'Nel browser nessuno ha completato l’accesso in tempo')
+  }
+}
+
+async function tell (response: ServerResponse, done: boolean): Promise<void> {
+  response.writeHead(done ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(done ? 'Accesso riuscito: si può chiudere questa pagina e tornare al terminale.\n' : '')
+  await once(response, 'close')
+}

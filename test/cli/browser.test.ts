@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { run } from '#src/cli/run.ts'
+import { temporaryFolder } from '#test/helper.ts'
+import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
+import { visitorBrowser, type VisitorBrowser } from '#test/identity/pages/visitor.ts'
+import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
+import { user } from './process.ts'
+import { site } from './site.ts'
+
+const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000', CORS_ORIGINS: 'https://app.example' })
+const { app, url } = server
+await account(server)
+
+/** The program, until it names the page to open. */
+async function begin (args: readonly string[], timeoutMs?: number) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const code = run(args, {
+    env: { LOCANDA_URL: url },
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    home: temporaryFolder(t),
+    hostname: 'portatile',
+    ...(timeoutMs === undefined ? {} : { timeoutMs })
+  }).finally(() => { stdout.end() })
+  const [said] = await once(stderr, 'data') as [Buffer]
+  return { code, said: String(said), page: /^http.*$/m.exec(String(said))?.[0] ?? '', out: text(stdout) }
+}
+
+/** Where the page leads the browser back to. */
+function backOf (browser: VisitorBrowser): string {
+  return /^0;url=(.*)$/.exec(String(browser.page().headers.refresh))?.[1] ?? ''
+}
+
+async function signIn (page: string): Promise<VisitorBrowser> {
+  const browser = await visitorBrowser(app).open(page)
+  return await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
+}
+
+t.test('a person signs in on the pages, and the program gets a key without seeing the password', async (t) => {
+  const { code, page, said, out } = await begin(['login', '--browser'])
+  t.match(said, /^Aprire nel browser di questo computer, e accedere:\nhttp.*\n$/)
+  t.match(new URL(page).searchParams.get('redirect_to'), /^http:\/\/127\.0\.0\.1:\d+\/[\da-f]{32}$/)
+  const browser = await signIn(page)
+  const back = backOf(browser)
+  for (const other of ['/', '/favicon.ico', `/?code=${'a'.repeat(36)}`]) {
+    t.equal((await fetch(new URL(other, back))).status, 404, 'nobody else is listened to')
+  }
+  const answer = await fetch(back)
+  t.match(await answer.text(), 'Accesso riuscito')
+  t.equal(await code, 0)
+  t.match(await out, /^Accesso a http.* riuscito/)
+  t.match((await keysOf(server)).at(-1), { name: 'portatile', days: 90, revoked: false })
+  t.equal((await app.sql`select from sessions`).length, 1, 'that of the pages: the program has ended its own')
+  await t.rejects(fetch(back), 'and listens no more')
+})
+
+t.test('who is signed in already is asked whether a program of this computer may', async (t) => {
+  const first = await begin(['login', '--browser'])
+  const browser = await signIn(first.page)
+  await fetch(backOf(browser))
+  t.equal(await first.code, 0)
+  const { code, page, out } = await begin(['key', '--browser', '--giorni', '3'])
+  await browser.open(page)
+  t.match(browser.page().body, 'Un programma di questo computer')
+  t.equal(backOf(browser), '', 'the address alone gives nothing away')
+  await browser.submit('/auth/accedi/continua')
+  await fetch(backOf(browser))
+  t.equal(await code, 0)
+  t.match(await out, /^lk_|\w{20,}/)
+  t.match((await keysOf(server)).at(-1), { days: 3 })
+})
+
+t.test('a second factor is proven on the page, and the key counts as made with it', async (t) => {
+  const browser = await signIn('/auth/accedi')
+  await browser.submit('/auth/account/fattori/nuovo')
+  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+  await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+  await forgetCodes(app)
+  const { code, page } = await begin(['login', '--browser'])
+  const other = await signIn(page)
+  t.equal(other.page().path, '/auth/verifica')
+  await other.submit('/auth/verifica', { code: codeOf(secret) })
+  await fetch(backOf(other))
+  t.equal(await code, 0)
+  t.match(await app.sql`select second_factor from api_keys order by created_at desc limit 1`, [{ second_factor: true }])
+})
+
+t.test('an address of this machine is one of a program only as a program would write it', async (t) => {
+  const challenge = '&code_challenge=' + 'a'.repeat(43) + '&code_challenge_method=s256'
+  const asked = async (redirect: string, more = challenge) =>
+    (await app.inject(`/auth/accedi?redirect_to=${encodeURIComponent(redirect)}${more}`)).statusCode
+  t.equal(await asked('http://127.0.0.1:4000/abc'), 200)
+  t.equal(await asked('http://[::1]:4000/'), 200)
+  for (const wrong of [
+    'https://127.0.0.1:4000/', 'http://localhost:4000/', 'http://127.0.0.1.evil.example/', 'http://a@127.0.0.1/',
+    'http://127.0.0.1:4000/a/b', 'http://127.0.0.1:4000/?a=b', 'http://127.0.0.1:4000/#a', 'http://127.0.0.2/'
+  ]) t.equal(await asked(wrong), 400, wrong)
+  t.equal(await asked('http://127.0.0.1:4000/', ''), 400, 'and only with a challenge')
+  const link = new URLSearchParams({ redirect_to: 'http://127.0.0.1:4000/' })
+  const landed = await app.inject(`/auth/v1/verify?token=x&type=recovery&${link.toString()}`)
+  t.notMatch(landed.headers.location ?? '', '127.0.0.1:4000', 'no link of a mail leads there')
+})
+
+t.test('a program that nobody answers gives up, and one without pages to go to says so', async (t) => {
+  const { code } = await begin(['login', '--browser'], 300)
+  t.equal(await code, 3)
+  const { run: runHere } = user(t)
+  t.match(await runHere(['login', '--browser', '--email', EMAIL], { env: { LOCANDA_URL: url } }), {
+    code: 2, stderr: /senza --email/
+  })
+})
