@@ -17,12 +17,16 @@ const CLASSES: Readonly<Record<string, string>> = {
   '2xx': '#2ca02c', '4xx': '#1f77b4', '5xx': '#d62728', none: '#7f7f7f'
 }
 
-/** The run as a picture: memory, descriptors and connections, answers, event loop. */
+/** The run as a picture: memory, descriptors and connections, answers, times. */
 export function drawRun (
   minutes: number, samples: readonly Sample[], disturbances: readonly Disturbance[]
 ): string {
   const line = (name: string, color: string, of: (sample: Sample) => number) =>
-    ({ name, color, points: samples.map((one) => ({ x: one.minute, y: of(one) })).filter(({ y }) => !isNaN(y)) })
+    ({
+      name,
+      color,
+      points: samples.map((one) => ({ x: one.minute, y: of(one), part: one.life })).filter(({ y }) => !isNaN(y))
+    })
   const marks = disturbances.map(({ fault, from, to = from }): Mark =>
     ({ from: from / 60_000, to: to / 60_000, color: COLORS[fault] }))
   return drawSvg({
@@ -45,7 +49,14 @@ export function drawRun (
         unit: 'per second',
         series: Object.entries(CLASSES).map(([name, color]) => line(name, color, ({ rates }) => rates[name] ?? 0))
       },
-      { title: 'Event loop is late', unit: 'ms', series: [line('lateness', '#1f77b4', ({ lateness }) => lateness)] }
+      {
+        title: 'Time of an answer, lateness of the event loop',
+        unit: 'ms',
+        series: [
+          line('lateness', '#ff7f0e', ({ lateness }) => lateness),
+          line('/metrics', '#1f77b4', ({ answered }) => answered)
+        ]
+      }
     ]
   })
 }

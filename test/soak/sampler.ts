@@ -15,8 +15,10 @@ export interface Sample {
   descriptors: number
   /** Of the server to the database. */
   connections: number
-  /** Milliseconds that the event loop was late; NaN where `/metrics` did not answer. */
+  /** Milliseconds that the event loop was late, the mean of the last seconds; NaN where `/metrics` did not answer. */
   lateness: number
+  /** Milliseconds that `/metrics` took. */
+  answered: number
   /** Answers a second since the sample before, by the class of their status. */
   rates: Record<string, number>
 }
@@ -57,7 +59,9 @@ async function look ({ caller, surroundings: { connection: { sql } } }: Subject,
   const [{ connections }] = await sql<[{ connections: number }]>`
     select count(*)::int as connections from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend' and application_name <> ${DRIVER}`
+  const asked = performance.now()
   const metrics = (await caller.ask('GET', '/metrics'))?.bytes.toString()
+  const answered = performance.now() - asked
   const seconds = /^locanda_event_loop_delay_seconds (\S+)$/m.exec(metrics ?? '')?.[1]
-  return { memory: kilobytes / 1024, descriptors, connections, lateness: Number(seconds ?? NaN) * 1000 }
+  return { memory: kilobytes / 1024, descriptors, connections, lateness: Number(seconds ?? NaN) * 1000, answered }
 }

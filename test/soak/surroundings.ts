@@ -69,6 +69,8 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
     RATE_LIMIT_MAX: '100000000',
     RATE_LIMIT_HEAVY_MAX: '100000000',
     RATE_LIMIT_LOGIN_MAX: '1000000',
+    // As without it: a test waits longer.
+    OVERLOAD_AFTER_MS: '2000',
     NODE_COMPILE_CACHE: join(folder, 'compiled')
   }
   return {

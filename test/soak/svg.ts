@@ -1,8 +1,11 @@
+/** A value at an instant; a line is broken where its `part` changes. */
+export interface Point { x: number, y: number, part: number }
+
 /** Lines over time in one panel. */
 export interface Panel {
   title: string
   unit: string
-  series: readonly { name: string, color: string, points: readonly { x: number, y: number }[] }[]
+  series: readonly { name: string, color: string, points: readonly Point[] }[]
 }
 
 /** An instant, or a while, in all panels. */
@@ -53,9 +56,10 @@ function drawPanel ({ title, unit, series }: Panel, top: number, { x, minutes, m
   const step = Math.max(Math.ceil(minutes / 10), 1)
   const columns = Array.from({ length: Math.floor(minutes / step) + 1 }, (_, at) => at * step).map((minute) =>
     text(x(minute), top + PANEL + 16, `${minute} min`, 'middle'))
-  const lines = series.map(({ color, points }) =>
-    `<polyline fill="none" stroke="${color}" stroke-width="1.4" points="${
-      points.map((point) => `${round(x(point.x))},${round(y(point.y))}`).join(' ')}"/>`)
+  const lines = series.flatMap(({ color, points }) =>
+    [...Map.groupBy(points, ({ part }) => part).values()].map((those) =>
+      `<polyline fill="none" stroke="${color}" stroke-width="1.4" points="${
+        those.map((point) => `${round(x(point.x))},${round(y(point.y))}`).join(' ')}"/>`))
   const names = series.map(({ name, color }, at) => text(WIDTH - RIGHT - at * 110, top - 6, name, 'end', color))
   const heading = text(LEFT, top - 6, `${title} (${unit})`)
   return [heading, ...shades, ...rows, ...columns, ...lines, ...series.length > 1 ? names : []].join('\n')
