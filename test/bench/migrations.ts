@@ -12,10 +12,12 @@ const BOOKINGS = 1_000_000
 const BOUND_S = 1
 /** How long others are watched before the upgrade, to know what they wait without it. */
 const QUIET_MS = 3000
+const READY_WITHIN_MS = 900_000
 
 /** Databases of before: how many migrations they have seen, and whether the bound is one that holds for them. */
 const STARTS = [
   { seen: 22, since: '0021', isBound: true },
+  // Old: 0011 makes an index of all bookings, and 0014 writes each one.
   { seen: 11, since: '0010', isBound: false }
 ]
 
@@ -38,7 +40,7 @@ async function upgrade (cluster: string, seen: number, since: string, isBound: b
   try {
     await sleep(QUIET_MS)
     const quiet = watched.take()
-    const server = await startLocanda({ dataDir, databaseUrl: url, environ })
+    const server = await startLocanda({ dataDir, databaseUrl: url, environ, readyWithinMs: READY_WITHIN_MS })
     const { ms, what } = watched.take()
     await server.stop()
     return {

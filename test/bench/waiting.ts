@@ -18,25 +18,33 @@ export async function watchTables (url: string, tables: readonly string[]) {
   ]))
   await sql.end()
   const over = new AbortController()
+  const underWay = new Map<string, number>()
   let longest: Longest = { ms: 0, what: 'nothing' }
+
+  function note (what: string, begun: number): void {
+    const ms = performance.now() - begun
+    if (ms > longest.ms) longest = { ms, what }
+  }
 
   async function keepDoing ({ what, text }: { what: string, text: string }): Promise<void> {
     const own = postgres(url, { max: 1, onnotice: () => {} })
     while (!over.signal.aborted) {
       const begun = performance.now()
+      underWay.set(what, begun)
       // A table that refuses changes says so when it has been waited for.
       await own.unsafe(text).catch(() => {})
-      const ms = performance.now() - begun
-      if (ms > longest.ms) longest = { ms, what }
-      await sleep(Math.max(EVERY_MS - ms, 0))
+      underWay.delete(what)
+      note(what, begun)
+      await sleep(Math.max(EVERY_MS - (performance.now() - begun), 0))
     }
     await own.end()
   }
 
   const doing = statements.flat().map(keepDoing)
   return {
-    /** The longest since the last call. */
+    /** The longest since the last call, with those that are under way. */
     take (): Longest {
+      for (const [what, begun] of underWay) note(what, begun)
       const taken = longest
       longest = { ms: 0, what: 'nothing' }
       return taken
