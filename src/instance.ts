@@ -18,8 +18,8 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
-    // A first start makes a database, which takes longer than the usual 10 seconds where disk or processor are busy.
-    pluginTimeout: 120_000,
+    // None: an upgrade of a large database takes minutes. One that is broken off begins again at the next start, for ever.
+    pluginTimeout: 0,
     requestTimeout: 60_000,
     // Longer than any request waits for its answer: the connection must not be cut first.
     connectionTimeout: 120_000,

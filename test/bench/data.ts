@@ -22,6 +22,12 @@ export function lastDayOf (count: number, total: number): string {
 /** A new, migrated database with `total` invented bookings of two guests each. */
 export async function fill (clusterUrl: string, database: string, total: number): Promise<string> {
   const url = await emptyDatabase(clusterUrl, database)
+  await fillBookings(url, total)
+  return url
+}
+
+/** Invented bookings of two guests each, in a database of any version. */
+export async function fillBookings (url: string, total: number): Promise<void> {
   await administer(url, async (sql) => {
     await sql.unsafe('set synchronous_commit = off')
     await sql.unsafe(`
@@ -39,15 +45,20 @@ export async function fill (clusterUrl: string, database: string, total: number)
       from prenotazioni p, generate_series(0, 1) i`)
     await sql.unsafe('vacuum analyze')
   })
-  return url
 }
 
 /** A new, migrated database. @returns its URL */
 export async function emptyDatabase (clusterUrl: string, database: string): Promise<string> {
+  const url = await createDatabase(clusterUrl, database)
+  await migrate(url)
+  return url
+}
+
+/** A new database without tables. @returns its URL */
+export async function createDatabase (clusterUrl: string, database: string): Promise<string> {
   await administer(clusterUrl, (sql) => sql.unsafe(`create database ${database}`))
   const url = new URL(clusterUrl)
   url.pathname = `/${database}`
-  await migrate(url.href)
   return url.href
 }
 

@@ -43,11 +43,13 @@ export function temporaryFolder (): string {
 export async function startLocanda ({
   dataDir,
   databaseUrl,
-  environ = { TODAY }
+  environ = { TODAY },
+  readyWithinMs = READY_LIMIT_MS
 }: {
   dataDir: string
   databaseUrl?: string
   environ?: Record<string, string>
+  readyWithinMs?: number
 }): Promise<Running> {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const port = await freePort()
@@ -65,7 +67,7 @@ export async function startLocanda ({
   })
   const url = `http://127.0.0.1:${port}`
   while (!(await isReady(url))) {
-    if (child.exitCode !== null || performance.now() - started > READY_LIMIT_MS) {
+    if (child.exitCode !== null || performance.now() - started > readyWithinMs) {
       throw new Error(readFileSync(join(dataDir, 'server.log'), 'utf8'))
     }
     await sleep(5)

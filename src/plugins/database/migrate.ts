@@ -7,6 +7,7 @@ import type postgres from 'postgres'
 import { within } from '#src/lib/within.ts'
 import type { SessionSettings } from './client.ts'
 import { connect } from './connect.ts'
+import { givingWay } from './giving-way.ts'
 import { lastMigration } from './last-migration.ts'
 import { LOCKS } from './locks.ts'
 import { postgresError } from './problems.ts'
@@ -21,6 +22,7 @@ const PROTOCOL_VIOLATION = '08P01'
 /**
  * Brings the database to the present schema. Instances that start together queue on an advisory lock:
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
+ * All that is to be done is one transaction, which gives way to others where a table is in use.
  * @param settings are seen to hold
  * @returns what was done; undefined: the database was at the present schema
  * @throws NewerDatabaseError, SilentDatabaseError, LostSettingsError
@@ -35,7 +37,7 @@ export async function migrate (url: string, settings?: SessionSettings): Promise
     const latest = knownMigrations().at(-1)!.folderMillis
     if (before !== undefined && before > latest) throw new NewerDatabaseError()
     const begun = performance.now()
-    await drizzleMigrate(db, { migrationsFolder: MIGRATIONS })
+    await givingWay(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
     if (before === latest) return undefined
     return { from: nameOf(before), to: nameOf(latest), ms: Math.round(performance.now() - begun) }
   } finally {

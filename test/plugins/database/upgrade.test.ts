@@ -1,0 +1,41 @@
+import t from 'tap'
+import { connect } from '#src/plugins/database/connect.ts'
+import { migrate } from '#src/plugins/database/migrate.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { databaseBefore } from '#test/migration.ts'
+
+t.test('an upgrade that waits for a table lets others work in it, and goes on when the table is free', async (t) => {
+  const { url } = await databaseBefore(t, '0022_events')
+  const holder = connect(url, 1, { idle_in_transaction_session_timeout: '0' })
+  const other = connect(url, 1, { lock_timeout: '10000' })
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  t.teardown(async () => {
+    free.resolve()
+    await Promise.all([holder.close(), other.close()])
+  })
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`update prenotazioni set lingua = lingua`
+    held.resolve()
+    await free.promise
+  })
+  await held.promise
+  const upgrading = migrate(url)
+  const { sql } = other
+  await until(async () => (await sql`select from pg_locks where not granted and relation is not null`).length > 0)
+  await sql`update prenotazioni set lingua = lingua`
+  t.pass('another has written while the first transaction was open and the upgrade was under way')
+  free.resolve()
+  await holding
+  t.match(await upgrading, { from: '0021_second_factor_rules' })
+})
+
+t.test('a migration may take longer than a statement of a request', async (t) => {
+  const { url, sql } = await databaseBefore(t, '0014_booking_changes')
+  await sql`
+    insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
+    values ('Ospite di Prova', 'IT', 380, '2026-11-21', '2026-11-22', 1)`
+  await sql.unsafe(`
+    create function aspetta () returns trigger language plpgsql as 'begin perform pg_sleep(0.6); return new; end';
+    create trigger aspetta before update on prenotazioni for each row execute function aspetta()`)
+  t.match(await migrate(url, { statement_timeout: '500ms' }), { from: '0013_storage_rows' })
+})

@@ -1,0 +1,14 @@
+import type { Client, Surroundings } from './client.ts'
+
+/** Sends mails, and keeps the Message-ID of each that the server has promised to deliver. */
+export function mails ({ ask, admin }: Surroundings): Client & { promised: string[] } {
+  const promised: string[] = []
+
+  async function act (): Promise<void> {
+    const body = { recipients: ['ospite@example.org', 'altra@example.org'], subject: 'Prova', body: '<p>Prova</p>' }
+    const answer = await ask('POST', '/api/send-email', { body, headers: admin })
+    const { recipients = [] } = answer?.json<{ recipients?: { messageId: string }[] }>() ?? {}
+    promised.push(...recipients.map(({ messageId }) => messageId))
+  }
+  return { name: 'mails', restMs: 4000, act, promised }
+}

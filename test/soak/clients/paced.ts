@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServerProcess } from '#test/running-server.ts'
+import type { Caller } from '../caller.ts'
+
+/** What a submission may be answered. */
+const EXPECTED = [200, 201, 202, 409, 422]
+
+/** The server as the clients of the crash driver see it, with so many milliseconds at least between two requests. */
+export function paced (everyMs: number, { count }: Pick<Caller, 'count'>, now: () => number) {
+  let next = 0
+  return (server: ServerProcess): ServerProcess => ({
+    ...server,
+    async post (path, body, headers) {
+      const at = Math.max(next, now())
+      next = at + everyMs
+      await sleep(Math.max(at - now(), 0))
+      const since = now()
+      const answer = await server.post(path, body, headers).catch(() => undefined)
+      count(`POST ${path.replaceAll(/\d+(?=\/)/g, ':id')}`, answer?.status, since, EXPECTED)
+      if (!answer) throw new Error('the server died before it answered')
+      return answer
+    }
+  })
+}

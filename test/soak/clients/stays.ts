@@ -1,0 +1,28 @@
+import type { Surroundings } from './client.ts'
+
+/** Far enough that nobody is late with the police. */
+const ARRIVES_AFTER_DAYS = 30
+
+export interface Stay { id: number }
+
+/** Makes bookings of invented guests, and deletes them. */
+export function stays ({ ask }: Pick<Surroundings, 'ask'>) {
+  const arrival = new Date(Date.now() + ARRIVES_AFTER_DAYS * 86_400_000).toISOString().slice(0, 10)
+  return {
+    async create (): Promise<Stay | undefined> {
+      const answer = await ask('POST', '/api/v1/prenotazioni', {
+        body: {
+          nome_cognome: 'Ospite di Prova',
+          lingua: 'IT',
+          paese_id: 380,
+          check_in: arrival,
+          numero_notti: 3,
+          numero_ospiti: 2
+        },
+        expected: [201]
+      })
+      return answer?.json<{ data: Stay }>().data
+    },
+    remove: async ({ id }: Stay) => await ask('POST', '/api/v1/prenotazioni/delete-bulk', { body: { ids: [id] } })
+  }
+}

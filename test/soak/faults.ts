@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, hang } from '#test/operations/receiver.ts'
+import type { Disturbances, Fault } from './disturbances.ts'
+import type { Lives } from './lives.ts'
+import { DRIVER, type Surroundings } from './surroundings.ts'
+
+/** When a fault begins, and how long it lasts where it lasts; parts of the whole run. */
+interface Planned { at: number, fault: Fault, lasts?: number }
+
+/**
+ * Two long lives, in which the figures are to stay flat while others fail, and between them short ones that end in
+ * every way.
+ */
+export const PLAN: readonly Planned[] = [
+  { at: 0.16, fault: 'police', lasts: 0.02 },
+  { at: 0.20, fault: 'mail', lasts: 0.02 },
+  { at: 0.24, fault: 'receiver', lasts: 0.02 },
+  { at: 0.28, fault: 'database' },
+  { at: 0.38, fault: 'end' },
+  { at: 0.43, fault: 'kill' },
+  { at: 0.48, fault: 'end' },
+  { at: 0.53, fault: 'kill' },
+  { at: 0.56, fault: 'kill' },
+  { at: 0.60, fault: 'end' },
+  { at: 0.74, fault: 'police', lasts: 0.02 },
+  { at: 0.78, fault: 'mail', lasts: 0.02 },
+  { at: 0.82, fault: 'receiver', lasts: 0.02 },
+  { at: 0.86, fault: 'database' }
+]
+
+interface Subject { lives: Lives, surroundings: Surroundings, disturbances: Disturbances }
+
+/** Carries out the plan in a run of so many milliseconds. */
+export async function carryOut ({ lives, surroundings, disturbances }: Subject, totalMs: number): Promise<void> {
+  const { police, mailIsRefused, receiver, connection: { sql } } = surroundings
+  let isSecond = false
+  const takeAway: Record<Exclude<Fault, 'end' | 'kill'>, () => Promise<() => Promise<void>>> = {
+    async police () {
+      await police.stop()
+      return police.start
+    },
+    async mail () {
+      mailIsRefused.value = true
+      return async () => { mailIsRefused.value = false }
+    },
+    async receiver () {
+      receiver.behave = isSecond ? hang : answer(503)
+      isSecond = true
+      return async () => { receiver.behave = answer(204) }
+    },
+    async database () {
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and backend_type = 'client backend' and application_name <> ${DRIVER}`
+      return async () => {}
+    }
+  }
+  for (const { at, fault, lasts = 0 } of PLAN) {
+    await sleep(Math.max(at * totalMs - disturbances.now(), 0))
+    if (fault === 'end' || fault === 'kill') {
+      await lives.restart(fault)
+      continue
+    }
+    const over = disturbances.begin(fault)
+    const giveBack = await takeAway[fault]()
+    await sleep(lasts * totalMs)
+    await giveBack()
+    over()
+  }
+  await sleep(Math.max(totalMs - disturbances.now(), 0))
+}

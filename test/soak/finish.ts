@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Lives } from './lives.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** So long may the last servers take for what was left to do. */
+const LIMIT_MS = 300_000
+const LIFE_MS = 60_000
+
+/** What still waits or is under way, by kind. */
+type Waiting = Readonly<Record<string, number>>
+
+/** Lets the last servers do what is left, as if the times of all further attempts had come. */
+export async function finishAll (lives: Lives, { police, connection: { sql } }: Surroundings): Promise<Waiting> {
+  police.on = {}
+  const limit = performance.now() + LIMIT_MS
+  const left = async (): Promise<Waiting> => {
+    const [row] = await sql<[Record<string, number>]>`
+      select (select count(*) from invii where stato in ('pronto', 'preso', 'in_invio'))::int as submissions,
+        (select count(*) from mails where stato = 'in_coda')::int as mails,
+        (select count(*) from eventi_in_arrivo)::int as events,
+        (select count(*) from webhook_consegne where stato = 'in_coda')::int as deliveries`
+    return row
+  }
+  const isOver = (waiting: Waiting) => Object.values(waiting).every((count) => count === 0)
+  for (;;) {
+    await lives.end()
+    // While no server runs: an attempt that is under way is not made twice.
+    await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
+    await sql`update mails set next_attempt_at = now() where stato = 'in_coda'`
+    await sql`update webhook_consegne set prossimo_tentativo = now() where stato = 'in_coda'`
+    await sql`update webhooks set fermo_fino_al = now()`
+    if (isOver(await left()) || performance.now() > limit) return await left()
+    await lives.start()
+    const until = performance.now() + LIFE_MS
+    while (!isOver(await left()) && performance.now() < until) await sleep(200)
+  }
+}

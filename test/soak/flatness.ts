@@ -1,0 +1,54 @@
+import type { Sample } from './sampler.ts'
+import { medianOf, theilSen } from './slope.ts'
+
+/** The figures that must not grow while a server lives. */
+const FIGURES = ['memory', 'descriptors', 'connections'] as const
+type Figure = typeof FIGURES[number]
+
+/** By how much each may rise in a minute: less than noise takes away, more than nothing. */
+const BOUNDS: Readonly<Record<Figure, { perMinute: number, unit: string }>> = {
+  memory: { perMinute: 1, unit: 'MB' },
+  descriptors: { perMinute: 0.5, unit: '' },
+  connections: { perMinute: 0.2, unit: '' }
+}
+/** In a window that is shorter a server that has just started is not told from one that grows. */
+const SHORTEST_MINUTES = 3
+/** The last life against the first: the same load must not take more. */
+const ACROSS = 1.15
+
+/** A judgement of one figure. */
+export interface Verdict { name: string, value: string, bound: string, ok: boolean }
+
+/** Judges the last two thirds of each long life, and the last such life against the first. */
+export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
+  const lives = [...Map.groupBy(samples, ({ life }) => life)]
+    .map(([life, all]) => ({ life, settled: all.slice(Math.floor(all.length / 3)) }))
+    .filter(({ settled }) => settled.at(-1)!.minute - settled[0]!.minute >= SHORTEST_MINUTES)
+  return FIGURES.flatMap((figure) => {
+    const slopes = lives.map(({ life, settled }) => judgeSlope(figure, life, settled))
+    const [first, last] = [lives[0], lives.at(-1)]
+    return first === last ? slopes : [...slopes, judgeAcross(figure, first!.settled, last!.settled)]
+  })
+}
+
+function judgeSlope (figure: Figure, life: number, settled: readonly Sample[]): Verdict {
+  const { perMinute, unit } = BOUNDS[figure]
+  const slope = theilSen(settled.map((sample) => ({ x: sample.minute, y: sample[figure] })))
+  const minutes = settled.at(-1)!.minute - settled[0]!.minute
+  return {
+    name: `${figure}, server ${life}, ${minutes.toFixed(0)} min`,
+    value: `${slope >= 0 ? '+' : ''}${slope.toFixed(2)}${unit && ` ${unit}`}/min`,
+    bound: `≤ ${perMinute}${unit && ` ${unit}`}/min`,
+    ok: slope <= perMinute
+  }
+}
+
+function judgeAcross (figure: Figure, first: readonly Sample[], last: readonly Sample[]): Verdict {
+  const [before, after] = [first, last].map((samples) => medianOf(samples.map((sample) => sample[figure]))!)
+  return {
+    name: `${figure}, last long life against the first`,
+    value: `${after!.toFixed(0)} / ${before!.toFixed(0)}`,
+    bound: `≤ ${ACROSS}x`,
+    ok: after! <= before! * ACROSS
+  }
+}

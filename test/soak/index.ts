@@ -1,0 +1,40 @@
+import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { judgeFlatness } from './flatness.ts'
+import { drawRun } from './picture.ts'
+import { soak } from './run.ts'
+
+/* `MINUTES=30 SEED=1 npm run soak`: see README.md. It needs Linux (`/proc`). */
+
+const { MINUTES = '30', SEED = String(randomInt(2 ** 31)), PICTURE } = process.env
+const FIGURE = new URL('../../fixtures/soak.svg', import.meta.url)
+/** So many faults of a kind are shown. */
+const SHOWN = 20
+/** A shorter run says little, and does not replace the picture on record. */
+const FULL_MINUTES = 30
+
+const minutes = Number(MINUTES)
+if (!(minutes > 0)) throw new Error('MINUTES is a number of minutes')
+const print = (text: string) => process.stdout.write(`${text}\n`)
+print(`soak: ${minutes} minutes, seed ${SEED}`)
+
+const { samples, disturbances, answers, servers, errors, findings } = await soak(minutes, Number(SEED))
+const verdicts = judgeFlatness(samples)
+for (const { name, value, bound, ok } of verdicts) {
+  print(`${ok ? 'ok   ' : 'MISS '} ${name.padEnd(52)} ${value.padStart(16)}  ${bound}`)
+}
+if (verdicts.length === 0) print('      no life was long enough to say whether anything grows')
+for (const { name, detail, faults } of findings) {
+  print(`${faults.length === 0 ? 'ok   ' : 'MISS '} ${name.padEnd(16)} ${detail}`)
+  for (const fault of faults.slice(0, SHOWN)) print(`        ${fault}`)
+  if (faults.length > SHOWN) print(`        and ${faults.length - SHOWN} more`)
+}
+const total = Object.values(answers.classes).reduce((sum, count) => sum + count, 0)
+print(`      ${total} requests, ${servers} servers, ${disturbances.length} faults`)
+for (const [message, count] of errors) print(`      log at level error: ${message} (${count}×)`)
+
+const picture = PICTURE ?? (minutes >= FULL_MINUTES ? FIGURE : undefined)
+if (picture !== undefined) writeFileSync(picture, drawRun(minutes, samples, disturbances))
+const holds = verdicts.every(({ ok }) => ok) && findings.every(({ faults }) => faults.length === 0)
+process.exitCode = holds ? 0 : 1

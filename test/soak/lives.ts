@@ -1,0 +1,63 @@
+import { startServer, type ServerProcess } from '#test/running-server.ts'
+import type { Disturbances } from './disturbances.ts'
+
+/** One server after another, of which one runs at a time. */
+export interface Lives {
+  /** Undefined while none runs. */
+  current: ServerProcess | undefined
+  /** Counts from 1. */
+  number: number
+  /** How many lines at level error or above the servers wrote, by message. */
+  errors: Map<string, number>
+  /** What the servers did that no fault made them do. */
+  surprises: string[]
+  start (): Promise<void>
+  /** Ends the server, in order or not, and starts the next one. */
+  restart (fault: 'end' | 'kill'): Promise<void>
+  end (): Promise<void>
+}
+
+const ERROR = 50
+
+/** The server exactly as it is started by hand, with this environment. */
+export function createLives (environ: Record<string, string>, disturbances: Disturbances): Lives {
+  /** Those that end because the driver wants it. */
+  const wanted = new Set<ServerProcess>()
+
+  async function stop (fault: 'end' | 'kill'): Promise<void> {
+    const server = self.current
+    if (!server) return
+    wanted.add(server)
+    self.current = undefined
+    await server[fault]()
+    for (const { level, msg } of server.lines) {
+      if (Number(level) >= ERROR) self.errors.set(String(msg), (self.errors.get(String(msg)) ?? 0) + 1)
+    }
+    server.lines.length = 0
+  }
+
+  const self: Lives = {
+    current: undefined,
+    number: 0,
+    errors: new Map(),
+    surprises: [],
+    async start () {
+      const server = await startServer(environ)
+      self.current = server
+      self.number++
+      server.ended.then((signal) => {
+        if (wanted.has(server)) return
+        self.current = undefined
+        self.surprises.push(`server ${self.number} ended by itself (${signal ?? 'no signal'})`)
+      }, () => {})
+    },
+    async restart (fault) {
+      const over = disturbances.begin(fault)
+      await stop(fault)
+      await self.start()
+      over()
+    },
+    end: () => stop('end')
+  }
+  return self
+}

@@ -1,0 +1,138 @@
+import type { ClientAnswer } from '#test/crash/answers.ts'
+import { checkRecords } from '#test/crash/check-records.ts'
+import { sendingClients } from '#test/crash/clients.ts'
+import { seededRandom } from '#test/crash/seeded-random.ts'
+import { createCaller, type Answers, type Caller } from './caller.ts'
+import { bookings } from './clients/bookings.ts'
+import { keepActing } from './clients/client.ts'
+import { documents } from './clients/documents.ts'
+import { hangUps } from './clients/hang-ups.ts'
+import { letters } from './clients/letters.ts'
+import { lists } from './clients/lists.ts'
+import { mails } from './clients/mails.ts'
+import { paced } from './clients/paced.ts'
+import { people } from './clients/people.ts'
+import { reports } from './clients/reports.ts'
+import { scans } from './clients/scans.ts'
+import { follower, listeners } from './clients/streams.ts'
+import { judgeEvents, judgeMails, type Finding } from './deliveries.ts'
+import { createDisturbances, type Disturbance } from './disturbances.ts'
+import { carryOut } from './faults.ts'
+import { finishAll } from './finish.ts'
+import { createLives, type Lives } from './lives.ts'
+import { takeSamples, type Sample } from './sampler.ts'
+import { startSurroundings, type Surroundings } from './surroundings.ts'
+
+/** What a run was, and what was seen. */
+export interface SoakResult {
+  samples: Sample[]
+  disturbances: readonly Disturbance[]
+  answers: Answers
+  servers: number
+  /** Lines at level error, by message. */
+  errors: ReadonlyMap<string, number>
+  findings: Finding[]
+}
+
+/** Between two requests of those who send guests. */
+const SUBMISSION_MS = 400
+const LISTENERS = 3
+/** So many samples are taken, but not more often than every second. */
+const SAMPLES = 360
+
+/** A server under a mixed load and under faults, for so many minutes; then the last one puts all right. */
+export async function soak (minutes: number, seed: number): Promise<SoakResult> {
+  const random = seededRandom(seed)
+  const surroundings = await startSurroundings(random)
+  const disturbances = createDisturbances()
+  const lives = createLives(surroundings.environ, disturbances)
+  const address = () => lives.current?.address
+  const caller = createCaller(address, disturbances)
+  const over = new AbortController()
+  const everyMs = Math.max(minutes * 60_000 / SAMPLES, 1000)
+  try {
+    await lives.start()
+    const from = await addWebhook(caller, surroundings)
+    const pace = paced(SUBMISSION_MS, caller, disturbances.now)
+    const sending = sendingClients(random, () => lives.current && pace(lives.current))
+    const with_ = { ask: caller.ask, surprise: caller.surprise, random, admin: surroundings.admin }
+    const count = (status: number | undefined, since: number) => {
+      caller.count('GET /api/v1/eventi (stream)', status, since)
+    }
+    const streams = { ...with_, address, now: disturbances.now, count }
+    const [following, mailing] = [follower(streams), mails(with_)]
+    const clients = [
+      following, mailing, bookings(with_), lists(with_), await documents(with_), letters(with_), reports(with_),
+      scans(with_), people(with_), hangUps(with_, address),
+      ...Array.from({ length: LISTENERS }, () => listeners(streams))
+    ]
+    const working = [
+      sending.work(),
+      sending.work(),
+      ...clients.map((client) => keepActing(client, random, () => lives.current !== undefined, over.signal))
+    ]
+    const sampling = takeSamples({ lives, caller, disturbances, surroundings }, everyMs, over.signal)
+    await carryOut({ lives, surroundings, disturbances }, minutes * 60_000)
+    over.abort()
+    sending.stop()
+    following.leave()
+    await Promise.all(working)
+    const waiting = await finishAll(lives, surroundings)
+    const seen = { ...surroundings, disturbances }
+    return {
+      samples: await sampling,
+      disturbances: disturbances.all,
+      answers: caller.answers,
+      servers: lives.number,
+      errors: lives.errors,
+      findings: [
+        judgeAnswers(caller.answers, lives),
+        await judgeRecords(surroundings, sending.answers),
+        await judgeMails(seen, mailing.promised),
+        await judgeEvents(seen, from, following.heard),
+        {
+          name: 'left to do',
+          detail: 'when the last server ended',
+          faults: Object.entries(waiting).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`)
+        }
+      ]
+    }
+  } finally {
+    over.abort()
+    await lives.end()
+    await surroundings.stop()
+  }
+}
+
+/** @returns the place of the last event before it */
+async function addWebhook (
+  { ask }: Pick<Caller, 'ask'>, { admin, receiver, connection: { sql } }: Surroundings
+): Promise<number> {
+  const made = await ask('POST', '/api/v1/webhooks', { body: { url: receiver.url }, headers: admin, expected: [201] })
+  if (!made) throw new Error('the webhook could not be made')
+  const [{ place }] = await sql<[{ place: number }]>`select coalesce(max(posizione), 0) as place from eventi`
+  return place
+}
+
+function judgeAnswers ({ classes, excused, surprises }: Answers, lives: Lives): Finding {
+  const counts = Object.entries(classes).toSorted().map(([name, count]) => `${name} ${count}`).join(', ')
+  return {
+    name: 'answers',
+    detail: `${counts}; ${excused} excused by a fault`,
+    faults: [...[...surprises].map(([what, count]) => `${what} (${count}×)`), ...lives.surprises]
+  }
+}
+
+async function judgeRecords (
+  { connection, keys, police }: Surroundings, answers: readonly ClientAnswer[]
+): Promise<Finding> {
+  const { submissions, states, double, respelled, lost, forgotten, broken } =
+    await checkRecords(connection, keys, answers, police.acquired())
+  const counts = Object.entries(states).map(([state, count]) => `${state} ${count}`).join(', ')
+  return {
+    name: 'police records',
+    detail: `${submissions} submissions: ${counts}`,
+    faults: Object.entries({ double, respelled, lost, forgotten, broken })
+      .flatMap(([kind, list]) => list.map((each) => `${kind}: ${each}`))
+  }
+}
