@@ -18,7 +18,7 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
-    // None: an upgrade of a large database takes minutes. One that is broken off begins again at the next start, for ever.
+    // None: an upgrade of a large database takes minutes. Broken off, it would begin again at each start, for ever.
     pluginTimeout: 0,
     requestTimeout: 60_000,
     // Longer than any request waits for its answer: the connection must not be cut first.
