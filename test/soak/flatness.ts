@@ -2,12 +2,13 @@ import type { Sample } from './sampler.ts'
 import { medianOf, theilSen } from './slope.ts'
 
 /** The figures that must not grow while a server lives. */
-const FIGURES = ['memory', 'descriptors', 'connections'] as const
+const FIGURES = ['memory', 'heap', 'descriptors', 'connections'] as const
 type Figure = typeof FIGURES[number]
 
 /** By how much each may rise in a minute: less than noise takes away, more than nothing. */
 const BOUNDS: Readonly<Record<Figure, { perMinute: number, unit: string }>> = {
   memory: { perMinute: 1, unit: 'MB' },
+  heap: { perMinute: 0.3, unit: 'MB' },
   descriptors: { perMinute: 0.5, unit: '' },
   connections: { perMinute: 0.2, unit: '' }
 }
@@ -33,7 +34,7 @@ export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
 
 function judgeSlope (figure: Figure, life: number, settled: readonly Sample[]): Verdict {
   const { perMinute, unit } = BOUNDS[figure]
-  const slope = theilSen(settled.map((sample) => ({ x: sample.minute, y: sample[figure] })))
+  const slope = theilSen(known(settled, figure).map((sample) => ({ x: sample.minute, y: sample[figure] })))
   const minutes = settled.at(-1)!.minute - settled[0]!.minute
   return {
     name: `${figure}, server ${life}, ${minutes.toFixed(0)} min`,
@@ -44,11 +45,16 @@ function judgeSlope (figure: Figure, life: number, settled: readonly Sample[]): 
 }
 
 function judgeAcross (figure: Figure, first: readonly Sample[], last: readonly Sample[]): Verdict {
-  const [before, after] = [first, last].map((samples) => medianOf(samples.map((sample) => sample[figure]))!)
+  const [before, after] = [first, last].map((samples) =>
+    medianOf(known(samples, figure).map((sample) => sample[figure])) ?? NaN)
   return {
     name: `${figure}, last long life against the first`,
     value: `${after!.toFixed(0)} / ${before!.toFixed(0)}`,
     bound: `≤ ${ACROSS}x`,
     ok: after! <= before! * ACROSS
   }
+}
+
+function known (samples: readonly Sample[], figure: Figure): Sample[] {
+  return samples.filter((sample) => !Number.isNaN(sample[figure]))
 }

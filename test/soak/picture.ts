@@ -35,7 +35,11 @@ export function drawRun (
     marks,
     legend: (Object.keys(COLORS) as Fault[]).map((fault) => ({ text: WORDS[fault], color: COLORS[fault] })),
     panels: [
-      { title: 'Resident memory', unit: 'MB', series: [line('memory', '#1f77b4', ({ memory }) => memory)] },
+      {
+        title: 'Resident memory, live heap of the main thread',
+        unit: 'MB',
+        series: [line('heap', '#ff7f0e', ({ heap }) => heap), line('resident', '#1f77b4', ({ memory }) => memory)]
+      },
       {
         title: 'Open descriptors, connections to the database',
         unit: 'number',

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from './caller.ts'
 import type { Disturbances } from './disturbances.ts'
+import { liveHeap } from './heap.ts'
 import type { Lives } from './lives.ts'
 import { DRIVER, type Surroundings } from './surroundings.ts'
 
@@ -11,6 +12,8 @@ export interface Sample {
   life: number
   /** Megabytes that are resident. */
   memory: number
+  /** Megabytes that the main thread holds when its garbage is collected; NaN where that was not looked at. */
+  heap: number
   /** Open files and sockets. */
   descriptors: number
   /** Of the server to the database. */
@@ -27,15 +30,18 @@ interface Subject {
   lives: Lives
   caller: Caller
   disturbances: Disturbances
-  surroundings: Pick<Surroundings, 'connection'>
+  surroundings: Pick<Surroundings, 'connection' | 'inspector'>
 }
+
+/** Garbage is collected at one sample in so many: a server does so at its own times else. */
+const HEAP_EVERY = 6
 
 /** Looks every so many milliseconds until it is told to stop. */
 export async function takeSamples (subject: Subject, everyMs: number, signal: AbortSignal): Promise<Sample[]> {
   const { lives, caller: { answers }, disturbances } = subject
   const samples: Sample[] = []
   let before = { at: disturbances.now(), classes: { ...answers.classes } }
-  while (!signal.aborted) {
+  for (let turn = 0; !signal.aborted; turn++) {
     await sleep(everyMs, undefined, { signal }).catch(() => {})
     const pid = lives.current?.pid
     if (pid === undefined || signal.aborted) continue
@@ -45,9 +51,10 @@ export async function takeSamples (subject: Subject, everyMs: number, signal: Ab
       [name, (count - (before.classes[name] ?? 0)) / seconds]))
     before = now
     const seen = await look(subject, pid).catch(() => undefined)
+    const heap = turn % HEAP_EVERY === 0 ? await liveHeap(pid, subject.surroundings.inspector) : NaN
     // A server that was ended meanwhile has no figures.
     if (seen && lives.current?.pid === pid) {
-      samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, rates })
+      samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, heap, rates })
     }
   }
   return samples

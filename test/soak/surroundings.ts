@@ -9,6 +9,7 @@ import { serviceKey } from '#src/identity/tokens/machine-tokens.ts'
 import { createKeys, type Keys } from '#src/lib/secrets.ts'
 import { connect, type Connection } from '#src/plugins/database/connect.ts'
 import { productionEnviron, type StandIn } from '#test/alloggiati/stand-in.ts'
+import { freePort } from '#test/bench/process.ts'
 import { crashableCluster } from '#test/crash/cluster.ts'
 import { misbehavingPolice } from '#test/crash/police.ts'
 import type { SeededRandom } from '#test/crash/seeded-random.ts'
@@ -30,6 +31,8 @@ export interface Surroundings {
   keys: Keys
   /** The header of an administrator. */
   admin: Record<string, string>
+  /** Where Node's inspector of each server listens once it is woken. */
+  inspector: number
   /** What each server is started with. */
   environ: Record<string, string>
   stop (): Promise<void>
@@ -50,6 +53,7 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
   })
   const receiver = await startReceiver(t)
   const connection = connect(cluster.url, 2, { ...sealSettings(keys), application_name: DRIVER })
+  const inspector = await freePort()
   const { PATH = '', HOME = '' } = process.env
   const environ = {
     PATH,
@@ -69,6 +73,7 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
     RATE_LIMIT_MAX: '100000000',
     RATE_LIMIT_HEAVY_MAX: '100000000',
     RATE_LIMIT_LOGIN_MAX: '1000000',
+    NODE_OPTIONS: `--inspect-port=127.0.0.1:${inspector} --inspect-publish-uid=http`,
     // As without it: a test waits longer.
     OVERLOAD_AFTER_MS: '2000',
     NODE_COMPILE_CACHE: join(folder, 'compiled')
@@ -80,6 +85,7 @@ export async function startSurroundings (random: SeededRandom): Promise<Surround
     receiver,
     connection,
     keys,
+    inspector,
     admin: { authorization: `Bearer ${serviceKey(readConfig(environ), keys)}` },
     environ,
     async stop () {

@@ -1,0 +1,61 @@
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const ASKED_MS = 20_000
+const MEGABYTE = 1024 * 1024
+
+interface Usage { usedSize: number, backingStorageSize?: number }
+
+/**
+ * Megabytes that the main thread of a server holds after a collection of its garbage: what it could not give back. It
+ * is asked through Node's inspector, which listens at that port from the first time on; a server does not end while
+ * somebody is connected to it. NaN where the server ended meanwhile.
+ */
+export async function liveHeap (pid: number, port: number): Promise<number> {
+  let socket: WebSocket | undefined
+  try {
+    process.kill(pid, 'SIGUSR1')
+    socket = new WebSocket(await inspectorOf(port))
+    await happens(socket, 'open')
+    await call(socket, 1, 'HeapProfiler.collectGarbage')
+    const { usedSize, backingStorageSize = 0 } = await call<Usage>(socket, 2, 'Runtime.getHeapUsage')
+    return (usedSize + backingStorageSize) / MEGABYTE
+  } catch {
+    return NaN
+  } finally {
+    socket?.close()
+  }
+}
+
+async function inspectorOf (port: number): Promise<string> {
+  const limit = performance.now() + ASKED_MS
+  for (;;) {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${port}/json/list`)
+      const [target] = await answer.json() as { webSocketDebuggerUrl: string }[]
+      return target!.webSocketDebuggerUrl
+    } catch (err) {
+      if (performance.now() > limit) throw err
+      await sleep(50)
+    }
+  }
+}
+
+async function call<T> (socket: WebSocket, id: number, method: string): Promise<T> {
+  const answered = happens(socket, 'message', (text) => (JSON.parse(text) as { id?: number }).id === id)
+  socket.send(JSON.stringify({ id, method }))
+  return (JSON.parse(await answered) as { result: T }).result
+}
+
+async function happens (
+  socket: WebSocket, what: 'open' | 'message', isWanted: (text: string) => boolean = () => true
+): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    socket.addEventListener(what, (event) => {
+      const text = 'data' in event ? String(event.data) : ''
+      if (isWanted(text)) resolve(text)
+    })
+    socket.addEventListener('close', () => reject(new Error('the inspector has gone')))
+    socket.addEventListener('error', () => reject(new Error('the inspector does not answer')))
+  })
+}
