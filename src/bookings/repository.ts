@@ -1,9 +1,11 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
+import type { Sql } from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
+import { named, unmapped } from '#src/plugins/database/unmapped.ts'
 import type { ForgetAnswers } from '#src/plugins/idempotency.ts'
 import { bookingColumns, guestList } from './columns.ts'
 import type { BookingHooksList } from './hooks.ts'
@@ -47,9 +49,10 @@ export interface Others {
 }
 
 /** Bookings in the database. */
-export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
-  const detail = db.select({ booking: { ...bookingColumns, ospiti: guestList }, versione: t.versione })
-    .from(t).where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
+export function bookingRepository (client: Sql, db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
+  const detail = unmapped<BookingDetail & { versione: string }>(client, db
+    .select(named({ ...versionedColumns, ospiti: guestList })).from(t)
+    .where(eq(t.id, sql.placeholder('id'))))
   const insert = db.insert(t).values(given).returning(versionedColumns).prepare('booking_creation')
 
   /** Those that exist, ascending. Locked in one order, so that two deletions cannot wait for each other. */
@@ -88,9 +91,10 @@ export function bookingRepository (db: Database, audit: Audit, { hooks, forgetAn
   return {
     /** @throws PrenotazioneNonTrovata */
     async find (id: number): Promise<Versioned<BookingDetail>> {
-      const [found] = await detail.execute({ id })
+      const [found] = await detail(id)
       if (!found) throw new PrenotazioneNonTrovata()
-      return found
+      const { versione, ...booking } = found
+      return { booking, versione: Number(versione) }
     },
 
     async create ({

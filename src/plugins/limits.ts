@@ -76,8 +76,9 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
   // Counted before the body is read, as on every route: the hooks that a not-found handler can have of its own come
   // after that.
   const limit = app.rateLimit()
-  app.addHook('onRequest', async function limitUnknown (request, reply) {
-    if (request.is404) await limit.call(this, request, reply)
+  app.addHook('onRequest', function limitUnknown (request, reply, done) {
+    if (!request.is404) return done()
+    limit.call(this, request, reply).then(() => done(), done)
   })
 
   app.decorate('refuseUnknown', function refuseUnknown (request, reply) {

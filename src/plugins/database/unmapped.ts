@@ -1,0 +1,26 @@
+import { is, SQL, type SQLWrapper } from 'drizzle-orm'
+import type postgres from 'postgres'
+
+/** A query of Drizzle's whose columns all have names (`named`). */
+interface Query { toSQL (): { sql: string } }
+
+/**
+ * Prepares a query of Drizzle's, and hands its rows on as the driver reads them, by the names of their columns: what
+ * Drizzle does at each call and with each row took a seventh of the processor time of a booking's detail. Only for
+ * columns whose values need nothing done; what PostgreSQL has as `bigint` comes as text.
+ * @returns takes the query's parameters
+ */
+export function unmapped<Row extends object> (
+  sql: postgres.Sql,
+  query: Query
+): (...parameters: (number | string)[]) => Promise<Row[]> {
+  const text = query.toSQL().sql
+  return async (...parameters) => await sql.unsafe<Row[]>(text, parameters, { prepare: true })
+}
+
+/** Columns to select, each under its own name: an expression has none by itself. */
+export function named<Columns extends Record<string, SQLWrapper>> (columns: Columns): Columns {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [name, is(column, SQL) ? column.as(name) : column])
+  ) as Columns
+}
