@@ -71,7 +71,7 @@ export const ReportForm = Closed({
   user_id: Type.Optional(userId),
   titolo: Type.Optional(title),
   decimali: Type.Optional(OneOf(['punto', 'virgola'] as const, {
-    description: 'Come il file scrive i numeri: 1234.50 (punto, predefinito) o 1.234,50 (virgola)'
+    description: 'Come il file scrive i numeri: 1234.50 (punto) o 1.234,50 (virgola). Senza, 1.234 e 1,5 sono rifiutati'
   }))
 })
 export type ReportForm = Static<typeof ReportForm>

@@ -27,7 +27,8 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
       summary: 'Crea il report finanziario di un file CSV',
       description:
         'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
-        'riconosce da quella. UTF-8 o Windows-1252. Per il resto come /api/generate-template.',
+        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8 o Windows-1252. Numeri come 1.234,50 o 1.234 ' +
+        'vogliono «decimali». Per il resto come /api/generate-template.',
       consumes: ['multipart/form-data'],
       body: ReportForm,
       response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
@@ -35,7 +36,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
     preParsing: form.check,
     preValidation: form.read,
     handler: (request, reply) => {
-      const { file, decimali = 'punto', templateId, user_id, titolo } = request.body
+      const { file, decimali, templateId, user_id, titolo } = request.body
       return answerReport(app, { config, clock }, request, reply, {
         rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
       })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readCsv, type CsvFile } from '#src/pdf/tables/csv.ts'
 
-const read = (text: string | Buffer, decimali: CsvFile['decimali'] = 'punto') =>
-  readCsv({ bytes: Buffer.from(text as string), decimali })
+const read = (text: string | Buffer, decimali: CsvFile['decimali'] | 'unsaid' = 'punto') =>
+  readCsv({ bytes: Buffer.from(text as string), decimali: decimali === 'unsaid' ? undefined : decimali })
 
 t.test('the delimiter is the one that the first line has most of, outside of quotation marks', async (t) => {
   const wanted = [{ a: '1', b: 'x' }]
@@ -20,6 +20,24 @@ t.test('Italian numbers are read where the caller says so, and never guessed', a
     ['1234.56', 'IT'], ['1234', ''], ['-0.5', '1.2.3'], ['12.50', '1234567.8']
   ])
   t.same(read(text)[0], { n: '1.234,56', x: 'IT' })
+})
+
+t.test('a number that may be an Italian one is refused where nobody says how they are written', async (t) => {
+  for (const number of ['1.200', '-1.234.567', '1.234,56', '0,5', '1200,50']) {
+    t.throws(() => read(`n;x\n1;2\n${number};3`, 'unsaid'), {
+      code: 'CSV_NON_VALIDO', place: { riga: 3 }, message: /decimali=virgola/
+    }, number)
+  }
+  for (const number of ['1200', '1200.5', '1234.567', '0.12', '0.125', '1.2345', '1.2.3', 'IT,1', '']) {
+    t.same(read(`n;x\n"${number}";3`, 'unsaid'), [{ n: number, x: '3' }], number)
+  }
+})
+
+t.test('the line in which Excel names the separator is none of the table, and is counted', async (t) => {
+  t.same(read('sep=;\na,b;c\n1;2'), [{ 'a,b': '1', c: '2' }])
+  t.same(read('\uFEFFSEP=,\r\na,b\r\n1,2\r\n'), [{ a: '1', b: '2' }])
+  t.throws(() => read('sep=;\na;b\n1;2\n3'), { code: 'CSV_NON_VALIDO', place: { riga: 4 } })
+  t.same(read('sep=a;b\n1;2'), [{ 'sep=a': '1', b: '2' }])
 })
 
 t.test('what Excel writes in western Europe is read, too', async (t) => {

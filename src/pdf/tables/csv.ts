@@ -5,13 +5,18 @@ import { checkLimit, LIMITS } from '../limits.ts'
 
 /** How a file writes its numbers: `1234.50`, as the contract does, or `1.234,50`. */
 export const DECIMALS = ['punto', 'virgola'] as const
-export interface CsvFile { bytes: Uint8Array, decimali: typeof DECIMALS[number] }
+/** Without `decimali` a number that may be an Italian one is refused: to guess would be wrong by a thousand. */
+export interface CsvFile { bytes: Uint8Array, decimali?: typeof DECIMALS[number] | undefined }
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
 /** Bytes of a record: no row of a report is longer. */
 const RECORD_MAX = 100_000
+/** What Excel writes into, and reads from, a line of its own before the names. */
+const SEPARATOR_LINE = /^\uFEFF?sep=([,;\t|])(?=\r?\n)/i
 const ITALIAN = /^([+-]?)(\d{1,3}(?:\.\d{3})*|\d+)(?:,(\d{1,18}))?$/
+/** With groups of thousands, or with a comma: neither is written by who separates decimals by a dot. */
+const MAY_BE_ITALIAN = /^[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,18})?|\d{1,18},\d{1,18})$/
 
 /** What the library refuses, in words for people; `lines` counts from 1. */
 const FAULTS: Record<string, string> = {
@@ -24,7 +29,8 @@ const FAULTS: Record<string, string> = {
 
 /**
  * The rows of a CSV file, each an object by the names of the first line. The delimiter is the one of which that line
- * has most. Every value is a text; of Italian numbers the dots go and the comma becomes a dot.
+ * has most, unless a line before it names it. Every value is a text; of Italian numbers the dots go and the comma
+ * becomes a dot.
  * @throws TemplateError with the line at fault
  */
 export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] {
@@ -35,8 +41,11 @@ export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] 
   const names = header.record.map((name) => name.trim())
   checkNames(names)
   checkLimit('rows', rest.length)
-  const read = decimali === 'virgola' ? plainNumber : (value: string) => value
-  return rest.map(({ record }) => Object.fromEntries(names.map((name, at) => [name, read(record[at]!.trim())])))
+  return rest.map(({ record, info }) => Object.fromEntries(names.map((name, at) => {
+    const value = record[at]!.trim()
+    if (decimali === undefined && MAY_BE_ITALIAN.test(value)) throw fault(unclear(value), info.lines)
+    return [name, decimali === 'virgola' ? plainNumber(value) : value]
+  })))
 }
 
 /** As UTF-8 or, where it is none, as Excel writes it in western Europe. */
@@ -54,9 +63,11 @@ function decode (bytes: Uint8Array): string {
 interface Read { record: string[], info: { lines: number } }
 
 function parseRecords (text: string): Read[] {
-  const delimiter = delimiterOf(text)
+  const said = SEPARATOR_LINE.exec(text)
+  const delimiter = said?.[1] ?? delimiterOf(text)
   try {
-    return parse(text, {
+    // The line of Excel's stays as an empty one: the lines after it keep their numbers.
+    return parse(said ? text.slice(said[0].length) : text, {
       delimiter,
       info: true,
       skip_empty_lines: true,
@@ -86,6 +97,10 @@ function checkNames (names: readonly string[]): void {
     if (name.length > NAME_LENGTH) throw fault(`la colonna ${at + 1} ha un nome troppo lungo`, 1)
     if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, 1)
   }
+}
+
+function unclear (value: string): string {
+  return `di «${value}» non si sa che cosa separi i decimali: indicare decimali=virgola o decimali=punto`
 }
 
 function plainNumber (value: string): string {
