@@ -24,34 +24,42 @@ const PROTOCOL_VIOLATION = '08P01'
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
  * All that is to be done is one transaction, which gives way to others where a table is in use.
  * @param settings are seen to hold
+ * @param tell hears what is about to take its time
  * @returns what was done; undefined: the database was at the present schema
  * @throws NewerDatabaseError, SilentDatabaseError, LostSettingsError
  */
-export async function migrate (url: string, settings?: SessionSettings): Promise<Upgrade | undefined> {
+export async function migrate (
+  url: string,
+  settings?: SessionSettings,
+  tell: (what: string, steps?: Steps) => void = () => {}
+): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireAnswer(sql)
     await requireSettings(sql, settings ?? {})
-    await sql`select pg_advisory_lock(${LOCKS.migrations})`
+    await takeTurn(sql, tell)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
     if (before !== undefined && before > latest) throw new NewerDatabaseError()
+    const steps = { from: nameOf(before), to: nameOf(latest) }
+    if (before !== undefined && before < latest) tell('the database is being upgraded', steps)
     const begun = performance.now()
     await givingWay(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
     if (before === latest) return undefined
-    return { from: nameOf(before), to: nameOf(latest), ms: Math.round(performance.now() - begun) }
+    return { ...steps, ms: Math.round(performance.now() - begun) }
   } finally {
     await close()
   }
 }
 
-/** What a start did to a database. */
-export interface Upgrade {
+export interface Steps {
   /** The last migration that was there; null: none was. */
   from: string | null
   to: string
-  ms: number
 }
+
+/** What a start did to a database. */
+export interface Upgrade extends Steps { ms: number }
 
 /** The database has seen migrations that this program does not know: a newer version works on it, or did. */
 export class NewerDatabaseError extends Error {}
@@ -87,6 +95,15 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
     throw postgresError(err)?.code === PROTOCOL_VIOLATION ? new LostSettingsError() : err
   }))
   if (!hasAnswered) throw new SilentDatabaseError()
+}
+
+/** An upgrade by another process may take longer than a statement of a request. */
+async function takeTurn (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
+  const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
+  if (row.free) return
+  tell('another process is upgrading the database: waiting for it')
+  await sql`set statement_timeout = 0`
+  await sql`select pg_advisory_lock(${LOCKS.migrations})`
 }
 
 /** The name of a migration: that of its file. One that this program does not know is called by its instant. */

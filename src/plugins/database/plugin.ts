@@ -65,7 +65,8 @@ export default fp<DatabaseOptions>(async function database (app, { config, setti
   let isSilent = false
   app.addHook('onClose', async () => embedded?.stop(isSilent))
   const named = isShared ? 'DATABASE_DIRECT_URL' : embedded ? 'DATA_DIR' : 'DATABASE_URL'
-  const upgrade = await migrate(direct, settings).catch((err: unknown) => {
+  const tell = (what: string, steps = {}) => app.log.info(steps, what)
+  const upgrade = await migrate(direct, settings, tell).catch((err: unknown) => {
     if (err instanceof LostSettingsError) throw new ConfigError(named, LOSES_SETTINGS)
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connect } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
 import { migrate } from '#src/plugins/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { databaseBefore } from '#test/migration.ts'
@@ -38,4 +40,19 @@ t.test('a migration may take longer than a statement of a request', async (t) =>
     create function aspetta () returns trigger language plpgsql as 'begin perform pg_sleep(0.6); return new; end';
     create trigger aspetta before update on prenotazioni for each row execute function aspetta()`)
   t.match(await migrate(url, { statement_timeout: '500ms' }), { from: '0013_storage_rows' })
+})
+
+t.test('who starts during an upgrade says that it waits, and waits longer than a statement may take', async (t) => {
+  const { url, sql } = await databaseBefore(t, '0022_events')
+  const other = connect(url, 1)
+  t.teardown(other.close)
+  await other.sql`select pg_advisory_lock(${LOCKS.migrations})`
+  const said: string[] = []
+  const upgrading = migrate(url, { statement_timeout: '500ms' }, (what) => { said.push(what) })
+  await until(async () => (await sql`select from pg_locks where not granted and locktype = 'advisory'`).length > 0)
+  t.same(said, ['another process is upgrading the database: waiting for it'])
+  await sleep(800)
+  await other.sql`select pg_advisory_unlock(${LOCKS.migrations})`
+  t.match(await upgrading, { from: '0021_second_factor_rules' })
+  t.equal(said[1], 'the database is being upgraded')
 })
