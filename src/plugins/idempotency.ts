@@ -176,7 +176,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       )
       // What was begun answers a repeated request better than a word that it was done.
       const where = isLarge ? and(mine, isNull(keys.reference)) : mine
+      // Should it fail, the answer is given all the same, and the key stays taken: after a 503 the client would have
+      // the work done again. Where this hook throws, Fastify calls it once more for the answer of the error.
+      request.idempotencyKey = null
       await app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(where)
+        .catch((err: unknown) => request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept'))
     }
     return payload
   }

@@ -10,7 +10,13 @@ import { STATE_FILE, type State } from './state.ts'
 /* One cluster for the run, one template database, migrated once; every test copies it. */
 const dataDir = mkdtempSync(join(tmpdir(), 'locanda-test-'))
 // Nobody needs these data after a power cut: dropping a database takes a tenth of the time.
-const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
+const settings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  // Six files at a time, some with several applications, each of which may have twenty connections.
+  max_connections: '500'
+}
 const cluster = await startEmbedded({ dataDir, log: () => {}, settings })
 const template = 'locanda_template'
 

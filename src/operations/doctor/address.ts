@@ -8,6 +8,11 @@ import { codeOf, fault, ok, warning, type Look } from './finding.ts'
 const WITHIN_MS = 10_000
 const DAY_MS = 24 * 60 * 60_000
 const RENEW_DAYS = 14
+/** Nobody was reached: of the certificate nothing is known. From inside, a public address often leads nowhere. */
+const AWAY = [
+  'ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'AbortError',
+  'ABORT_ERR'
+]
 
 /** Whether clients reach the server where they are told that it is. */
 export function publicUrl ({ PUBLIC_URL: url }: Config): Look {
@@ -46,8 +51,7 @@ export function tls ({ PUBLIC_URL }: Config): Look {
         : ok(`certificato valido per ${left} giorni`)
     } catch (err) {
       const code = codeOf(err)
-      const isAway = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'AbortError', 'ABORT_ERR'].includes(code)
-      return isAway ? undefined : fault(`il certificato non è accettato (${code})`)
+      return AWAY.includes(code) ? undefined : fault(`il certificato non è accettato (${code})`)
     } finally {
       socket.destroy()
     }

@@ -33,6 +33,8 @@ const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
 const PATIENCE = sql`interval '3 days'`
+/** And so many failures: in days on which this server was off nobody has failed. Three days have twenty and more. */
+const FAILURES_MIN = 10
 
 /** The webhooks that may be served now. */
 export async function readyWebhooks (db: Database): Promise<number[]> {
@@ -127,7 +129,8 @@ export async function settle (
     const quiet = sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`
     await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: quiet })
       .where(eq(webhooks.id, claimed.webhook_id))
-    if (!mine.isOver && stato_http !== GONE) return 'in_coda'
+    const isOver = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN
+    if (!isOver && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed
     await suspend(tx, id)
     await onSuspension(tx, { id, url, descrizione: webhook.descrizione, outcome })

@@ -4,6 +4,12 @@ import { postgresError } from './problems.ts'
 
 /** So long a change waits for a table that others use: whoever wants that table meanwhile waits behind it. */
 const LOCK_WITHIN_MS = 500
+/**
+ * After some refusals it waits longer, once: PostgreSQL ends an autovacuum that is in the way, but only for whom it has
+ * kept waiting for `deadlock_timeout`, a second unless the database says otherwise.
+ */
+const LONGER_MS = 1300
+const REFUSALS_BEFORE = 4
 /** The pause in which they pass. */
 const PAUSE_MS = 1000
 /** Who holds a table for longer than this is no request. */
@@ -13,16 +19,19 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /**
  * Carries out a transaction that changes tables, in a session that does nothing else afterwards: its statements may
  * take any time. Where a table is in use, it is rolled back, lets others pass and begins again.
- * @throws after half a minute, when a table is still in use
+ * @throws when a table is still in use half a minute after it was so for the first time
  */
 export async function givingWay<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
-  await sql.unsafe(`set statement_timeout = 0; set lock_timeout = ${LOCK_WITHIN_MS}`)
-  const limit = performance.now() + PATIENCE_MS
-  for (;;) {
+  // From the first refusal: the work until then may have been long.
+  let limit = Infinity
+  for (let refusals = 0; ; refusals++) {
+    const within = refusals === REFUSALS_BEFORE ? LONGER_MS : LOCK_WITHIN_MS
+    await sql.unsafe(`set statement_timeout = 0; set lock_timeout = ${within}`)
     try {
       return await work()
     } catch (err) {
       if (postgresError(err)?.code !== LOCK_NOT_AVAILABLE || performance.now() > limit) throw err
+      limit = Math.min(limit, performance.now() + PATIENCE_MS)
       await sleep(PAUSE_MS)
     }
   }

@@ -58,7 +58,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   53200: 'al database manca la memoria',
   53300: 'il database ha già tutte le connessioni che ammette',
   55000: 'il database non accetta connessioni',
-  '55P03': 'una tabella da aggiornare è occupata (un salvataggio, una transazione lunga): riprovare quando è libera',
+  '55P03': 'una tabella da aggiornare è occupata (un salvataggio, una lunga transazione, VACUUM): riprovare più tardi',
   '57P03': 'il database si sta avviando o fermando'
 }
 

@@ -46,12 +46,18 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
     const old = Date.now() - DAY_MS
     const leftovers = [...files].filter(([id, { modified }]) => !rowIds.has(id) && modified.getTime() < old)
     const orphans = await withoutTombstone(db, leftovers.map(([id]) => id))
-    for (const id of orphans) await backend.delete(id)
+    let gone = 0
+    for (const id of orphans) {
+      // What cannot be removed is found again the next time; the other folders are compared all the same.
+      await backend.delete(id).then(() => gone++, (err: unknown) => {
+        log.error({ err, object: id }, 'a file that no row names could not be removed')
+      })
+    }
 
     const suspects = rows.filter(({ id, size }) => files.get(id)?.size !== encryptedSize(size))
     let missing = 0
     for (const { id, size } of suspects) if (await isMissing(id, size)) missing++
-    return { missing, removed: orphans.length }
+    return { missing, removed: gone }
   }
 
   /** A row that was written, or an object that was deleted, since the files were listed is no fault. */

@@ -9,6 +9,8 @@ import type { Backend } from './backends/backend.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 50
+/** Files that cannot be removed, after which a batch ends: the place of the files may be away. */
+const FAULTS_MAX = 3
 /** Longer than a batch takes: what is still claimed after it belonged to a process that died. */
 const LEASE = sql`now() + interval '5 minutes'`
 /** Seconds between attempts. */
@@ -58,16 +60,20 @@ export function removalWorker (
     const claimed = await claim(db)
     if (claimed.length === 0) return false
     const gone: string[] = []
-    try {
-      for (const { id } of claimed) {
-        await backend.delete(id)
-        gone.push(id)
-      }
-    } finally {
-      // Of those that are left, one may be at fault: it shall not keep the others waiting.
-      await forget(db, gone)
-      await postpone(db, claimed.filter(({ id }) => !gone.includes(id)))
+    const failed: Claimed[] = []
+    let fault: unknown
+    // One that is at fault shall not keep the others waiting; where all are, each may take its time.
+    while (gone.length + failed.length < claimed.length && failed.length < FAULTS_MAX) {
+      const each = claimed[gone.length + failed.length]!
+      await backend.delete(each.id).then(() => gone.push(each.id), (err: unknown) => {
+        failed.push(each)
+        fault = err
+      })
     }
+    await forget(db, gone)
+    await postpone(db, failed)
+    await giveBack(db, claimed.slice(gone.length + failed.length))
+    if (failed.length > 0) throw fault
     return true
   }
 
@@ -115,6 +121,14 @@ async function isBackupUnderWay (tx: Executor): Promise<boolean> {
 
 async function forget (db: Database, ids: string[]): Promise<void> {
   if (ids.length > 0) await db.delete(discarded_files).where(inArray(discarded_files.id, ids))
+}
+
+/** Those that were not tried stay due. */
+async function giveBack (db: Database, claimed: Claimed[]): Promise<void> {
+  if (claimed.length === 0) return
+  await db.update(discarded_files)
+    .set({ attempts: sql`${discarded_files.attempts} - 1`, next_attempt_at: sql`now()` })
+    .where(inArray(discarded_files.id, claimed.map(({ id }) => id)))
 }
 
 async function postpone (db: Database, claimed: Claimed[]): Promise<void> {

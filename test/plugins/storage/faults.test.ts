@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
+import type { StoredObject } from '#src/plugins/storage/storage.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, extraRoutes } from '#test/helper.ts'
 import { codeOf } from './failures.ts'
@@ -14,7 +15,7 @@ const systemError = (code: string) => Object.assign(new Error(`${code}: write`),
 
 /** A server whose disk fails as the test says. */
 async function failingServer (t: Test) {
-  const fault: { code?: string | undefined, act?: keyof Backend } = {}
+  const fault: { code?: string | undefined, act?: keyof Backend, only?: string } = {}
   const check = (act: keyof Backend) => { if (fault.code && fault.act === act) throw systemError(fault.code) }
   const wrapBackend = (backend: Backend): Backend => ({
     ...backend,
@@ -30,7 +31,7 @@ async function failingServer (t: Test) {
       return backend.get(id, range)
     },
     delete: async (id) => {
-      check('delete')
+      if (fault.only === undefined || fault.only === id) check('delete')
       return backend.delete(id)
     }
   })
@@ -91,6 +92,35 @@ t.test('a file that cannot be removed is tried again later, and the others are r
   app.storage.removeDiscarded()
   await until(async () => (await rows()).length === 0)
   t.notOk(filesIn(dataDir).some((name) => name.includes(object.id)))
+})
+
+t.test('of many discarded files one that cannot be removed keeps no other one', async (t) => {
+  const built = await failingServer(t)
+  const { app, fault, dataDir } = built
+  const objects: StoredObject[] = []
+  for (let at = 0; at < 6; at++) objects.push(await keep(built, Buffer.from(`n. ${at}`), `n${at}`))
+  Object.assign(fault, { act: 'delete', code: 'EACCES', only: objects[0]!.id })
+  await app.db.transaction((tx) => app.storage.discard(tx, objects))
+  app.storage.removeDiscarded()
+  await until(async () => (await app.sql`select from discarded_files where next_attempt_at > now()`).length === 1)
+  await until(() => filesIn(dataDir).filter((name) => objects.some(({ id }) => name.includes(id))).length === 1)
+  t.match([...await app.sql`select id, attempts from discarded_files`], [{ id: objects[0]!.id, attempts: 1 }])
+  fault.code = undefined
+})
+
+t.test('where no file can be removed, few are tried at a time, and the others stay due', async (t) => {
+  const built = await failingServer(t)
+  const { app, fault } = built
+  const objects: StoredObject[] = []
+  for (let at = 0; at < 6; at++) objects.push(await keep(built, Buffer.from(`n. ${at}`), `n${at}`))
+  Object.assign(fault, { act: 'delete', code: 'EIO' })
+  await app.db.transaction((tx) => app.storage.discard(tx, objects))
+  app.storage.removeDiscarded()
+  const attempts = async () => (await app.sql<{ attempts: number }[]>`
+    select attempts from discarded_files order by attempts`).map((row) => row.attempts)
+  await until(async () => String(await attempts()) === '0,0,0,1,1,1')
+  t.equal((await app.sql`select from discarded_files where next_attempt_at <= now()`).length, 3)
+  fault.code = undefined
 })
 
 t.test('an upload that the caller breaks off is the caller\'s error, and leaves nothing', async (t) => {
