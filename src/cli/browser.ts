@@ -73,8 +73,9 @@ async function codeAt (server: Server, path: string, withinMs: number): Promise<
   const signal = AbortSignal.timeout(withinMs)
   try {
     for await (const [request, response] of on(server, 'request', { signal }) as AsyncIterable<Exchange>) {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
-      const code = pathname === path ? searchParams.get('code') : null
+      // Of this path alone: what others ask for need not even be an address.
+      const { url = '' } = request
+      const code = url.startsWith(`${path}?`) ? new URLSearchParams(url.slice(path.length)).get('code') : null
       await tell(response, code !== null)
       if (code !== null) return code
     }
@@ -87,6 +88,6 @@ async function codeAt (server: Server, path: string, withinMs: number): Promise<
 
 async function tell (response: ServerResponse, done: boolean): Promise<void> {
   response.writeHead(done ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-  response.end(done ? 'Accesso riuscito: si può chiudere questa pagina e tornare al terminale.\n' : '')
+  response.end(done ? 'Ricevuto: si può chiudere questa pagina e tornare al terminale.\n' : '')
   await once(response, 'close')
 }

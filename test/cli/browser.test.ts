@@ -45,12 +45,15 @@ t.test('a person signs in on the pages, and the program gets a key without seein
   t.match(said, /^Aprire nel browser di questo computer, e accedere:\nhttp.*\n$/)
   t.match(new URL(page).searchParams.get('redirect_to'), /^http:\/\/127\.0\.0\.1:\d+\/[\da-f]{32}$/)
   const browser = await signIn(page)
+  t.match(browser.page().body, 'Un programma di questo computer')
+  t.equal(backOf(browser), '', 'to sign in agrees to nothing: somebody else may have sent the person')
+  await browser.submit('/auth/accedi/continua')
   const back = backOf(browser)
-  for (const other of ['/', '/favicon.ico', `/?code=${'a'.repeat(36)}`]) {
-    t.equal((await fetch(new URL(other, back))).status, 404, 'nobody else is listened to')
+  for (const other of ['/', '//', '/favicon.ico', `/?code=${'a'.repeat(36)}`]) {
+    t.equal((await fetch(new URL(back).origin + other)).status, 404, 'nobody else is listened to')
   }
   const answer = await fetch(back)
-  t.match(await answer.text(), 'Accesso riuscito')
+  t.match(await answer.text(), 'Ricevuto')
   t.equal(await code, 0)
   t.match(await out, /^Accesso a http.* riuscito/)
   t.match((await keysOf(server)).at(-1), { name: 'portatile', days: 90, revoked: false })
@@ -61,6 +64,7 @@ t.test('a person signs in on the pages, and the program gets a key without seein
 t.test('who is signed in already is asked whether a program of this computer may', async (t) => {
   const first = await begin(['login', '--browser'])
   const browser = await signIn(first.page)
+  await browser.submit('/auth/accedi/continua')
   await fetch(backOf(browser))
   t.equal(await first.code, 0)
   const { code, page, out } = await begin(['key', '--browser', '--giorni', '3'])
@@ -74,6 +78,22 @@ t.test('who is signed in already is asked whether a program of this computer may
   t.match((await keysOf(server)).at(-1), { days: 3 })
 })
 
+t.test('the button agrees to the program that the page named, and to no other', async (t) => {
+  const asking = (port: number) =>
+    `/auth/accedi?redirect_to=${encodeURIComponent(`http://127.0.0.1:${port}/`)}` +
+    `&code_challenge=${'a'.repeat(43)}&code_challenge_method=s256`
+  const browser = await signIn(asking(4001))
+  const answer = async (fields: Record<string, string>) => {
+    await browser.submit('/auth/accedi/continua', fields)
+    return backOf(browser)
+  }
+  const seen = /name="app" value="([^"]+)"/.exec(browser.page().body)![1]!
+  await browser.open(asking(4002))
+  t.equal(await answer({ app: seen }), '', 'another page has asked meanwhile: the person is asked anew')
+  t.match(browser.page().body, 'Un programma di questo computer')
+  t.match(await answer({}), /^http:\/\/127\.0\.0\.1:4002\/\?code=/)
+})
+
 t.test('a second factor is proven on the page, and the key counts as made with it', async (t) => {
   const browser = await signIn('/auth/accedi')
   await browser.submit('/auth/account/fattori/nuovo')
@@ -84,6 +104,8 @@ t.test('a second factor is proven on the page, and the key counts as made with i
   const other = await signIn(page)
   t.equal(other.page().path, '/auth/verifica')
   await other.submit('/auth/verifica', { code: codeOf(secret) })
+  t.match(other.page().body, 'Un programma di questo computer')
+  await other.submit('/auth/accedi/continua')
   await fetch(backOf(other))
   t.equal(await code, 0)
   t.match(await app.sql`select second_factor from api_keys order by created_at desc limit 1`, [{ second_factor: true }])

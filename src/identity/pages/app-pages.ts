@@ -1,4 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { tagOf } from './app-request.ts'
+import { showContinue } from './app-view.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { described, OPEN } from './route.ts'
@@ -10,12 +12,16 @@ const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, 
     method: 'POST',
     url: CONTINUE,
     config: OPEN,
-    schema: described('postContinua', 'Torna all’applicazione con una sessione', { body: Fields([]) }),
+    schema: described('postContinua', 'Torna all’applicazione con una sessione', { body: Fields(['app']) }),
     handler: async (request, reply) => {
       const visitor = await visitors.require(request)
       // It has been too long.
-      if (cookies.appOf(request) === undefined) throw new Elsewhere(ACCOUNT)
-      return await goOn(request, reply, visitor)
+      const asked = cookies.appOf(request)
+      if (asked === undefined) throw new Elsewhere(ACCOUNT)
+      const { app } = request.body
+      // Another request has come in its place: the person agrees to the one that they see.
+      if (app !== undefined && app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
+      return await goOn(request, reply, visitor, app !== undefined)
     }
   })
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Type, type Static } from '@sinclair/typebox'
 import type { Config } from '#src/config/config.ts'
 import { readChallenge, type Challenge } from '../sign-in/flow-states.ts'
@@ -29,6 +30,11 @@ export function readAppRequest (config: Config, query: Static<typeof AppQuery>):
   // Without it, whoever sees the address that the browser goes back to would have the session.
   if (challenge.code_challenge === null) throw new Refused(400, BAD_APP)
   return { redirectTo, challenge }
+}
+
+/** Tells one request from another, for the button that answers it: another page may have put one in its place. */
+export function tagOf ({ redirectTo, challenge: { code_challenge } }: AppRequest): string {
+  return hash('sha256', `${code_challenge} ${redirectTo}`, 'base64url')
 }
 
 function challengeOf (query: Static<typeof AppQuery>): Challenge {

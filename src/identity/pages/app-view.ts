@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import { isLoopbackApp } from '../sign-in/redirects.ts'
-import type { AppRequest } from './app-request.ts'
+import { tagOf, type AppRequest } from './app-request.ts'
 import { form, link } from './parts.ts'
 import { show } from './show.ts'
 import { fill } from './texts.ts'
@@ -14,13 +14,14 @@ export function showContinue (
   request: FastifyRequest,
   reply: FastifyReply,
   { user: { email } }: Visitor,
-  { redirectTo }: AppRequest
+  asked: AppRequest
 ): FastifyReply {
+  const { redirectTo } = asked
   return show(request, reply, (texts) => ({
     title: texts.continueTo,
     content: html`<p>${fill(texts.signedInAs, email)}</p>
 <p>${isLoopbackApp(redirectTo) ? texts.programAsks : fill(texts.appAsks, nameOf(redirectTo))}</p>
-${form({ action: CONTINUE, button: texts.continue })}${
+${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
   form({ action: '/auth/esci', button: texts.otherAccount, isQuiet: true })}${link(ACCOUNT, texts.back)}`
   }))
 }

@@ -1,4 +1,4 @@
-/* global addEventListener, document, DOMParser, fetch, FormData, navigator, performance,
+/* global addEventListener, document, DOMParser, fetch, FormData, location, navigator, performance,
    PublicKeyCredential, URLSearchParams */
 // A form that was sent is not sent again by a second click: the code in it is good for one time, and the browser would
 // show the answer to the second request. After some seconds it may be, as the network may have failed.
@@ -26,7 +26,12 @@ for (const form of document.querySelectorAll('form[data-options]')) {
       // Not the answer of an earlier press.
       form.elements.namedItem('credential').value = ''
       const body = new URLSearchParams(new FormData(form))
-      const asked = await fetch(form.dataset.options, { method: 'POST', body, redirect: 'error' })
+      const asked = await fetch(form.dataset.options, { method: 'POST', body })
+      // To another page first: to sign in, or to prove the second factor once more.
+      if (asked.redirected) {
+        location.assign(asked.url)
+        return
+      }
       if (!asked.ok) {
         failure.textContent = await reasonOf(asked) ?? form.dataset.failure
         return

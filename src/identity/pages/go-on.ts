@@ -1,26 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdentityOptions } from '../options.ts'
 import { issueHandover } from '../sign-in/handover.ts'
-import { redirectWithCode } from '../sign-in/redirects.ts'
-import { showReturn } from './app-view.ts'
+import { isLoopbackApp, redirectWithCode } from '../sign-in/redirects.ts'
+import { showContinue, showReturn } from './app-view.ts'
 import type { PageCookies } from './cookies.ts'
 import { ACCOUNT, SECOND_FACTOR, type Visitor } from './visitors.ts'
 
 /**
  * Leads a person on who has just proven who they are: to the second factor, back to the front end that has sent them,
- * or to the account.
+ * or to the account. A program of this computer gets its session after a question; `isAgreed`: it has been answered.
  */
-export type GoOn = (request: FastifyRequest, reply: FastifyReply, visitor: Visitor) => Promise<FastifyReply>
+export type GoOn = (
+  request: FastifyRequest, reply: FastifyReply, visitor: Visitor, isAgreed?: boolean
+) => Promise<FastifyReply>
 
 export function goingOn (
   { db }: FastifyInstance,
   { keys, cookies }: Pick<IdentityOptions, 'keys'> & { cookies: PageCookies }
 ): GoOn {
-  return async function goOn (request, reply, visitor) {
+  return async function goOn (request, reply, visitor, isAgreed = false) {
     const { lacks } = visitor.caller
     if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
     const asked = cookies.appOf(request)
     if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
+    // Whoever can open an address on this computer may have sent the person: signing in alone agrees to nothing.
+    if (isLoopbackApp(asked.redirectTo) && !isAgreed) return showContinue(request, reply, visitor, asked)
     const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
     cookies.clearApp(reply)
     return showReturn(request, reply, redirectWithCode(asked.redirectTo, code))
