@@ -37,6 +37,18 @@ t.test('the same key and body give the stored answer, and one booking', async (t
   t.equal(await count(), before + 1)
 })
 
+t.test('an answer that cannot be stored is given all the same, and nothing is done twice', async (t) => {
+  await app.sql.unsafe(`
+    create function niente () returns trigger language plpgsql as 'begin raise disk_full; end';
+    create trigger niente before update on idempotency_keys for each row execute function niente()`)
+  const before = await count()
+  const first = await post('senza-posto')
+  t.equal(first.statusCode, 201)
+  await app.sql.unsafe('drop trigger niente on idempotency_keys; drop function niente')
+  t.match((await post('senza-posto')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+  t.equal(await count(), before + 1)
+})
+
 t.test('the stored answer is given even when the booking has changed since', async (t) => {
   const first = await post('cambiata')
   await call('PUT', `${BOOKINGS}/${first.json<{ data: Booking }>().data.id}`, { lingua: 'DE' })
