@@ -23,7 +23,7 @@ export function goingOn (
     if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
     const asked = cookies.appOf(request)
     if (asked === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
-    // Whoever can open an address on this computer may have sent the person: signing in alone agrees to nothing.
+    // Any program of this computer, also another user's, may have sent the person here: to sign in is not to agree.
     if (isLoopbackApp(asked.redirectTo) && !isAgreed) return showContinue(request, reply, visitor, asked)
     const code = await db.transaction((tx) => issueHandover(tx, keys, visitor, asked))
     cookies.clearApp(reply)

@@ -8,7 +8,10 @@ import { codeOf, fault, ok, warning, type Look } from './finding.ts'
 const WITHIN_MS = 10_000
 const DAY_MS = 24 * 60 * 60_000
 const RENEW_DAYS = 14
-/** Nobody was reached: of the certificate nothing is known. From inside, a public address often leads nowhere. */
+/**
+ * The server was not reached, so that nothing is known of its certificate. From inside a network its own public address
+ * often cannot be reached.
+ */
 const AWAY = [
   'ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'AbortError',
   'ABORT_ERR'

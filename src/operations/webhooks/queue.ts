@@ -33,7 +33,7 @@ const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
 const PATIENCE = sql`interval '3 days'`
-/** And so many failures: in days on which this server was off nobody has failed. Three days have twenty and more. */
+/** And at least so many failed attempts: days on which this server was off do not count against the receiver. */
 const FAILURES_MIN = 10
 
 /** The webhooks that may be served now. */

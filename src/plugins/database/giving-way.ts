@@ -5,11 +5,11 @@ import { postgresError } from './problems.ts'
 /** So long a change waits for a table that others use: whoever wants that table meanwhile waits behind it. */
 const LOCK_WITHIN_MS = 500
 /**
- * After some refusals it waits longer, once: PostgreSQL ends an autovacuum that is in the way, but only for whom it has
- * kept waiting for `deadlock_timeout`, a second unless the database says otherwise.
+ * Every fifth time it waits longer than `deadlock_timeout`, which is a second unless the database says otherwise: only
+ * after that time does PostgreSQL end an autovacuum that holds the table.
  */
 const LONGER_MS = 1300
-const REFUSALS_BEFORE = 4
+const LONGER_EVERY = 5
 /** The pause in which they pass. */
 const PAUSE_MS = 1000
 /** Who holds a table for longer than this is no request. */
@@ -24,8 +24,8 @@ const LOCK_NOT_AVAILABLE = '55P03'
 export async function givingWay<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
   // From the first refusal: the work until then may have been long.
   let limit = Infinity
-  for (let refusals = 0; ; refusals++) {
-    const within = refusals === REFUSALS_BEFORE ? LONGER_MS : LOCK_WITHIN_MS
+  for (let attempt = 1; ; attempt++) {
+    const within = attempt % LONGER_EVERY === 0 ? LONGER_MS : LOCK_WITHIN_MS
     await sql.unsafe(`set statement_timeout = 0; set lock_timeout = ${within}`)
     try {
       return await work()

@@ -24,7 +24,7 @@ const PROTOCOL_VIOLATION = '08P01'
  * drizzle's own `migrate` fails when two run at once. The lock lives on the single connection used here.
  * All that is to be done is one transaction, which gives way to others where a table is in use.
  * @param settings are seen to hold
- * @param tell hears what is about to take its time
+ * @param tell is told before a step that may take long
  * @returns what was done; undefined: the database was at the present schema
  * @throws NewerDatabaseError, SilentDatabaseError, LostSettingsError
  */
@@ -52,7 +52,8 @@ export async function migrate (
   }
 }
 
-export interface Steps {
+/** From which migration to which. */
+interface Steps {
   /** The last migration that was there; null: none was. */
   from: string | null
   to: string
@@ -101,7 +102,7 @@ async function requireAnswer (sql: postgres.Sql): Promise<void> {
 async function takeTurn (sql: postgres.Sql, tell: (what: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return
-  tell('another process is upgrading the database: waiting for it')
+  tell('another process starts on this database and may be upgrading it: waiting for it')
   await sql`set statement_timeout = 0`
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
 }

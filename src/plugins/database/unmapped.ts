@@ -5,9 +5,9 @@ import type postgres from 'postgres'
 interface Query { toSQL (): { sql: string } }
 
 /**
- * Prepares a query of Drizzle's, and hands its rows on as the driver reads them, by the names of their columns: what
- * Drizzle does at each call and with each row took a seventh of the processor time of a booking's detail. Only for
- * columns whose values need nothing done; what PostgreSQL has as `bigint` comes as text.
+ * Prepares a query of Drizzle's, and hands its rows on as the driver reads them, by the names of their columns. What
+ * Drizzle does at each call and with each row took 8 of the 160 µs that a profile of a booking's detail showed. Only
+ * for columns whose values need no conversion; a `bigint` of PostgreSQL comes as text.
  * @returns takes the query's parameters
  */
 export function unmapped<Row extends object> (

@@ -9,7 +9,7 @@ import type { Backend } from './backends/backend.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 50
-/** Files that cannot be removed, after which a batch ends: the place of the files may be away. */
+/** After so many failures the work ends until the next time: the place of the files may be away. */
 const FAULTS_MAX = 3
 /** Longer than a batch takes: what is still claimed after it belonged to a process that died. */
 const LEASE = sql`now() + interval '5 minutes'`
@@ -52,7 +52,7 @@ export function removalWorker (
     while (!end.signal.aborted && await batch());
   }
 
-  /** False: nothing more is due. */
+  /** False: nothing more is due, or nothing more can be removed now. */
   async function batch (): Promise<boolean> {
     if (!await isAnyDue(db)) return false
     // Before anything is claimed: another process may have the files that this one has not.
@@ -61,20 +61,25 @@ export function removalWorker (
     if (claimed.length === 0) return false
     const gone: string[] = []
     const failed: Claimed[] = []
-    let fault: unknown
-    // One that is at fault shall not keep the others waiting; where all are, each may take its time.
-    while (gone.length + failed.length < claimed.length && failed.length < FAULTS_MAX) {
-      const each = claimed[gone.length + failed.length]!
-      await backend.delete(each.id).then(() => gone.push(each.id), (err: unknown) => {
+    const untried: Claimed[] = []
+    for (const each of claimed) {
+      if (failed.length === FAULTS_MAX) {
+        untried.push(each)
+        continue
+      }
+      try {
+        await backend.delete(each.id)
+        gone.push(each.id)
+      } catch (err) {
+        // One file that cannot be removed does not keep the others.
+        log.error({ err, object: each.id }, 'a discarded file could not be removed')
         failed.push(each)
-        fault = err
-      })
+      }
     }
     await forget(db, gone)
     await postpone(db, failed)
-    await giveBack(db, claimed.slice(gone.length + failed.length))
-    if (failed.length > 0) throw fault
-    return true
+    await giveBack(db, untried)
+    return failed.length < FAULTS_MAX
   }
 
   return {

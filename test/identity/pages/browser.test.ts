@@ -179,6 +179,20 @@ t.test('the pages in a browser', { skip }, async (t) => {
     while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`));
   })
 
+  t.test('a button for devices leads to the page to sign in where the session has ended meanwhile', async (t) => {
+    const { open, write, press } = await typist(t, `${url}/health/live`)
+    const payload = {
+      email: 'carla@example.org', password: PASSWORD, email_confirm: true, app_metadata: { role: 'operator' }
+    }
+    const { id } = (await as(app, service, 'POST', '/auth/v1/admin/users', payload)).json<{ id: string }>()
+    await open(`${url}/auth/accedi`)
+    await write('#email', payload.email)
+    await write('#password', PASSWORD)
+    t.equal(await press(button('/auth/accedi')), '/auth/account')
+    await app.sql`delete from sessions where user_id = ${id}`
+    t.match(await press(button('/auth/account/passkey')), /^\/auth\/accedi/)
+  })
+
   t.test('whoever keeps no cookies is told so, with a password and with a passkey', async (t) => {
     const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
     const isTold = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")

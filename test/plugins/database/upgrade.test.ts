@@ -31,6 +31,29 @@ t.test('an upgrade that waits for a table lets others work in it, and goes on wh
   t.match(await upgrading, { from: '0021_second_factor_rules' })
 })
 
+t.test('an upgrade waits at times longer than `deadlock_timeout`, after which an autovacuum gives way', async (t) => {
+  const { url, sql } = await databaseBefore(t, '0022_events')
+  const holder = connect(url, 1, { idle_in_transaction_session_timeout: '0' })
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  t.teardown(async () => {
+    free.resolve()
+    await holder.close()
+  })
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`update prenotazioni set lingua = lingua`
+    held.resolve()
+    await free.promise
+  })
+  await held.promise
+  const upgrading = migrate(url)
+  await until(async () => (await sql`
+    select from pg_locks where not granted and relation is not null
+      and waitstart < clock_timestamp() - current_setting('deadlock_timeout')::interval`).length > 0)
+  free.resolve()
+  await holding
+  t.match(await upgrading, { from: '0021_second_factor_rules' })
+})
+
 t.test('a migration may take longer than a statement of a request', async (t) => {
   const { url, sql } = await databaseBefore(t, '0014_booking_changes')
   await sql`
@@ -50,7 +73,7 @@ t.test('who starts during an upgrade says that it waits, and waits longer than a
   const said: string[] = []
   const upgrading = migrate(url, { statement_timeout: '500ms' }, (what) => { said.push(what) })
   await until(async () => (await sql`select from pg_locks where not granted and locktype = 'advisory'`).length > 0)
-  t.same(said, ['another process is upgrading the database: waiting for it'])
+  t.same(said, ['another process starts on this database and may be upgrading it: waiting for it'])
   await sleep(800)
   await other.sql`select pg_advisory_unlock(${LOCKS.migrations})`
   t.match(await upgrading, { from: '0021_second_factor_rules' })

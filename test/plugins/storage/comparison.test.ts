@@ -8,8 +8,8 @@ import { keep, PLACE } from './storage-rules.ts'
 
 const HOUR_MS = 60 * 60_000
 
-async function server (t: Test) {
-  const built = await build(t)
+async function server (t: Test, options?: Parameters<typeof build>[3]) {
+  const built = await build(t, {}, undefined, options)
   const { app, dataDir } = built
   const pathOf = (id: string) => join(dataDir, 'files', id.slice(0, 2), id)
   const compare = async () => {
@@ -50,6 +50,27 @@ t.test('what no row names for a day is removed, and nothing else', async (t) => 
   t.same(stay.map(existsSync), stay.map(() => true))
   t.equal(String(await buffer(await app.storage.read(object))), 'resta')
   t.ok(built.logs.some(({ msg, removed }) => msg === 'files that no row names were removed' && removed === 3))
+})
+
+t.test('a file that cannot be removed does not keep the others, nor the count of what is missing', async (t) => {
+  const [faulty, other] = ['00', 'ff'].map((folder) => folder + randomUUID().slice(2)) as [string, string]
+  const built = await server(t, {
+    wrapBackend: (backend) => ({
+      ...backend,
+      delete: async (id) => {
+        if (id === faulty) throw Object.assign(new Error('EACCES: unlink'), { code: 'EACCES' })
+        await backend.delete(id)
+      }
+    })
+  })
+  const { app, compare, leave, pathOf } = built
+  const object = await keep(built, Buffer.from('manca'))
+  rmSync(pathOf(object.id))
+  const paths = [leave(faulty, 25), leave(other, 25)]
+  await compare()
+  t.same(paths.map(existsSync), [true, false])
+  t.match([...await app.sql`select missing from file_store`], [{ missing: 1 }])
+  t.ok(built.logs.some((line) => line.object === faulty && line.level === 50))
 })
 
 t.test('an upload that is under way is not disturbed', async (t) => {
