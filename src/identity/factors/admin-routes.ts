@@ -85,18 +85,20 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const removed = await db.transaction(async (tx) => {
         const { factors, ...person } = await lockPerson(tx, userId)
         const factor = requireFactor(factors, id)
-        await removeFactor(tx, factor)
         // Codes alone are no second factor: they would keep out a person who has lost them, too.
         const codes = ofType(factors, 'recovery_code')
         const isLast = realFactors(factors).every((each) => each.id === id)
-        if (codes && isLast && codes.id !== id) await removeFactor(tx, codes)
+        const gone = codes && isLast && codes.id !== id ? [factor, codes] : [factor]
+        for (const each of gone) await removeFactor(tx, each)
         if (factor.status === 'verified') await notify(app, tx, person, 'factor_removed')
-        await audit.append(tx, {
-          ...authorOf(request),
-          action: 'fattore_rimosso',
-          object: `factor:${id}`,
-          details: { type: factor.factor_type, status: factor.status, user: userId }
-        })
+        for (const { id, factor_type: type, status } of gone) {
+          await audit.append(tx, {
+            ...authorOf(request),
+            action: 'fattore_rimosso',
+            object: `factor:${id}`,
+            details: { type, status, user: userId }
+          })
+        }
         return factor
       })
       app.mail.deliver()
