@@ -15,10 +15,10 @@ const { app, url } = server
 await account(server)
 
 /** The program, until it names the page to open. */
-async function begin (args: readonly string[], timeoutMs?: number) {
+async function begin (args: readonly string[], timeoutMs?: number, at = url) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = run(args, {
-    env: { LOCANDA_URL: url },
+    env: { LOCANDA_URL: at },
     stdin: Readable.from([]),
     stdout,
     stderr,
@@ -94,6 +94,26 @@ t.test('the button agrees to the program that the page named, and to no other', 
   t.match(await answer({}), /^http:\/\/127\.0\.0\.1:4002\/\?code=/)
 })
 
+t.test('who declines, or signs out, is not asked again; another account may answer', async (t) => {
+  const { page } = await begin(['login', '--browser'], 300)
+  const { host } = new URL(new URL(page).searchParams.get('redirect_to')!)
+  const asks = (browser: VisitorBrowser) => browser.page().body.includes(host)
+  const browser = await signIn(page)
+  t.ok(asks(browser))
+  t.ok(asks(await browser.open('/auth/account')), 'the account says who asks, too')
+  await browser.submit('/auth/accedi/rifiuta')
+  t.equal(browser.page().path, '/auth/account')
+  t.notOk(asks(browser))
+  await browser.open(page)
+  await browser.submit('/auth/esci')
+  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
+  t.ok(asks(browser), 'under another name')
+  await browser.open('/auth/account')
+  await browser.submit('/auth/esci')
+  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
+  t.notOk(asks(browser))
+})
+
 t.test('a second factor is proven on the page, and the key counts as made with it', async (t) => {
   const browser = await signIn('/auth/accedi')
   await browser.submit('/auth/account/fattori/nuovo')
@@ -109,6 +129,30 @@ t.test('a second factor is proven on the page, and the key counts as made with i
   await fetch(backOf(other))
   t.equal(await code, 0)
   t.match(await app.sql`select second_factor from api_keys order by created_at desc limit 1`, [{ second_factor: true }])
+})
+
+t.test('where a recent proof is wanted, it is asked for before the question', async (t) => {
+  const strict = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000', REQUIRE_RECENT_MFA: 'true' })
+  await account(strict)
+  const browser = await visitorBrowser(strict.app).open('/auth/accedi')
+  await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
+  await browser.submit('/auth/account/fattori/nuovo')
+  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
+  await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
+  await forgetCodes(strict.app)
+  await strict.app.sql`update sessions set amr = (
+    select jsonb_agg(each || jsonb_build_object('timestamp', (each->>'timestamp')::int - 3600))
+    from jsonb_array_elements(amr) as each)`
+  await strict.app.identity.waitForListeners()
+  const { code, page } = await begin(['login', '--browser'], undefined, strict.url)
+  await browser.open(page)
+  t.equal(browser.page().path, '/auth/verifica')
+  await browser.submit('/auth/verifica', { code: codeOf(secret) })
+  t.match(browser.page().body, 'Un programma di questo computer')
+  await browser.submit('/auth/accedi/continua')
+  await fetch(backOf(browser))
+  t.equal(await code, 0)
+  t.match(await keysOf(strict), [{ name: 'portatile' }])
 })
 
 t.test('an address of this machine is one of a program only as a program would write it', async (t) => {

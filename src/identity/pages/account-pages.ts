@@ -6,6 +6,7 @@ import { listPasskeys, presentPasskey } from '../factors/webauthn/credentials.ts
 import { isLanguage } from '../languages.ts'
 import { listKeys } from '../keys/key-store.ts'
 import { factorList, identityList, keyList, mailLanguage, passkeyList, sessionList, wordingOf } from './account-view.ts'
+import { continueForm } from './app-view.ts'
 import { asksDevices } from './devices.ts'
 import { endOwnSession } from './end-session.ts'
 import { Fields } from './forms.ts'
@@ -14,7 +15,7 @@ import { alarm, form, link, NOTHING, notice } from './parts.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
 import { fill, type TextKey } from './texts.ts'
-import { ACCOUNT, CONTINUE, PASSWORD } from './visitors.ts'
+import { ACCOUNT, NO_FACTOR, PASSWORD, SIGN_OUT } from './visitors.ts'
 
 /** What the page says has been done, by the word in its address. */
 const DONE: ReadonlyMap<string, TextKey> = new Map([
@@ -41,8 +42,9 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
         listPasskeys(db, user.id),
         codes && countCodes(db, codes.id)
       ])
-      const isSent = caller.lacks === undefined && cookies.appOf(request) !== undefined
-      const done = DONE.get(request.query.esito ?? '')
+      const asked = caller.lacks === undefined ? cookies.appOf(request) : undefined
+      const { esito = '' } = request.query
+      const done = DONE.get(esito)
       return show(request, reply, (texts, language) => {
         const wording = wordingOf(texts, language, hasDevices)
         const factors = factorList(user.factors, left?.remaining, wording)
@@ -53,12 +55,12 @@ const accountPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { confi
         return {
           title: texts.account,
           content: html`${notice(done && texts[done])}${
-            alarm(caller.lacks === undefined ? undefined : texts.mustEnrol)}${
+            alarm(caller.lacks === undefined && esito !== NO_FACTOR ? undefined : texts.mustEnrol)}${
             notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
-${isSent ? form({ action: CONTINUE, button: texts.continueTo }) : NOTHING}${
+${asked === undefined ? NOTHING : continueForm(asked, texts)}${
   frontEnd === undefined || caller.lacks !== undefined ? NOTHING : link(frontEnd, texts.openApp)}${
   caller.lacks === undefined ? link(PASSWORD, texts.changePassword) : NOTHING}${
-  form({ action: '/auth/esci', button: texts.signOut, isQuiet: true })}${factors}${
+  form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${
   caller.lacks === undefined ? others : NOTHING}`
         }
       })

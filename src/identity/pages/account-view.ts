@@ -5,6 +5,7 @@ import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/store.ts'
 import { languageOfPerson } from '../languages.ts'
 import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
+import { deviceName } from './device-name.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
 import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
 import { fill, type Language, type Texts } from './texts.ts'
@@ -53,7 +54,7 @@ function rename (action: string, id: string, name: string, { rename: button, nam
 
 export function sessionList (all: readonly Session[], { texts, day }: Wording): Html {
   const items = all.map(({ id, created_at, user_agent, ip, current }) => {
-    const name = user_agent ?? texts.unknownDevice
+    const name = user_agent ? deviceName(user_agent) : texts.unknownDevice
     const facts = [[ip, fill(texts.since, day(created_at))].filter((each) => each !== null).join(', ')]
     return current
       ? item(name, [...facts, `(${texts.thisSession})`])

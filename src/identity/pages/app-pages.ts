@@ -4,7 +4,7 @@ import { showContinue } from './app-view.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { described, OPEN } from './route.ts'
-import { ACCOUNT, CONTINUE, Elsewhere } from './visitors.ts'
+import { ACCOUNT, CONTINUE, DECLINE, Elsewhere } from './visitors.ts'
 
 /** The way back to the front end that has sent a person to sign in. */
 const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, visitors, goOn }) => {
@@ -20,8 +20,19 @@ const appPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { cookies, 
       if (asked === undefined) throw new Elsewhere(ACCOUNT)
       const { app } = request.body
       // Another request has come in its place: the person agrees to the one that they see.
-      if (app !== undefined && app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
-      return await goOn(request, reply, visitor, app !== undefined)
+      if (app !== tagOf(asked)) return showContinue(request, reply, visitor, asked)
+      return await goOn(request, reply, visitor, true)
+    }
+  })
+
+  app.route({
+    method: 'POST',
+    url: DECLINE,
+    config: OPEN,
+    schema: described('postRifiuta', 'Non dà una sessione all’applicazione', { body: Fields([]) }),
+    handler: async (_request, reply) => {
+      cookies.clearApp(reply)
+      return await reply.redirect(ACCOUNT, 303)
     }
   })
 }

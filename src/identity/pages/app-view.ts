@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { html } from '#src/lib/html.ts'
+import { html, type Html } from '#src/lib/html.ts'
 import { isLoopbackApp } from '../sign-in/redirects.ts'
 import { tagOf, type AppRequest } from './app-request.ts'
 import { form, link } from './parts.ts'
 import { show } from './show.ts'
-import { fill } from './texts.ts'
-import { ACCOUNT, CONTINUE, type Visitor } from './visitors.ts'
+import { fill, type Texts } from './texts.ts'
+import { CONTINUE, DECLINE, SIGN_OUT, type Visitor } from './visitors.ts'
 
 /* What a person sees whom a front end has sent to sign in. */
 
@@ -16,14 +16,21 @@ export function showContinue (
   { user: { email } }: Visitor,
   asked: AppRequest
 ): FastifyReply {
-  const { redirectTo } = asked
   return show(request, reply, (texts) => ({
     title: texts.continueTo,
     content: html`<p>${fill(texts.signedInAs, email)}</p>
-<p>${isLoopbackApp(redirectTo) ? texts.programAsks : fill(texts.appAsks, nameOf(redirectTo))}</p>
-${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
-  form({ action: '/auth/esci', button: texts.otherAccount, isQuiet: true })}${link(ACCOUNT, texts.back)}`
+${continueForm(asked, texts)}${
+  form({ action: SIGN_OUT, button: texts.otherAccount, values: { altro: '1' }, isQuiet: true })}`
   }))
+}
+
+/** Who asks, and the two answers. */
+export function continueForm (asked: AppRequest, texts: Texts): Html {
+  const { redirectTo } = asked
+  const who = nameOf(redirectTo)
+  return html`<p>${fill(isLoopbackApp(redirectTo) ? texts.programAsks : texts.appAsks, who)}</p>
+${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(asked) } })}${
+  form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
 }
 
 /** Leads a browser to another origin after a form, which a redirect must not do (`form-action` of the policy). */

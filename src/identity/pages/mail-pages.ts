@@ -3,8 +3,9 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
+import { normalizeEmail } from '../people/email.ts'
 import { CONFIRM_PAGE as CONFIRM } from '../sign-in/mail-page.ts'
-import { confirmedByLink } from '../sign-in/one-time-tokens.ts'
+import { confirmedByAddress, confirmedByLink, kindsSentTo } from '../sign-in/one-time-tokens.ts'
 import { refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
@@ -74,8 +75,12 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, key
     schema: described('postCodice', 'Prende il codice di una e-mail', { body: Fields(['email', 'code']) }),
     handler: async (request, reply) => {
       const { email = '', code = '' } = request.body
+      // A code that is typed does not say what its mail was for.
+      const kinds = await kindsSentTo(db, normalizeEmail(email))
+      const type = kinds[0]?.startsWith('email_change') ? 'email_change' : 'email'
+      const proof = { type, email: email.trim(), token: code.trim() }
       try {
-        return await prove(request, reply, { type: 'email', email: email.trim(), token: code.trim() })
+        return await prove(request, reply, proof, kinds.includes('recovery'))
       } catch (err) {
         return showCode(request, reply, { email, refused: refusalOf(err) })
       }
@@ -112,24 +117,26 @@ const mailPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask, key
     }
   })
 
-  /** @throws Refused */
+  /** @param isRecovery the person has asked for another password @throws Refused */
   async function prove (
     request: FastifyRequest,
     reply: FastifyReply,
-    payload: { type: string } & Record<string, string>
+    payload: { type: string, email?: string, token?: string, token_hash?: string },
+    isRecovery = payload.type === 'recovery'
   ): Promise<FastifyReply> {
     const answer = await ask<AuthSession | { msg: string }>(request, {
       method: 'POST', url: '/auth/v1/verify', payload
     })
     // A change of address waits for the other one, unless that has confirmed meanwhile.
     if ('msg' in answer) {
-      const confirmed = await confirmedByLink(db, keys, payload.token_hash ?? '')
+      const { email = '', token_hash } = payload
+      const confirmed = token_hash === undefined
+        ? await confirmedByAddress(db, normalizeEmail(email))
+        : await confirmedByLink(db, keys, token_hash)
       return confirmed ? showWaiting(request, reply, confirmed) : await reply.redirect('/auth/', 303)
     }
     const visitor = await visitors.begin(request, reply, answer)
-    // A code that is typed does not say what its mail was for; the session does.
-    const isRecovery = visitor.session.amr.some(({ method }) => method === 'recovery')
-    const isForPassword = payload.type === 'recovery' || isRecovery || needsPassword(visitor)
+    const isForPassword = isRecovery || needsPassword(visitor)
     return await reply.redirect(isForPassword ? PASSWORD : `${ACCOUNT}?esito=indirizzo`, 303)
   }
 }

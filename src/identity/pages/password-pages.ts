@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
+import type { UserRow } from '../people/find-users.ts'
 import { refusalOf, type Refused } from './ask.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
@@ -11,8 +12,8 @@ import { show } from './show.ts'
 import { languageOf } from './texts.ts'
 import { ACCOUNT, PASSWORD } from './visitors.ts'
 
-/** Refusals that concern the present password. */
-const OF_CURRENT = ['current_password_invalid', 'reauthentication_needed']
+/** Said when the sign-in was long ago; the present password makes up for it. */
+const SIGN_IN_OLD = 'reauthentication_needed'
 /** Those that concern the new one. */
 const OF_NEW = ['weak_password', 'same_password']
 
@@ -27,8 +28,8 @@ const passwordPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask,
     config: OPEN,
     schema: described('getPassword', 'La pagina per scegliere una password', {}),
     handler: async (request, reply) => {
-      const { user: { email } } = await visitors.require(request, [], 'password')
-      return showPassword(request, reply, email)
+      const { user } = await visitors.require(request, [], 'password')
+      return showPassword(request, reply, user)
     }
   })
 
@@ -39,15 +40,15 @@ const passwordPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { ask,
     schema: described('postPassword', 'Salva una password', { body: Fields(['email', 'password', 'current']) }),
     handler: async (request, reply) => {
       const { password = '', current } = request.body
-      const { token, user: { email, user_metadata } } = await visitors.require(request, [], 'password')
+      const { token, user } = await visitors.require(request, [], 'password')
       try {
         // Mails speak the language from now on in which the person has read this page.
-        const data = user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
+        const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
         const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
         await ask(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
         return await reply.redirect(`${ACCOUNT}?esito=password`, 303)
       } catch (err) {
-        return showPassword(request, reply, email, refusalOf(err), current !== undefined)
+        return showPassword(request, reply, user, refusalOf(err), current !== undefined)
       }
     }
   })
@@ -57,14 +58,15 @@ export default passwordPages
 function showPassword (
   request: FastifyRequest,
   reply: FastifyReply,
-  email: string,
+  { email, password_hash }: Pick<UserRow, 'email' | 'password_hash'>,
   refused?: Refused,
   hasCurrent = false
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
   return show(request, reply, (texts) => {
-    const error = refused && explain(refused, texts)
-    const isOfCurrent = refused !== undefined && OF_CURRENT.includes(refused.code)
+    const isCurrentWanted = refused?.code === SIGN_IN_OLD && password_hash !== null
+    const error = isCurrentWanted ? texts.needCurrent : refused && explain(refused, texts)
+    const isOfCurrent = isCurrentWanted || refused?.code === 'current_password_invalid'
     const isOfNew = refused !== undefined && OF_NEW.includes(refused.code)
     const current = field({
       name: 'current',

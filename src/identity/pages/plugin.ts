@@ -30,7 +30,7 @@ import { waysBack } from './ways-back.ts'
 const pages: FastifyPluginAsync<IdentityOptions> = async (app, { config, keys }) => {
   const cookies = pageCookies({ config, keys })
   const visitors = pageVisitors(app, cookies)
-  const goOn = goingOn(app, { keys, cookies })
+  const goOn = goingOn(app, { config, keys, cookies })
   const options: PageOptions = { config, keys, ask: asker(app), cookies, visitors, goOn }
   await app.register(forms, { cookies })
   app.setErrorHandler(showError)

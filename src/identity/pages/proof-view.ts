@@ -8,7 +8,7 @@ import { alarm, field, form, NOTHING } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { show } from './show.ts'
 import type { Texts } from './texts.ts'
-import { SECOND_FACTOR, type Visitor } from './visitors.ts'
+import { SECOND_FACTOR, SIGN_OUT, type Visitor } from './visitors.ts'
 
 export const RECOVERY = `${SECOND_FACTOR}/recupero`
 
@@ -54,7 +54,7 @@ export function showProof (
         }, texts))}${
         hasCodes ? codeForm(next, texts, errorOf(undefined)) : NOTHING}${
         apps.length > 0 || hasCodes ? NOTHING : nothingHere}${
-        form({ action: '/auth/esci', button: texts.signOut, isQuiet: true })}`
+        form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}`
     }
   })
 }

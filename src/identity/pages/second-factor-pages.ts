@@ -7,7 +7,7 @@ import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { RECOVERY, showProof } from './proof-view.ts'
 import { described, OPEN, PageQuery } from './route.ts'
-import { ACCOUNT, Elsewhere, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
+import { ACCOUNT, Elsewhere, NO_FACTOR, PASSWORD, SECOND_FACTOR, type Visitor } from './visitors.ts'
 
 /** What a proof leads to, by the word in the address. */
 const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
@@ -23,7 +23,7 @@ const secondFactorPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, op
     schema: described('getVerifica', 'La pagina del secondo fattore', { querystring: PageQuery }),
     handler: async (request, reply) => {
       const visitor = await visitors.require(request, ['proof'])
-      if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(ACCOUNT)
+      if (realFactors(visitor.user.factors).length === 0) throw new Elsewhere(`${ACCOUNT}?esito=${NO_FACTOR}`)
       return showProof(request, reply, visitor, config, { dopo: request.query.dopo })
     }
   })

@@ -11,13 +11,13 @@ import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './devices.ts'
 import { Fields } from './forms.ts'
 import type { PageOptions } from './options.ts'
 import { alarm, field, form, link, NOTHING, notice, titleOf } from './parts.ts'
+import { isProofTooOld } from './go-on.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { described, OPEN, PageQuery } from './route.ts'
 import { show } from './show.ts'
 import { fill } from './texts.ts'
-import { ACCOUNT, needsPassword, PASSWORD, SIGN_IN } from './visitors.ts'
+import { ACCOUNT, needsPassword, PASSWORD, SECOND_FACTOR, SIGN_IN, SIGN_OUT } from './visitors.ts'
 
-const SIGN_OUT = '/auth/esci'
 /** From our own pages, or from a front end. */
 const SignInQuery = Type.Composite([PageQuery, AppQuery])
 
@@ -46,7 +46,10 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
       const asked = readAppRequest(config, request.query)
       if (asked) cookies.setApp(reply, asked)
       const visitor = await visitors.find(request)
-      if (visitor && asked && visitor.caller.lacks === undefined) return showContinue(request, reply, visitor, asked)
+      if (visitor && asked && visitor.caller.lacks === undefined) {
+        if (isProofTooOld(config, visitor, asked)) return await reply.redirect(SECOND_FACTOR, 303)
+        return showContinue(request, reply, visitor, asked)
+      }
       if (visitor) return await reply.redirect(ACCOUNT, 303)
       return showSignIn(request, reply, config, { hasSignedOut: request.query.esito === 'uscita' })
     }
@@ -74,7 +77,7 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
     method: 'POST',
     url: SIGN_OUT,
     config: OPEN,
-    schema: described('postUscita', 'Esce', { body: Fields([]) }),
+    schema: described('postUscita', 'Esce', { body: Fields(['altro']) }),
     handler: async (request, reply) => {
       const visitor = await visitors.find(request)
       if (visitor) {
@@ -82,6 +85,8 @@ const signInPages: FastifyPluginAsyncTypebox<PageOptions> = async (app, { config
         await ask(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
       }
       cookies.clearSession(reply)
+      // Whoever signs in next is not asked what this person was, unless it is this person under another name.
+      if (request.body.altro === undefined) cookies.clearApp(reply)
       return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
     }
   })

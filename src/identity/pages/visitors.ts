@@ -6,9 +6,13 @@ import { findSignedIn, type SignedIn } from '../sign-in/sessions.ts'
 import type { PageCookies } from './cookies.ts'
 
 export const SIGN_IN = '/auth/accedi'
+export const SIGN_OUT = '/auth/esci'
 export const SECOND_FACTOR = '/auth/verifica'
 export const CONTINUE = `${SIGN_IN}/continua`
+export const DECLINE = `${SIGN_IN}/rifiuta`
 export const ACCOUNT = '/auth/account'
+/** The word in the account's address for who was to prove a second factor and has none. */
+export const NO_FACTOR = 'fattore'
 export const PASSWORD = '/auth/password'
 export const LINK = `${ACCOUNT}/collegamenti`
 export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`

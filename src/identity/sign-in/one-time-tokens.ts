@@ -1,5 +1,5 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { and, asc, desc, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, lte, sql, type SQL } from 'drizzle-orm'
 import { one_time_tokens as t, users } from '#drizzle/tables/identity.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -135,11 +135,26 @@ export async function confirmedAddress (tx: Executor, user_id: string): Promise<
   return found?.sent_to
 }
 
+/** What the codes are for that an address was sent and that are still good; the last one first. */
+export async function kindsSentTo (db: Executor, address: string): Promise<TokenKind[]> {
+  const rows = await db.select({ kind: t.kind }).from(t)
+    .where(and(eq(t.sent_to, address), notExpired)).orderBy(desc(t.created_at)).limit(CANDIDATES)
+  return rows.map(({ kind }) => kind)
+}
+
 /** Which address of a change a link has confirmed, while the other one has not; undefined for every other link. */
 export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
-  const mark = and(eq(t.kind, 'email_change_half'), eq(t.link_fingerprint, linkFingerprint(keys, link)), notExpired)
+  return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
+}
+
+/** The same for the address that has got the code. */
+export async function confirmedByAddress (db: Executor, address: string): Promise<'current' | 'new' | undefined> {
+  return await confirmed(db, eq(t.sent_to, address))
+}
+
+async function confirmed (db: Executor, which: SQL): Promise<'current' | 'new' | undefined> {
   const [found] = await db.select({ sent_to: t.sent_to, email: users.email })
-    .from(t).innerJoin(users, eq(users.id, t.user_id)).where(mark)
+    .from(t).innerJoin(users, eq(users.id, t.user_id)).where(and(eq(t.kind, 'email_change_half'), which, notExpired))
   return found && (found.sent_to === found.email ? 'current' : 'new')
 }
 

@@ -104,6 +104,8 @@ t.test('the pages that mails lead to', async (t) => {
     t.ok(errorOf(browser.page().body, 'code'))
     await browser.submit('/auth/conferma/codice', { code })
     t.equal(browser.page().path, '/auth/password')
+    await browser.submit('/auth/password', { password: NEW })
+    t.equal(browser.page().path, '/auth/account?esito=password')
   })
 
   t.test('the code of a forgotten password leads to another one, as its link does', async (t) => {
@@ -193,6 +195,28 @@ t.test('the pages that mails lead to', async (t) => {
     await browser.open(pathOf(fresh))
     await browser.submit('/auth/conferma')
     t.match(browser.page().body, TEXTS.it.waitingForCurrent)
+  })
+
+  t.test('both addresses of a change are confirmed by the codes, too', async (t) => {
+    await forget()
+    const emails = ['dora@example.org', 'dora.nuova@example.org'] as const
+    const user = { email: emails[0], password: NEW, email_confirm: true, app_metadata: { role: 'operator' } }
+    await post('/auth/v1/admin/users', user)
+    const { access_token: access } = (await app.inject({
+      method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email: emails[0], password: NEW }
+    })).json<{ access_token: string }>()
+    const change = { method: 'PUT', url: '/auth/v1/user', headers: bearer(access) } as const
+    t.equal((await app.inject({ ...change, payload: { email: emails[1] } })).statusCode, 200)
+    const letters = [await letter(), await letter()]
+    const browser = await visitorBrowser(app).open('/auth/conferma')
+    for (const [at, email] of emails.entries()) {
+      await browser.open('/auth/conferma')
+      const { code } = letters.find(({ to }) => to === email)!
+      await browser.submit('/auth/conferma/codice', { email, code })
+      if (at === 0) t.match(browser.page().body, TEXTS.it.waitingForNew)
+    }
+    t.equal(browser.page().path, '/auth/account?esito=indirizzo')
+    t.match(browser.page().body, emails[1])
   })
 
   t.test('a code may be typed with blanks and dashes, and when its tries are used up the link works', async (t) => {

@@ -23,8 +23,10 @@ export const de: Texts = {
   signedOut: 'Sie sind abgemeldet.',
   continueTo: 'Weiter zur Anwendung',
   appAsks: 'Die Anwendung {n} möchte Sie mit diesem Konto anmelden.',
-  programAsks: 'Ein Programm auf diesem Computer (wie „locanda login“) möchte sich mit diesem Konto anmelden.',
+  programAsks:
+    'Ein Programm auf diesem Computer (wie „locanda login“) unter {n} möchte sich mit diesem Konto anmelden.',
   otherAccount: 'Ein anderes Konto verwenden',
+  decline: 'Nein, nicht anmelden',
   returning: 'Zurück zur Anwendung',
   returningText: 'Wenn nichts geschieht, folgen Sie dem Link.',
 
@@ -158,6 +160,7 @@ export const de: Texts = {
   samePassword: 'Wählen Sie ein anderes Passwort als das aktuelle.',
   wrongCurrent: 'Das aktuelle Passwort ist nicht richtig.',
   needCurrent: 'Geben Sie auch das aktuelle Passwort ein.',
+  signInAgain: 'Sie haben sich vor mehr als einem Tag angemeldet: Melden Sie sich für diesen Schritt ab und wieder an.',
   lastIdentity: 'Dies ist die einzige Anmeldung: Sie lässt sich nicht trennen.',
   nameTaken: 'Ein anderer zweiter Faktor heißt schon so.',
   keyFaulty: 'Prüfen Sie den Namen (höchstens 100 Zeichen) und die Tage (1 bis 365).',
@@ -166,6 +169,7 @@ export const de: Texts = {
   tooManyFactors:
     'Es gibt schon zu viele zweite Faktoren: Entfernen Sie zuerst einen. Unbestätigte ' +
     'verfallen nach einer Viertelstunde.',
+  tooManyPasskeys: 'Es gibt schon zu viele Passkeys: Entfernen Sie zuerst einen.',
   providerFailed: 'Die Anmeldung mit dem anderen Dienst ist fehlgeschlagen. Versuchen Sie es wieder.',
   deviceFailed: 'Das Gerät hat nicht bestätigt. Versuchen Sie es wieder.',
   pendingAccount: 'Ihr Konto wartet darauf, dass ein Administrator es freigibt.',

@@ -23,8 +23,9 @@ export const en: Texts = {
   signedOut: 'You are signed out.',
   continueTo: 'Continue to the application',
   appAsks: 'The application {n} asks to sign you in with this account.',
-  programAsks: 'A program on this computer (such as “locanda login”) asks to sign in with this account.',
+  programAsks: 'A program on this computer (such as “locanda login”), at {n}, asks to sign in with this account.',
   otherAccount: 'Use another account',
+  decline: 'No, do not let it in',
   returning: 'Back to the application',
   returningText: 'If nothing happens, follow the link.',
 
@@ -156,6 +157,7 @@ export const en: Texts = {
   samePassword: 'Choose a password other than the current one.',
   wrongCurrent: 'The current password is not right.',
   needCurrent: 'Enter the current password, too.',
+  signInAgain: 'You signed in more than a day ago: for this step sign out and in again.',
   lastIdentity: 'This is the only way to sign in: it cannot be unlinked.',
   nameTaken: 'Another second factor has this name already.',
   keyFaulty: 'Check the name (at most 100 characters) and the days (from 1 to 365).',
@@ -164,6 +166,7 @@ export const en: Texts = {
   tooManyFactors:
     'There are too many second factors already: remove one first. Those that you have not ' +
     'confirmed expire after a quarter of an hour.',
+  tooManyPasskeys: 'There are too many passkeys already: remove one first.',
   providerFailed: 'Signing in with the other service has failed. Try again.',
   deviceFailed: 'The device has not confirmed. Try again.',
   pendingAccount: 'Your account waits for an administrator to approve it.',

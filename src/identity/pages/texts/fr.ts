@@ -23,8 +23,10 @@ export const fr: Texts = {
   signedOut: 'Vous êtes déconnecté.',
   continueTo: 'Continuer vers l’application',
   appAsks: 'L’application {n} demande à vous connecter avec ce compte.',
-  programAsks: 'Un programme de cet ordinateur (comme « locanda login ») demande à se connecter avec ce compte.',
+  programAsks:
+    'Un programme de cet ordinateur (comme « locanda login »), à l’adresse {n}, demande à se connecter avec ce compte.',
   otherAccount: 'Utiliser un autre compte',
+  decline: 'Non, ne pas le connecter',
   returning: 'Retour à l’application',
   returningText: 'Si rien ne se passe, suivez le lien.',
 
@@ -157,6 +159,7 @@ export const fr: Texts = {
   samePassword: 'Choisissez un mot de passe différent de l’actuel.',
   wrongCurrent: 'Le mot de passe actuel n’est pas correct.',
   needCurrent: 'Saisissez aussi le mot de passe actuel.',
+  signInAgain: 'Vous vous êtes connecté il y a plus d’un jour : déconnectez-vous, puis reconnectez-vous.',
   lastIdentity: 'C’est la seule façon de se connecter : elle ne peut pas être déliée.',
   nameTaken: 'Un autre second facteur porte déjà ce nom.',
   keyFaulty: 'Vérifiez le nom (100 caractères au plus) et les jours (de 1 à 365).',
@@ -165,6 +168,7 @@ export const fr: Texts = {
   tooManyFactors:
     'Il y a déjà trop de seconds facteurs : retirez-en un d’abord. Ceux qui ne sont pas ' +
     'confirmés expirent au bout d’un quart d’heure.',
+  tooManyPasskeys: 'Il y a déjà trop de clés d’accès : supprimez-en une d’abord.',
   providerFailed: 'La connexion avec l’autre service a échoué. Réessayez.',
   deviceFailed: 'L’appareil n’a pas confirmé. Réessayez.',
   pendingAccount: 'Votre compte attend qu’un administrateur l’approuve.',

@@ -24,8 +24,10 @@ export const it = {
   signedOut: 'Sei uscito.',
   continueTo: 'Continua verso l’applicazione',
   appAsks: 'L’applicazione {n} chiede di farti entrare con questo account.',
-  programAsks: 'Un programma di questo computer (come «locanda login») chiede di entrare con questo account.',
+  programAsks:
+    'Un programma di questo computer (come «locanda login»), all’indirizzo {n}, chiede di entrare con questo account.',
   otherAccount: 'Usa un altro account',
+  decline: 'No, non farlo entrare',
   returning: 'Ritorno all’applicazione',
   returningText: 'Se non succede nulla, apri il collegamento.',
 
@@ -162,6 +164,7 @@ export const it = {
   samePassword: 'Scegli una password diversa da quella attuale.',
   wrongCurrent: 'La password attuale non è giusta.',
   needCurrent: 'Scrivi anche la password attuale.',
+  signInAgain: 'L’accesso è di più di un giorno fa: per questo passo esci e accedi di nuovo.',
   lastIdentity: 'È l’unico modo di accedere: non si può scollegare.',
   nameTaken: 'Un altro secondo fattore ha già questo nome.',
   keyFaulty: 'Controlla il nome (al più 100 caratteri) e i giorni (da 1 a 365).',
@@ -170,6 +173,7 @@ export const it = {
   tooManyFactors:
     'Ci sono già troppi secondi fattori: prima rimuovine uno. Quelli che non hai confermato ' +
     'scadono dopo un quarto d’ora.',
+  tooManyPasskeys: 'Ci sono già troppe passkey: prima eliminane una.',
   providerFailed: 'L’accesso con l’altro servizio non è riuscito. Riprova.',
   deviceFailed: 'Il dispositivo non ha confermato. Riprova.',
   pendingAccount: 'Il tuo account attende che un amministratore lo approvi.',
