@@ -45,9 +45,11 @@ async function keepImage (
   { db, audit, storage }: App, request: FastifyRequest, upload: DocumentUpload, file: WrittenFile
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    // Uploads, deletions and purges of one booking follow each other.
-    await checkPlace(tx, upload, true)
-    const before = await storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+    // Uploads, deletions and purges of one booking follow each other: what is found is found behind the lock, as one
+    // connection does what it is sent in its order.
+    const [, before] = await Promise.all([
+      checkPlace(tx, upload, true), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+    ])
     await storage.discard(tx, before)
     await storage.keep(tx, file, { replace: true })
     await audit.append(tx, {

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
 import sharp from 'sharp'
 import reencode from '#src/plugins/images/reencode.ts'
 import { interleaved, within, type BenchResult } from './harness.ts'
@@ -22,7 +25,8 @@ export async function uploads ({ url }: Running): Promise<BenchResult[]> {
   const measured = await interleaved(
     `upload of a photo of ${(photo.length / 1e6).toFixed(1)} MB, against its decoding and encoding`,
     async () => { await post(url, '/api/documents/upload', body) },
-    async () => { await reencode({ bytes: photo }) }
+    async () => { await reencode({ bytes: photo }) },
+    { rounds: 15 }
   )
   return [within(1.5, measured)]
 }
@@ -36,15 +40,20 @@ async function makePhoto (): Promise<Buffer> {
 }
 
 async function makeBooking (url: string): Promise<number> {
-  const answer = await post(url, '/api/v1/prenotazioni', JSON.stringify({
+  const { data } = await post<{ data: { id: number } }>(url, '/api/v1/prenotazioni', Buffer.from(JSON.stringify({
     nome_cognome: 'Anna Bianchi', lingua: 'IT', paese_id: 380, check_in: '2026-11-21', numero_notti: 3, numero_ospiti: 1
-  }))
-  return (await answer.json() as { data: { id: number } }).data.id
+  })))
+  return data.id
 }
 
-async function post (url: string, path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
-  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
-  const answer = await fetch(url + path, { method: 'POST', headers, body })
-  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
-  return answer
+const agent = new Agent({ keepAlive: true })
+
+/** Not by `fetch`, which takes some 4 ms more to send so much: they would count as the server's. */
+async function post<T> (url: string, path: string, body: Buffer): Promise<T> {
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': body.length }
+  const sent = request(url + path, { agent, method: 'POST', headers }).end(body)
+  const [answer] = await once(sent, 'response') as [IncomingMessage]
+  const said = await json(answer)
+  if (answer.statusCode !== 200 && answer.statusCode !== 201) throw new Error(JSON.stringify(said))
+  return said as T
 }
