@@ -70,14 +70,8 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
   await promisify(execFile)('monmaptool', ['--create', '--fsid', cluster, '--addv', 'a', `[${monitor}]`, map])
   await run('ceph-mon', '--mkfs', '-i', 'a', '--monmap', map)
   begin('ceph-mon', '-i', 'a')
-  // A monitor that has just begun refuses commands now and then.
-  for (let tries = 0; ; tries++) {
-    const refusal = await run('ceph', 'mon', 'stat').then(() => undefined, (err: unknown) => err)
-    if (refusal === undefined) break
-    if (tries === MONITOR_TRIES) throw refusal
-  }
-  await run('ceph', 'osd', 'new', device)
-  await run('ceph', 'osd', 'crush', 'add', 'osd.0', '1', 'root=default', 'host=localhost')
+  await command(run, 'osd', 'new', device)
+  await command(run, 'osd', 'crush', 'add', 'osd.0', '1', 'root=default', 'host=localhost')
   await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', device)
   begin('ceph-osd', '-i', '0')
   const keys = { accessKeyId: 'chiave-di-prova', secretAccessKey: 'segreto-di-prova' }
@@ -104,6 +98,18 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
     makeBucket,
     freeze: () => { gateway.kill('SIGSTOP') },
     wake: () => { gateway.kill('SIGCONT') }
+  }
+}
+
+/** A monitor that has just begun refuses commands now and then; to ask again does nothing twice. */
+async function command (run: (...words: [string, ...string[]]) => Promise<unknown>, ...words: string[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await run('ceph', ...words)
+      return
+    } catch (err) {
+      if (tries === MONITOR_TRIES) throw err
+    }
   }
 }
 

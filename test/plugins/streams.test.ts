@@ -69,7 +69,8 @@ t.test('a caller who does not read a long answer is cut, and its turn is free', 
     t.ok(socket.destroyed, path)
     answer.destroy()
   }
-  t.equal(JSON.parse(await text(await begin(own + CALENDAR))).length, MANY, 'one who reads gets all')
+  // Not within so short a time: on a busy machine a reader, too, may stand still for longer.
+  t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'one who reads gets all')
 })
 
 t.test('a long answer is made while it is read, not before', async (t) => {

@@ -118,8 +118,10 @@ const HEADS = ['audit.head', 'ledger.head']
 
 function isAllowed (path: string, root: string, folder: string): boolean {
   if (path === root || (path.startsWith(`${root}/`) && STORED.test(path.slice(root.length + 1)))) return true
-  // Without a name it is what is open already.
-  return path === '' || HEADS.some((head) => path.startsWith(join(folder, head)))
+  // Without a name it is what is open already. How many processors there are the C library asks of itself, when threads
+  // wait for memory.
+  if (path === '' || path === '/sys/devices/system/cpu/online') return true
+  return HEADS.some((head) => path.startsWith(join(folder, head)))
 }
 
 /** Every kind of request once, so that all modules are loaded. */
