@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 
-/** What became of a run; `interrotto`: the process that ran it has died. */
+/** What became of a run; `interrotto`: the process that ran it has ended, or died, and it is run again. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
 export const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })

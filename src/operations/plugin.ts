@@ -18,7 +18,8 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
     cron: '40 3 * * *',
     run: () => makeBackup().catch(async (err: unknown) => {
-      await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
+      // One that the end of the server has broken off is made at the next start.
+      if (!app.closing.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
       throw err
     })
   })
@@ -30,7 +31,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     )
     const { files, missing } = summary
     app.log.info({ size, files }, 'backup made')
-    if (missing.length > 0) app.log.warn({ missing }, 'stored files that are missing are not in the backup')
+    if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
     await noteBackup(sql, 'salvataggio.riuscito')
     const stuck = await rotate(folder!, today)
     if (stuck.length > 0) app.log.warn({ stuck }, 'old backups that cannot be removed')

@@ -8,6 +8,9 @@ import { addDays, createClock, type Day } from '#src/lib/time.ts'
 import { backupAge, backupFile, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
+import { connect } from '#src/plugins/database/connect.ts'
+import { LOCKS } from '#src/plugins/database/locks.ts'
+import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
@@ -53,6 +56,27 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await until(async () => (await events()).length === 2)
   const todays = `salvataggio:${createClock().today()}`
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
+})
+
+t.test('a backup that a restart breaks off is made by the server that comes after', async (t) => {
+  const BACKUP_DIR = temporaryFolder(t)
+  const environ = { BACKUP_DIR, BACKUP_PASSPHRASE }
+  const { url, sql } = await testDatabase(t)
+  const { app } = await build(t, { ...environ, DATABASE_URL: url })
+  await sql`update jobs set next_run_at = now() - interval '1 minute' where name = 'backup'`
+  const other = connect(url, 1)
+  t.teardown(other.close)
+  await other.sql`select pg_advisory_lock(${LOCKS.backup})`
+  await app.jobs.start('backup', async () => {})
+  await until(async () => (await sql`select from pg_locks where not granted and locktype = 'advisory'`).length > 0)
+  await app.close()
+  const job = async () => (await sql`select outcome, next_run_at <= now() as due from jobs where name = 'backup'`)[0]
+  t.same(await job(), { outcome: 'interrotto', due: true })
+  t.same(await sql`select tipo from eventi where tipo like 'salvataggio%'`, [], 'nothing has failed')
+  await other.sql`select pg_advisory_unlock_all()`
+  await build(t, { ...environ, DATABASE_URL: url }, undefined, { jobsByClock: true })
+  await until(async () => (await job())!.outcome === 'riuscito')
+  t.same(await readdir(BACKUP_DIR), [`locanda-${createClock().today()}.bak`])
 })
 
 t.test('without a folder for backups there is no such job', async (t) => {

@@ -13,6 +13,7 @@ export async function backup (context: Context, file: string, { verify = false }
     const passphrase = await passphraseOf(context, false)
     const { manifest, summary } = await told(() => operations.verify(file, passphrase))
     const { version, created } = manifest
+    warnOfMissing(context, summary)
     out.result(`Salvataggio integro del ${created} (Locanda ${version}): ${contentOf(summary)}`, {
       creato: created, versione: version, ...figuresOf(summary)
     })
@@ -20,9 +21,7 @@ export async function backup (context: Context, file: string, { verify = false }
   }
   const passphrase = await passphraseOf(context, true)
   const { size, summary } = await told(() => operations.backUp(env, file, passphrase))
-  if (summary.missing.length > 0) {
-    out.warn(`${summary.missing.length} file mancano, o sono tagliati, anche nel server: ${summary.missing.join(', ')}`)
-  }
+  warnOfMissing(context, summary)
   out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
   return EXIT.ok
 }
@@ -33,10 +32,16 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const passphrase = await passphraseOf(context, false)
   const operations = await import('#src/operations/index.ts')
   const summary = await told(() => operations.restore(env, file, passphrase))
+  warnOfMissing(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +
     '(POST /api/v1/invii/sospensione)')
   return EXIT.ok
+}
+
+function warnOfMissing ({ out }: Context, { missing }: Figures): void {
+  if (missing.length === 0) return
+  out.warn(`${missing.length} file mancavano, o erano illeggibili, già nel server: ${missing.join(', ')}`)
 }
 
 interface Figures { tables: Record<string, number>, files: number, bytes: number, missing: string[] }

@@ -28,7 +28,10 @@ export interface Summary {
   files: number
   /** Bytes of the files. */
   bytes: number
-  /** Ids of files that a row names and that were missing, or cut, when the backup was made. */
+  /**
+   * Ids of files that a row names and that were missing, cut or illegible when the backup was made. Where that showed
+   * only while one was read, it is among the files all the same, with zeros for its end.
+   */
   missing: string[]
   /** The last values of sequences that have one. */
   sequences: Record<string, string>

@@ -127,14 +127,15 @@ async function * fileSections (
       select id, size from objects where id > ${last} order by id limit ${BATCH}`
     for (const { id, size: contentSize } of rows) {
       const size = encryptedSize(Number(contentSize))
-      const file = await backend.get(id)
+      const file = await readable(backend.get(id))
       try {
         // What is missing here is missing there: the backup says so, and has the rest.
         if (file?.size !== size) {
           summary.missing.push(id)
           continue
         }
-        yield * section({ kind: 'file', id, size } satisfies FileHead, inFull(file.content, id, size))
+        const content = inFull(file.content, size, () => { summary.missing.push(id) })
+        yield * section({ kind: 'file', id, size } satisfies FileHead, content)
         summary.files++
         summary.bytes += size
       } finally {
@@ -146,12 +147,39 @@ async function * fileSections (
   }
 }
 
-/** A file that ends too early while it is read would leave a backup that nobody can read to its end. */
-async function * inFull (content: AsyncIterable<Buffer>, id: string, size: number): AsyncGenerator<Buffer> {
+/**
+ * As many bytes as were announced: those of a file that ends too early, or cannot be read to its end, are made up with
+ * zeros. Otherwise one file that a disk has lost would leave no backup at all.
+ */
+async function * inFull (content: AsyncIterable<Buffer>, size: number, onCut: () => void): AsyncGenerator<Buffer> {
   let length = 0
-  for await (const piece of content) {
-    length += piece.length
-    yield piece
+  try {
+    for await (const piece of content) {
+      length += piece.length
+      yield piece
+    }
+  } catch (err) {
+    if (!isOfFile(err)) throw err
   }
-  if (length !== size) throw new OperationError(`il file ${id} è cambiato mentre lo si salvava: salvare di nuovo`)
+  if (length < size) onCut()
+  for (; length < size; length += ZEROS.length) yield ZEROS.subarray(0, size - length)
+}
+
+const ZEROS = Buffer.alloc(64 * 1024)
+
+/** Undefined: the file cannot be read. */
+async function readable<T> (opening: Promise<T>): Promise<T | undefined> {
+  try {
+    return await opening
+  } catch (err) {
+    if (isOfFile(err)) return undefined
+    throw err
+  }
+}
+
+/** Of one file, or of a part of the disk. Other errors are of the whole place, or ours. */
+const OF_FILE = ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP', 'EUCLEAN', 'EBADMSG']
+
+function isOfFile (err: unknown): boolean {
+  return err instanceof Error && 'syscall' in err && 'code' in err && OF_FILE.includes(String(err.code))
 }

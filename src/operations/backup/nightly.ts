@@ -18,7 +18,7 @@ const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 }
 /**
  * Makes a backup, and reads it before it takes its name, in a thread of its own: the garbage of its buffers is
  * collected there, where no request waits for it.
- * @param stop ends it; what was written of it is left, and the next backup of the day takes its place
+ * @param stop ends it, which throws; what was written of it is left, and the next backup of the day takes its place
  * @throws what went wrong, without its class
  */
 export async function backUpInThread (backup: NightlyBackup, stop: AbortSignal): Promise<Made> {

@@ -50,6 +50,8 @@ export async function restoreBackup (target: Target, path: string, passphrase: s
     if (await isUndone(sql).catch(() => false)) await place.clear().catch(() => {})
     throw err
   })
+  // What was made up with zeros is missing, and found missing.
+  for (const id of summary.missing) await target.backend.delete(id).catch(() => {})
   // From here on the rows are there, and need their files: a mark that stays is removed by the server, when it is old.
   await place.settle().catch(() => {})
   await sql`analyze`.catch(() => {})

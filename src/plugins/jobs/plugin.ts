@@ -29,7 +29,7 @@ const EVERY_MINUTE = '20 * * * * *'
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
-  const runner = jobRunner({ db, log, isTold: app.isToldOfDisk })
+  const runner = jobRunner({ db, log, isTold: app.isToldOfDisk, closing: app.closing })
   const tasks: ScheduledTask[] = []
 
   function startByClock (task: ScheduledTask): ScheduledTask {
@@ -60,4 +60,4 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   startByClock(tickTask(EVERY_MINUTE, log, look))
   app.addHook('onReady', async () => { void look() })
   app.addHook('preClose', () => app.stopJobs())
-}, { name: 'jobs', dependencies: ['database', 'disk'] })
+}, { name: 'jobs', dependencies: ['closing', 'database', 'disk'] })

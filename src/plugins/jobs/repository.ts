@@ -11,11 +11,13 @@ export type JobRow = typeof table.$inferSelect & {
 }
 
 /** How a run has ended. */
-export interface End { outcome: 'riuscito' | 'fallito', error: string | null }
+export interface End { outcome: 'riuscito' | 'fallito' | 'interrotto', error: string | null }
 
 /** Longer than a process may stand still and live. */
 const LEASE = sql`now() + interval '2 minutes'`
 const IS_LOST = lt(table.lease_until, sql`now()`)
+/** As if its run had not been. */
+const DUE_AGAIN = sql`least(${table.next_run_at}, ${table.started_at})`
 
 /**
  * Makes jobs known. One that is known keeps its next time, unless its schedule has changed; a time that has been missed
@@ -73,10 +75,12 @@ export async function renewLease (db: Database, name: string, run: string): Prom
   return renewed.length > 0
 }
 
+/** One that was broken off is due again. */
 export async function recordEnd (db: Database, name: string, run: string, end: End): Promise<void> {
+  const due = end.outcome === 'interrotto' ? { next_run_at: DUE_AGAIN } : {}
   await db
     .update(table)
-    .set({ ...end, finished_at: sql`now()`, claimed_by: null, lease_until: null })
+    .set({ ...end, ...due, finished_at: sql`now()`, claimed_by: null, lease_until: null })
     .where(isOf(name, run))
 }
 
@@ -102,7 +106,7 @@ export async function markLost (db: Database, names: readonly string[]): Promise
       outcome: 'interrotto',
       claimed_by: null,
       lease_until: null,
-      next_run_at: sql`least(${table.next_run_at}, ${table.started_at})`
+      next_run_at: DUE_AGAIN
     })
     .where(and(inArray(table.name, [...names]), IS_LOST))
     .returning({ name: table.name })

@@ -35,14 +35,18 @@ export interface RunnerOptions {
   /** Whether the log says already why work fails, for all jobs together. */
   isTold?: (err: unknown) => boolean
   renewEveryMs?: number
+  /** Aborted when the process begins to end. */
+  closing?: AbortSignal
 }
 
 /**
  * The jobs of this process. A run has a lease, which its process renews: a run whose process has died is run again. So
- * is one whose process stood still for longer than the lease, or could not reach the database to record its end: a job
- * must be harmless when done twice.
+ * is one whose process stood still for longer than the lease, or could not reach the database to record its end, and
+ * one that failed because its process was to end: a job must be harmless when done twice.
  */
-export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_000 }: RunnerOptions) {
+export function jobRunner (
+  { db, log, isTold = () => false, renewEveryMs = 30_000, closing = new AbortController().signal }: RunnerOptions
+) {
   const jobs = new Map<string, ScheduledJob>()
   /** The names of the jobs that this process runs, or is about to. */
   const running = new Set<string>()
@@ -50,6 +54,7 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
   const underWay = new Set<Promise<void>>()
   let registration: Promise<void> | undefined
   let stopped = false
+  const isEnding = () => stopped || closing.aborted
 
   function add (job: ScheduledJob): void {
     jobs.set(job.name, job)
@@ -59,7 +64,7 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
   /** Runs a job whose time has come, unless another process has it. Resolves at the end of the run; never rejects. */
   async function tick (name: string, slot: Date): Promise<void> {
     const job = jobs.get(name)
-    if (stopped || job === undefined) return
+    if (isEnding() || job === undefined) return
     await track(runAt(job, slot).catch((err: unknown) => tell(err, 'job could not be begun', name)))
   }
 
@@ -75,7 +80,7 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
    * alone have nothing to catch up.
    */
   async function catchUp (now = new Date()): Promise<void> {
-    if (stopped) return
+    if (isEnding()) return
     await track(runOverdue(now).catch((err: unknown) => tell(err, 'overdue jobs could not be looked for')))
   }
 
@@ -94,7 +99,7 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
    * was ahead has set them, and until then no process would run the job.
    */
   async function putTimesRight (): Promise<void> {
-    if (stopped) return
+    if (isEnding()) return
     await track(bringTimesForward().catch((err: unknown) => tell(err, 'the times of jobs could not be seen')))
   }
 
@@ -121,7 +126,7 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
   ): Promise<Run | 'unknown' | 'running'> {
     const job = jobs.get(name)
     if (job === undefined) return 'unknown'
-    if (stopped) throw new ServizioOccupato()
+    if (isEnding()) throw new ServizioOccupato()
     const take = (id: string) => db.transaction(async (tx) => {
       const taken = job.everyProcess || await takeNow(tx, name, id)
       if (taken) await record(tx)
@@ -198,6 +203,10 @@ export function jobRunner ({ db, log, isTold = () => false, renewEveryMs = 30_00
       await run()
       return { outcome: 'riuscito', error: null }
     } catch (err) {
+      if (closing.aborted) {
+        log.info({ job: name }, 'a job was broken off by the end of its process: it is run again')
+        return { outcome: 'interrotto', error: null }
+      }
       tell(err, 'job failed', name)
       return { outcome: 'fallito', error: errorCode(err) }
     }

@@ -28,7 +28,7 @@ export async function compareFiles ({ db, backend, store, log }: Parts, signal: 
   let missing = 0
   let removed = 0
   for (const folder of FOLDERS) {
-    if (signal.aborted) return
+    signal.throwIfAborted()
     const found = await compareFolder(folder)
     missing += found.missing
     removed += found.removed

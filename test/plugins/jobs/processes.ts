@@ -15,7 +15,8 @@ export interface Process extends JobRunner {
   logs: Record<string, unknown>[]
 }
 
-type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> & Pick<RunnerOptions, 'isTold' | 'renewEveryMs'>
+type Night = Partial<Pick<Job, 'cron' | 'run' | 'everyProcess'>> &
+  Pick<RunnerOptions, 'isTold' | 'renewEveryMs' | 'closing'>
 
 const hasLease = statement<boolean>`coalesce(${jobs.lease_until} > now(), false)`
 

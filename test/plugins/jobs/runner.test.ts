@@ -278,3 +278,29 @@ t.test('an end that cannot be recorded is told of, and the run is made again', a
   await one.catchUp()
   t.equal(one.runs(), 2)
 })
+
+t.test('a run that its process breaks off in order to end is run at the next start, also one by hand', async (t) => {
+  const { start, row } = await processes(t)
+  for (const isByHand of [false, true]) {
+    const ending = new AbortController()
+    const { run, begun, fail } = heldWork()
+    const one = start({ run, closing: ending.signal })
+    await one.catchUp()
+    const slot = (await row()).next_run_at
+    const work = isByHand ? one.start('night', nothing) : one.tick('night', slot)
+    await begun
+    ending.abort()
+    fail(new Error('the process ends'))
+    const run1 = await work
+    if (typeof run1 === 'object') await run1.ended
+    t.match(await row(), { outcome: 'interrotto', error: null, claimed_by: null, lease_until: null })
+    t.match(one.logs, [{ job: 'night', level: 30 }], 'nothing has failed')
+    await one.catchUp()
+    t.equal(one.runs(), 1, 'the process that ends begins nothing')
+    const next = start()
+    await next.catchUp()
+    t.equal(next.runs(), 1)
+    t.match(await row(), { outcome: 'riuscito' })
+    t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its time again')
+  }
+})
