@@ -28,7 +28,7 @@ t.test('every metric of the board and of the rules is one that the server shows,
   const backups = temporaryFolder(t)
   const environ = { BACKUP_DIR: backups, BACKUP_PASSPHRASE: 'una-frase-per-i-salvataggi' }
   const { call } = await build(t, environ, undefined, { processFigures: () => figures })
-  await call('GET', '/health/live')
+  for (const url of ['/health/live', '/api/v1/prenotazioni']) await call('GET', url)
   const { body } = await call('GET', '/metrics')
   // Only a server with REDIS_URL has it.
   const served = [...body.matchAll(/^(\w+)(?:\{|\s)/gm)].map(([, name]) => name!).concat('locanda_redis_up')
@@ -37,11 +37,54 @@ t.test('every metric of the board and of the rules is one that the server shows,
     t.ok(named.length > 10, `${file}: ${named.length} metrics`)
     t.same(named.filter((name) => !served.includes(name)), [], file)
   }
-  const selectors = shipped('alerts.yaml').matchAll(/(locanda_\w+)\{(\w+)="([\w/]+)"/g)
-  const unknown = [...selectors].filter(([, metric, label, value]) =>
-    !body.includes(`${metric}{${label}="${value}"`) && label !== 'method')
-  t.same(unknown.map(([selector]) => selector), [])
+
+  const values = labelValues(body)
+  for (const file of ['alerts.yaml', 'grafana.json']) {
+    const expressions = shipped(file).replaceAll('\\"', '"')
+    const [selectors, groups] = [selectorsIn(expressions), groupsIn(expressions)]
+    t.ok(selectors.length + groups.length > 5, `${file}: ${selectors.length} selectors, ${groups.length} groups`)
+    for (const { metric, label, isPattern, wanted } of selectors) {
+      const known = values.get(metric)?.get(label) ?? []
+      t.ok(isPattern ? fits(wanted, known, label) : wanted.split('|').every((each) => known.includes(each)),
+        `${file}: ${metric}{${label} ${wanted}}: one of ${known.join()}`)
+    }
+    for (const { metrics, label } of groups) {
+      t.ok(metrics.some((each) => values.get(each)?.has(label)), `${file}: ${metrics.join()} by ${label}`)
+    }
+  }
 })
+
+/** Whether a pattern fits a value; no request has failed, so that any status will do. */
+function fits (wanted: string, known: readonly string[], label: string): boolean {
+  const pattern = label === 'status' ? /^\d{3}$/ : new RegExp(`^(?:${wanted})$`)
+  return known.some((each) => pattern.test(each))
+}
+
+/** What expressions want of labels; a pattern that is only a choice of words is none. */
+function selectorsIn (expressions: string) {
+  return [...expressions.matchAll(/(locanda_\w+)\{([^}]*)\}/g)].flatMap(([, metric = '', inner = '']) =>
+    [...inner.matchAll(/(\w+)(=~?)"([^"]*)"/g)].map(([, label = '', operator, wanted = '']) =>
+      ({ metric, label, isPattern: operator === '=~' && /[.*]/.test(wanted), wanted })))
+}
+
+/** By which labels expressions add up which metrics; an expression may go on in the next line. */
+function groupsIn (expressions: string) {
+  return [...expressions.matchAll(/\bby \(([\w, ]+)\)(.*\n?.*)/g)].flatMap(([, labels = '', of = '']) =>
+    labels.split(/, */).map((label) => ({ label, metrics: metricsIn(of) })))
+}
+
+/** The values of the labels that metrics have, by metric and label. */
+function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, string[]>> {
+  const found = new Map<string, Map<string, string[]>>()
+  for (const [, metric = '', inner = ''] of body.matchAll(/^(\w+)\{(.*)\} \S+$/gm)) {
+    const labels = found.get(metric) ?? new Map<string, string[]>()
+    found.set(metric, labels)
+    for (const [, label = '', value = ''] of inner.matchAll(/(\w+)="([^"]*)"/g)) {
+      labels.set(label, [...labels.get(label) ?? [], value])
+    }
+  }
+  return found
+}
 
 t.test('the rules are good, and fire when they should', { skip: without('promtool', 'prometheus') }, async (t) => {
   const folder = temporaryFolder(t)
