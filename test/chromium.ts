@@ -17,7 +17,11 @@ export interface Tab {
   send: Send
   /** Evaluates an expression, which may be a promise, and gives its value as JSON. */
   evaluate<T> (expression: string): Promise<T>
+  /** What the browser has told so far, of what it was asked to tell of. */
+  events: readonly BrowserEvent[]
 }
+
+export interface BrowserEvent { method: string, params: Record<string, unknown> }
 
 /** The settings of a person who lets no site keep cookies. */
 export const NO_COOKIES = { profile: { default_content_setting_values: { cookies: 2 } } }
@@ -25,15 +29,19 @@ export const NO_COOKIES = { profile: { default_content_setting_values: { cookies
 /**
  * Opens an address in a Chromium of its own, from which nothing but this machine can be reached.
  * @param settings of its profile, where they are not the usual ones
+ * @param options further options of the command line; the last one of a name holds
  */
-export async function openTab (t: Test, url: string, settings: object = {}): Promise<Tab> {
+export async function openTab (
+  t: Test, url: string, settings: object = {}, options: readonly string[] = []
+): Promise<Tab> {
   const profile = temporaryFolder(t)
   mkdirSync(join(profile, 'Default'))
   writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(settings))
   const browser = spawn(CHROMIUM!, [
     '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions',
-    '--remote-debugging-port=0', '--proxy-server=http://127.0.0.1:9', `--user-data-dir=${profile}`, url
+    '--remote-debugging-port=0', '--proxy-server=http://127.0.0.1:9', `--user-data-dir=${profile}`,
+    ...options, url
   ], { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = new Promise<void>((resolve) => { browser.once('close', () => resolve()) })
   t.teardown(async () => {
@@ -41,9 +49,10 @@ export async function openTab (t: Test, url: string, settings: object = {}): Pro
     await ended
   })
   const port = await debuggingPort(browser.stderr)
-  const send = await connect(t, await pageSocket(port, url))
+  const { send, events } = await connect(t, await pageSocket(port, url))
   return {
     send,
+    events,
     async evaluate<T> (expression: string): Promise<T> {
       const { result, exceptionDetails } = await send('Runtime.evaluate', {
         expression, awaitPromise: true, returnByValue: true, userGesture: true
@@ -83,7 +92,7 @@ async function pageSocket (port: string, url: string): Promise<string> {
   }
 }
 
-async function connect (t: Test, address: string): Promise<Send> {
+async function connect (t: Test, address: string): Promise<Pick<Tab, 'send' | 'events'>> {
   const socket = new WebSocket(address)
   t.teardown(() => socket.close())
   await new Promise((resolve, reject) => {
@@ -92,18 +101,28 @@ async function connect (t: Test, address: string): Promise<Send> {
   })
   let last = 0
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
+  const events: BrowserEvent[] = []
   socket.addEventListener('message', ({ data }) => {
-    const { id, result, error } = JSON.parse(String(data)) as
-      { id?: number, result?: Record<string, unknown>, error?: { message: string } }
-    if (id === undefined) return
+    const message = JSON.parse(String(data)) as BrowserEvent | Answer
+    if (!('id' in message)) {
+      events.push(message)
+      return
+    }
+    const { id, result, error } = message
     if (error) waiting.get(id)?.reject(new Error(error.message))
     else waiting.get(id)?.resolve(result ?? {})
     waiting.delete(id)
   })
-  return (method, params = {}) => {
-    const answer = Promise.withResolvers<Record<string, unknown>>()
-    waiting.set(++last, answer)
-    socket.send(JSON.stringify({ id: last, method, params }))
-    return answer.promise
+  return {
+    events,
+    send: (method, params = {}) => {
+      const answer = Promise.withResolvers<Record<string, unknown>>()
+      waiting.set(++last, answer)
+      socket.send(JSON.stringify({ id: last, method, params }))
+      return answer.promise
+    }
   }
 }
+
+/** To a command. */
+interface Answer { id: number, result?: Record<string, unknown>, error?: { message: string } }

@@ -1,19 +1,14 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { build, temporaryFolder } from '#test/helper.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
+import { CHROMIUM, openTab } from '#test/chromium.ts'
+import { build } from '#test/helper.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
 import { listen, openSocket, target } from '#test/raw.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path)
-)
 const HOST = 'locanda.test'
 
 /**
@@ -51,62 +46,30 @@ async function wayOut (t: Test, port: number) {
 }
 
 /**
- * The page as the browser has built it, what it complained of, and the addresses the page (not the browser for itself)
- * asked for.
+ * The page as the browser has built it, once it shows so many operations; what the browser complained of, and the
+ * addresses that the page asked for.
  */
-async function dom (t: Test, url: string, proxy: string) {
-  const netLog = join(temporaryFolder(t), 'net.json')
-  const browser = spawn(
-    CHROMIUM ?? '',
-    [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-dev-shm-usage',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--disable-extensions',
-      '--disable-default-apps',
-      '--disable-domain-reliability',
-      '--no-pings',
-      `--user-data-dir=${temporaryFolder(t)}`,
-      `--proxy-server=${proxy}`,
-      '--proxy-bypass-list=<-loopback>',
-      '--enable-logging=stderr',
-      `--log-net-log=${netLog}`,
-      // The page shows only the operations that are in view.
-      '--window-size=1280,60000',
-      '--virtual-time-budget=20000',
-      '--dump-dom',
-      url
-    ],
-    { stdio: ['ignore', 'pipe', 'pipe'] }
-  )
-  t.teardown(() => browser.kill('SIGKILL'))
-  const [html, complaints] = await Promise.all([text(browser.stdout), text(browser.stderr)])
-  const { events } = JSON.parse(readFileSync(netLog, 'utf8')) as {
-    events: { params?: { url?: string; initiator?: string } }[]
-  }
+async function dom (t: Test, url: string, proxy: string, operations: number) {
+  const { send, evaluate, events } = await openTab(t, 'about:blank', {}, [
+    `--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>', '--disable-quic', '--disable-domain-reliability'
+  ])
+  for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await send(`${domain}.enable`)
+  // The page shows only the operations that are in view.
+  await send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 60_000, deviceScaleFactor: 1, mobile: false })
+  await send('Page.navigate', { url })
+  const shown = "document.querySelectorAll('.opblock [data-path]').length"
+  // While one page gives way to the next there is nothing to look at.
+  await until(async () => await evaluate<number>(shown).catch(() => 0) >= operations)
+  const of = (method: string) => events.filter((event) => event.method === method).map(({ params }) => params)
   return {
-    html,
-    complaints: complaints
-      .split('\n')
-      .filter((line) => /CONSOLE.*(Content Security Policy|Failed|Uncaught)/.test(line)),
-    requests: events.flatMap(({ params }) =>
-      params?.url !== undefined && params.initiator === new URL(url).origin ? [params.url] : []
-    )
-  }
-}
-
-/** On a busy machine the browser may end without a page. */
-async function domAtLast (t: Test, url: string, proxy: string) {
-  for (let attempt = 1; ; attempt++) {
-    const found = await dom(t, url, proxy)
-    if (found.html !== '' || attempt === 3) return found
-    t.comment('the browser ended without a page')
+    html: await evaluate<string>('document.documentElement.outerHTML'),
+    complaints: [
+      ...of('Log.entryAdded').map(({ entry }) => entry as { level: string, text: string })
+        .filter(({ level }) => level === 'error').map(({ text }) => text),
+      ...of('Runtime.exceptionThrown').map((params) => JSON.stringify(params))
+    ],
+    requests: of('Network.requestWillBeSent').map(({ request }) => (request as { url: string }).url)
+      .filter((each) => !each.startsWith('data:'))
   }
 }
 
@@ -119,12 +82,12 @@ t.test(
     const { app } = await build(t)
     const proxy = await wayOut(t, await listen(app))
     const document: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
-    const { html, complaints, requests } = await domAtLast(t, `http://${HOST}/docs`, proxy.server)
-
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.values(methods).map(({ operationId }) => ({ path, operationId }))
     )
     t.ok(operations.length > 15)
+    const { html, complaints, requests } =
+      await dom(t, `http://${HOST}/docs`, proxy.server, operations.length)
     for (const { path, operationId } of operations) {
       t.match(html, `data-path="${path}"`, path)
       t.match(html, new RegExp(`id="operations-[^"]*-${operationId}"`), operationId)
