@@ -56,7 +56,7 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
  */
 export async function placesFor (db: Executor, id: number, { lock = false } = {}): Promise<number> {
   const query = db.select({ places: t.numero_ospiti }).from(t).where(eq(t.id, id))
-  const [found] = await (lock ? query.for('update') : query)
+  const [found] = await (lock ? query.for('update').prepare('places_locked') : query.prepare('places')).execute()
   if (!found) throw new PrenotazioneNonTrovata()
   return found.places
 }

@@ -50,8 +50,7 @@ async function keepImage (
     const [, before] = await Promise.all([
       checkPlace(tx, upload, true), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
-    await storage.discard(tx, before)
-    await storage.keep(tx, file, { replace: true })
+    await Promise.all([storage.discard(tx, before), storage.keep(tx, file, { replace: true })])
     await audit.append(tx, {
       ...authorOf(request),
       action: 'documento_caricato',

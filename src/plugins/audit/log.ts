@@ -33,6 +33,9 @@ export interface Audit {
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
+/** Without a parameter, which would cost a second round trip. */
+const LOCK_CHAIN = sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.auditChain))})`
+
 /** The writer of the log. */
 export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Audit {
   const key = keys.derive('audit')
@@ -41,11 +44,11 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
     // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
     // not by this. Both are on their way at once, one after the other on the transaction's connection.
     const [, [last]] = await Promise.all([
-      tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.auditChain})`),
-      tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1)
+      tx.execute(LOCK_CHAIN),
+      tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1).prepare('audit_last').execute()
     ])
     const row = stored(entry, (last?.id ?? 0) + 1)
-    await tx.insert(t).values({ ...row, hash: linkHash(key, row, last?.hash) })
+    await tx.insert(t).values({ ...row, hash: linkHash(key, row, last?.hash) }).prepare('audit_entry').execute()
   }
 
   return {

@@ -32,7 +32,7 @@ export function generations (keys: Pick<Keys, 'derive'>): Generations {
 
   return {
     async newest (executor) {
-      const [row] = await newestRow(executor)
+      const [row] = await newestRow(executor).prepare('newest_generation').execute()
       return generation(row!)
     },
     async find (executor, id) {
@@ -43,6 +43,7 @@ export function generations (keys: Pick<Keys, 'derive'>): Generations {
     },
     async hold (tx, id) {
       const [row] = await tx.select().from(storage_keys).where(eq(storage_keys.id, id)).for('key share')
+        .prepare('held_generation').execute()
       if (row) return generation(row)
       const [next] = await newestRow(tx).for('key share')
       return generation(next!)

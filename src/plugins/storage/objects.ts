@@ -82,7 +82,8 @@ export async function insertObject (
 ): Promise<StoredObject> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const [inserted] = await tx.insert(objects).values(row)
-      .onConflictDoNothing({ target: [objects.bucket, objects.name] }).returning().catch(refuseUnknownBucket)
+      .onConflictDoNothing({ target: [objects.bucket, objects.name] }).returning()
+      .prepare('object_insertion').execute().catch(refuseUnknownBucket)
     if (inserted) return inserted
     if (!replace) throw new OggettoEsistente()
     await discardWhere(tx, named(row.bucket, row.name))

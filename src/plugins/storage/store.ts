@@ -30,7 +30,7 @@ export function fileStore (
   }
 
   async function adopted (): Promise<string | undefined> {
-    const [row] = await db.select().from(file_store)
+    const [row] = await db.select().from(file_store).prepare('file_store').execute()
     return row!.adopted_at === null ? undefined : row!.id
   }
 
