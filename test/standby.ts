@@ -120,7 +120,16 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
     const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
     return [child.pid!, ...children]
   }
-  const signal = (name: NodeJS.Signals) => { for (const pid of all()) process.kill(pid, name) }
+  const signal = (name: NodeJS.Signals) => {
+    for (const pid of all()) {
+      try {
+        process.kill(pid, name)
+      } catch (err) {
+        // It has ended meanwhile, as PostgreSQL's processes do when the first of them is gone.
+        if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
+      }
+    }
+  }
   const url = `postgres://locanda@127.0.0.1:${port}/locanda`
   const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, {
     max: 1, onnotice: () => {}, backoff: () => 0.05

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 
 /** Answers kept for 24 hours under the caller's `Idempotency-Key`. `status` is null while the first request runs. */
@@ -16,3 +17,17 @@ export const idempotency_keys = pgTable('idempotency_keys', {
   primaryKey({ columns: [t.principal, t.key] }),
   index('idempotency_keys_created_at').on(t.created_at)
 ])
+
+/**
+ * Of which things that are gone no answer is kept, also where its request was still under way when they went: the work
+ * may be committed, and its answer not yet stored.
+ */
+export const forgotten_answers = pgTable('forgotten_answers', {
+  id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  locations: text().array().notNull(),
+  /** A regular expression whose group finds the name of a thing in an answer. */
+  said: text(),
+  names: text().array().notNull(),
+  /** Not the transaction's time, which is before it waited for others. */
+  forgotten_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().default(sql`clock_timestamp()`)
+})

@@ -33,15 +33,17 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     run: retention.purge
   })
 
-  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
+  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking), '\\d+/'))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
-    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
+    discard(tx, removed.map((guest) => ofGuest(booking, guest)), '\\d+/\\d+/'))
   // A repeated request must not be told that an image is stored which is gone.
   app.addDiscardHook(DOCUMENTS, (tx, names) =>
-    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names }))
+    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReplaceable: true }))
 
-  async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
+  /** @param prefix what each of the prefixes is, as a regular expression */
+  async function discard (tx: Transaction, prefixes: readonly string[], prefix: string): Promise<void> {
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
+    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(${prefix})`, names: prefixes })
   }
 
   app.route({

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
@@ -7,6 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from './database/connect.ts'
 import { deleteInBatches } from './database/delete-in-batches.ts'
 import type { FindFaults } from './faults.ts'
+import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
 
 export const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
@@ -24,19 +25,6 @@ export const ChiaveEseguita = createError(
   'La richiesta con questa Idempotency-Key è già stata eseguita; la sua risposta non è conservata',
   409
 )
-
-/** Answers about things that are gone. */
-export interface AnswersAbout {
-  /** Where what was created is: paths, as `location` has them. */
-  locations?: readonly string[]
-  /** Or what an answer says in its JSON: a regular expression of PostgreSQL, whose group finds the name of a thing. */
-  said?: string
-  /** The names of the things that are gone. */
-  names?: readonly (string | number)[]
-}
-
-/** Forgets what stored answers say of things that are gone. What was done is not done twice: see ChiaveEseguita. */
-export type ForgetAnswers = (tx: Transaction, about: AnswersAbout) => Promise<void>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -102,15 +90,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     await tx.update(keys).set({ reference: references }).where(unanswered(this))
   })
 
-  app.decorate('forgetAnswers', async (tx, { locations = [], said, names = [] }) => {
-    const values = sql`regexp_matches(${keys.body}, ${said}, 'g') as found(groups)`
-    await tx.update(keys).set({ body: null }).where(and(isNotNull(keys.body), or(
-      sql`${keys.headers} ->> 'location' = any(${arrayOf(locations)}::text[])`,
-      said === undefined
-        ? undefined
-        : sql`exists (select from ${values} where found.groups[1] = any(${arrayOf(names)}::text[]))`
-    )))
-  })
+  app.decorate('forgetAnswers', forgetAnswers)
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
@@ -125,6 +105,13 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     description: 'Elimina le chiavi di idempotenza di più di 24 ore fa',
     cron: '17 * * * *',
     run: async () => { await deleteInBatches(app.db, keys, lt(keys.created_at, sql`now() - interval '24 hours'`)) }
+  })
+
+  app.addJob({
+    name: 'late-answers',
+    description: 'Elimina le risposte, conservate in ritardo, su ciò che nel frattempo è stato eliminato',
+    cron: '*/5 * * * *',
+    run: () => forgetLateAnswers(app.db)
   })
 
   async function takeKey (request: FastifyRequest, reply: FastifyReply) {
@@ -185,11 +172,6 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     return payload
   }
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
-
-/** One parameter, however many values there are: an array as PostgreSQL writes it, every value in quotes. */
-function arrayOf (values: readonly (string | number)[]): string {
-  return `{${values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`).join()}}`
-}
 
 /** The header's value; quoted (a structured-field string, as the draft wants) or bare. */
 function headerKey (raw: unknown): string | undefined {

@@ -2,6 +2,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
+import { forgetLateAnswers } from '#src/plugins/forgotten-answers.ts'
 import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
@@ -269,4 +270,26 @@ t.test('a body with names that JavaScript knows is refused, and the answer says 
     t.equal(answer.statusCode, 400)
     t.same(fieldsAtFault(answer), [name])
   }
+})
+
+t.test('an answer that is stored when its booking is deleted already is forgotten with the next run, no other one', async (t) => {
+  const [gone, kept] = [await newBooking(), await newBooking()]
+  const key = (id: number) => `tardi ${id}`
+  const send = (id: number) => upload(id, { image: front, headers: { 'idempotency-key': key(id) } })
+  const first = new Map<number, string>()
+  for (const id of [gone, kept]) first.set(id, (await send(id)).body)
+  // As if the answers came after the deletion, in which both requests were still under way.
+  await app.sql`update idempotency_keys set status = null, body = null where key = any(${[gone, kept].map(key)})`
+  t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone] })).statusCode, 200)
+  for (const id of [gone, kept]) {
+    await app.sql`update idempotency_keys set status = 200, body = ${first.get(id)!} where key = ${key(id)}`
+  }
+  await forgetLateAnswers(app.db)
+  t.equal((await send(gone)).headers['idempotency-replayed'], 'true', 'a request may still be under way')
+  await app.sql`update forgotten_answers set forgotten_at = forgotten_at - interval '6 minutes'`
+  await app.sql`update idempotency_keys set created_at = created_at - interval '6 minutes' where key = ${key(gone)}`
+  await forgetLateAnswers(app.db)
+  t.match((await send(gone)).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+  t.equal((await send(kept)).body, first.get(kept))
+  t.same(await app.sql`select * from forgotten_answers`, [])
 })

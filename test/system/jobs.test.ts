@@ -35,10 +35,10 @@ t.test('the list holds every job, by name, with its next time', async (t) => {
   const { data } = (await call('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
     'audit-head', 'code-tables', 'discarded-files', 'ended-sessions', 'evening-summary', 'idempotency-keys',
-    'image-retention', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms', 'old-counters',
-    'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts', 'receipts-read-again',
-    'reconciliation', 'record-erasure', 'scan-retention', 'signing-keys', 'stored-files', 'unconfirmed-sign-ups',
-    'webhooks'
+    'image-retention', 'late-answers', 'ledger-alarms', 'ledger-sweep', 'ledger-verification', 'old-alarms',
+    'old-counters', 'old-events', 'old-flows', 'old-mails', 'one-time-tokens', 'prova', 'receipts',
+    'receipts-read-again', 'reconciliation', 'record-erasure', 'scan-retention', 'signing-keys', 'stored-files',
+    'unconfirmed-sign-ups', 'webhooks'
   ])
   t.same(data.filter(({ ogni_processo: everyProcess }) => everyProcess).map(({ nome }) => nome), [
     'audit-head', 'discarded-files', 'evening-summary', 'ledger-alarms', 'ledger-sweep', 'receipts-read-again',

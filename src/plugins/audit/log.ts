@@ -44,7 +44,8 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
     // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
     // not by this. Both are on their way at once, one after the other on the transaction's connection.
     const [, [last]] = await Promise.all([
-      tx.execute(LOCK_CHAIN),
+      // Said aloud: without this call Drizzle would send it only when it is awaited, after the other one.
+      tx.execute(LOCK_CHAIN).execute(),
       tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1).prepare('audit_last').execute()
     ])
     const row = stored(entry, (last?.id ?? 0) + 1)
