@@ -30,7 +30,7 @@ const tablesOfPlugins = {
   jobs: 'jobs',
   mail: 'mail',
   storage: 'storage',
-  'idempotency.ts': 'idempotency',
+  idempotency: 'idempotency',
   'counters.ts': 'counters'
 }
 const furtherTables = { alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }

@@ -4,7 +4,12 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
+import { testDatabase } from './database.ts'
+import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
+
+export const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+/** Known beforehand, so that nothing is to be told. */
+export const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 
@@ -70,4 +75,16 @@ export function serverProcess (
   const ready = logged('ready').then(() => String(logs.find(({ msg }) => msg === 'ready')?.address))
   ready.catch(() => {})
   return { logs, pid: child.pid!, errors: () => stderr, ready, exit, logged, signal: (name) => child.kill(name) }
+}
+
+/**
+ * A server that listens, on a database of its own.
+ * @param descriptors how many files and sockets it may have open
+ */
+export async function started (t: Test, descriptors?: number) {
+  const database = await testDatabase(t)
+  const environ = { API_KEY, DATABASE_URL: database.url, MASTER_KEY, ...ADMIN }
+  const server = serverProcess(t, environ, undefined, undefined, descriptors)
+  const base = await server.ready
+  return { ...database, server, base, port: Number(new URL(base).port) }
 }

@@ -1,7 +1,7 @@
 import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
-import type { ForgetAnswers } from '#src/plugins/forgotten-answers.ts'
+import type { ForgetAnswers } from '#src/plugins/idempotency/forgotten-answers.ts'
 import type { Storage, StoredObject } from '#src/plugins/storage/storage.ts'
 import type { ScanRepository } from './repository.ts'
 

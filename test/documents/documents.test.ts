@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { forgetLateAnswers } from '#src/plugins/forgotten-answers.ts'
+import { forgetLateAnswers } from '#src/plugins/idempotency/forgotten-answers.ts'
 import { jpeg, png, webp } from '#test/plugins/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
@@ -272,7 +272,7 @@ t.test('a body with names that JavaScript knows is refused, and the answer says 
   }
 })
 
-t.test('an answer that is stored when its booking is deleted already is forgotten with the next run, no other one', async (t) => {
+t.test('an answer that is stored after the deletion of its booking is forgotten, and no other one', async (t) => {
   const [gone, kept] = [await newBooking(), await newBooking()]
   const key = (id: number) => `tardi ${id}`
   const send = (id: number) => upload(id, { image: front, headers: { 'idempotency-key': key(id) } })

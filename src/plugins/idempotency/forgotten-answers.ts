@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, lte, sql, type SQL } from 'drizzle-orm'
 import { forgotten_answers as forgotten, idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
-import type { Database, Transaction } from './database/connect.ts'
+import type { Database, Transaction } from '../database/connect.ts'
 
 /** Answers about things that are gone. */
 export interface AnswersAbout {

@@ -4,9 +4,9 @@ import createError from '@fastify/error'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Transaction } from './database/connect.ts'
-import { deleteInBatches } from './database/delete-in-batches.ts'
-import type { FindFaults } from './faults.ts'
+import type { Transaction } from '../database/connect.ts'
+import { deleteInBatches } from '../database/delete-in-batches.ts'
+import type { FindFaults } from '../faults.ts'
 import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
 
 export const ChiaveRiusata = createError(

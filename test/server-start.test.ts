@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import journal from '../drizzle/migrations/meta/_journal.json' with { type: 'json' }
+import { testDatabase } from './database.ts'
+import { API_KEY, temporaryFolder } from './helper.ts'
+import { databaseBefore } from './migration.ts'
+import { ADMIN, MASTER_KEY, serverProcess, started } from './server-process.ts'
+
+/* How a start goes, and what ends it. */
+
+t.test('a bad setting ends the start with code 1 and one line that names the variable', async (t) => {
+  const server = serverProcess(t, { PORT: '70000', DATABASE_URL: 'postgres://127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
+
+t.test('a database that is not there ends the start with code 1 and one line, without the password', async (t) => {
+  const server = serverProcess(t, { DATABASE_URL: 'postgres://locanda:CANARY-password@127.0.0.1:1/none' })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+  t.notMatch(server.errors() + JSON.stringify(server.logs), 'CANARY')
+})
+
+t.test('a port that is taken ends the start with code 1 and one line, and nothing stays open', async (t) => {
+  const { port, url } = await started(t)
+  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
+  t.equal(await second.exit, 1)
+  t.match(second.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+})
+
+t.test('a key that is not the database\'s ends the start with one line, and nothing is written', async (t) => {
+  const { sql, url } = await started(t)
+  const written = () => sql`
+    select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
+      (select count(*) from signing_keys) as keys, (select count(*) from registro_chiave) as records`
+  const before = await written()
+  const second = serverProcess(t, { API_KEY, DATABASE_URL: url, ...ADMIN })
+  t.equal(await second.exit, 1)
+  t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: il database è stato scritto con un’altra [^\n]+\n$/)
+  t.same(await written(), before)
+})
+
+t.test('a key that is lost or wrong ends the start with a line that says which one, and none is made', async (t) => {
+  const { sql, url, server } = await started(t)
+  server.signal('SIGTERM')
+  await server.exit
+  const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
+    const before = readdirSync(DATA_DIR)
+    const second = serverProcess(t, { DATA_DIR, ...environ })
+    t.equal(await second.exit, 1)
+    t.match(second.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+    t.match(second.errors(), reason)
+    t.same(readdirSync(DATA_DIR), before)
+  }
+  const other = temporaryFolder(t)
+  const file = join(other, 'master.key')
+  writeFileSync(file, Buffer.alloc(32, 8).toString('base64'), { mode: 0o600 })
+  const key = Buffer.alloc(32, 8).toString('base64')
+  await refused(t, temporaryFolder(t), /\/master\.key manca/, { DATABASE_URL: url })
+  await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  // As a version that had no such record has left it.
+  await sql.unsafe('alter table registro_chiave disable trigger user; delete from registro_chiave')
+  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+
+  const restored = temporaryFolder(t)
+  mkdirSync(join(restored, 'postgres'))
+  writeFileSync(join(restored, 'postgres', 'PG_VERSION'), '18\n')
+  await refused(t, restored, /manca il file \S+\/master\.key/)
+})
+
+t.test('a database of a newer version ends the start with one line, and is left as it is', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 4102444800000)`
+  const server = serverProcess(t, { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  t.equal(await server.exit, 1)
+  t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: il database è di una versione [^\n]+ recente [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
+t.test('a start that finds an older database upgrades it once, and says from where and to where', async (t) => {
+  const { url } = await databaseBefore(t, '0022_events')
+  const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
+  const servers = [serverProcess(t, environ), serverProcess(t, environ)]
+  await Promise.all(servers.map(({ ready }) => ready))
+  const said = servers.flatMap(({ logs }) => logs.filter(({ msg }) => msg === 'database upgraded'))
+  const last = journal.entries.at(-1)!.tag
+  t.match(said, [{ from: '0021_second_factor_rules', to: last, ms: Number }], 'one of them, while the other waits')
+  t.equal(said.length, 1)
+})
+
+t.test('of two servers with different keys that start on a new database one starts', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
+  const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
+  t.same(started.toSorted(), [false, true])
+  t.match(servers[started.indexOf(false)]!.errors(), /^Locanda non può partire: MASTER_KEY: [^\n]+\n$/)
+  t.match(await sql`select primo_anello from registro_chiave`, [{ primo_anello: 1 }])
+  await t.rejects(sql`delete from registro_chiave`, { code: 'LC003' })
+})
+
+t.test('the first start makes an administrator and says how to sign in, once and not in the log', async (t) => {
+  const { url } = await testDatabase(t)
+  const first = serverProcess(t, { DATABASE_URL: url, MASTER_KEY })
+  const base = await first.ready
+  const [, email = '', password = ''] =
+    /^Creato il primo amministratore: (\S+)\nPassword: (\S+)\n[^\n]+\n$/.exec(first.errors()) ?? []
+  const answer = await fetch(`${base}/auth/v1/token?grant_type=password`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password })
+  })
+  t.equal(answer.status, 200)
+  const { access_token: token } = await answer.json() as { access_token: string }
+  t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  first.signal('SIGTERM')
+  t.equal(await first.exit, 0)
+  t.equal(email, 'admin@locanda.local')
+  t.ok(password.length > 20)
+  t.notOk(JSON.stringify(first.logs).includes(password))
+  t.equal(first.errors().split(password).length, 2)
+
+  const second = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, ...ADMIN })
+  await second.ready
+  second.signal('SIGTERM')
+  t.equal(await second.exit, 0)
+  t.equal(second.errors(), '')
+})
+
+t.test('a port that is taken does not use up the showing of the first password', async (t) => {
+  const { port } = await started(t)
+  const { url, sql } = await testDatabase(t)
+  const refused = serverProcess(t, { DATABASE_URL: url, MASTER_KEY, PORT: String(port) })
+  t.equal(await refused.exit, 1)
+  t.match(refused.errors(), /^Locanda non può partire: PORT: [^\n]+\n$/)
+  t.same(await sql`select from users`, [])
+})
+
+t.test('what is wrong with the database is said in one line of Italian, without its password', async (t) => {
+  const { url, sql } = await testDatabase(t)
+  const nobody = `nessuno_${randomBytes(4).toString('hex')}`
+  await sql.unsafe(`create role ${nobody} login`)
+  const [{ name } = { name: '' }] = await sql<{ name: string }[]>`select current_database() as name`
+  await sql.unsafe('drop schema drizzle cascade')
+  for (const [reason, other] of [
+    [/il database indicato non esiste/, url.replace(name, 'mai_esistito')],
+    [/non può creare tabelle/, url.replace(/\/\/[^@/]+@/, `//${nobody}@`)]
+  ] as const) {
+    const server = serverProcess(t, { DATABASE_URL: other, MASTER_KEY })
+    t.equal(await server.exit, 1)
+    t.match(server.errors(), /^Locanda non può partire: DATABASE_URL: [^\n]+\n$/)
+    t.match(server.errors(), reason)
+  }
+  await sql.unsafe(`drop role ${nobody}`)
+})
+
+t.test(
+  'a password for the first administrator that everybody knows ends the start with code 1 and one line',
+  async (t) => {
+    const { url, sql } = await testDatabase(t)
+    const server = serverProcess(t, {
+      DATABASE_URL: url,
+      ADMIN_EMAIL: 'direzione@example.org',
+      ADMIN_PASSWORD: 'password'
+    })
+    t.equal(await server.exit, 1)
+    t.match(server.errors(), /^Locanda non può partire: ADMIN_PASSWORD: [^\n]+\n$/)
+    t.equal((await sql`select from users`).count, 0)
+  }
+)
