@@ -4,9 +4,9 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { freePort } from './cli/stand-in.ts'
 import { testDatabase } from './database.ts'
 import { NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { chooseAccount } from '#src/plugins/database/embedded/account.ts'
-import { freePort } from '#src/plugins/database/embedded/endpoint.ts'
 import { temporaryFolder } from './helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 /** Why there is no PgBouncer on this machine, for `skip`; false: there is one. */
 export const noPgbouncer = spawnSync('pgbouncer', ['--version']).error ? 'pgbouncer is not installed' : false

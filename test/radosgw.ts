@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Test } from 'tap'
-import { freePort } from '#test/identity/oauth/listen.ts'
+import { freePort } from '#test/free-port.ts'
 
 const MONITOR_TRIES = 50
 const PROGRAMS = ['radosgw', 'radosgw-admin', 'ceph', 'ceph-mon', 'ceph-osd', 'monmaptool']

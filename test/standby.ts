@@ -9,8 +9,8 @@ import postgres from 'postgres'
 import type { Test } from 'tap'
 import { chooseAccount, type Account } from '#src/plugins/database/embedded/account.ts'
 import { findBinaries, type Binaries } from '#src/plugins/database/embedded/binaries.ts'
-import { freePort } from '#src/plugins/database/embedded/endpoint.ts'
 import { CHILD_ENV } from '#src/plugins/database/embedded/run.ts'
+import { freePort } from '#test/free-port.ts'
 
 /** Nobody needs these data after a power cut. */
 const SETTINGS = {
@@ -117,8 +117,8 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
   closeSync(log)
   const exit = once(child, 'exit')
   const all = () => {
-    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
-    return [child.pid!, ...children]
+    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').match(/\d+/g) ?? []
+    return [child.pid!, ...children.map(Number)]
   }
   const signal = (name: NodeJS.Signals) => {
     for (const pid of all()) {

@@ -3,5 +3,6 @@ CREATE TABLE "forgotten_answers" (
 	"locations" text[] NOT NULL,
 	"said" text,
 	"names" text[] NOT NULL,
+	"reusable" boolean NOT NULL,
 	"forgotten_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 
 /** Answers kept for 24 hours under the caller's `Idempotency-Key`. `status` is null while the first request runs. */
 export const idempotency_keys = pgTable('idempotency_keys', {
@@ -28,6 +28,8 @@ export const forgotten_answers = pgTable('forgotten_answers', {
   /** A regular expression whose group finds the name of a thing in an answer. */
   said: text(),
   names: text().array().notNull(),
+  /** Another thing may have the name later. */
+  reusable: boolean().notNull(),
   /** Not the transaction's time, which is before it waited for others. */
   forgotten_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().default(sql`clock_timestamp()`)
 })

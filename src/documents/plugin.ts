@@ -33,17 +33,15 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     run: retention.purge
   })
 
-  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking), '\\d+/'))
+  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
-    discard(tx, removed.map((guest) => ofGuest(booking, guest)), '\\d+/\\d+/'))
+    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
   // A repeated request must not be told that an image is stored which is gone.
-  app.addDiscardHook(DOCUMENTS, (tx, names) =>
-    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReplaceable: true }))
+  app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
+    app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 
-  /** @param prefix what each of the prefixes is, as a regular expression */
-  async function discard (tx: Transaction, prefixes: readonly string[], prefix: string): Promise<void> {
+  async function discard (tx: Transaction, prefixes: readonly string[]): Promise<void> {
     await storage.discard(tx, await storage.findByPrefixes(tx, DOCUMENTS, prefixes))
-    await app.forgetAnswers(tx, { said: `"path":"${DOCUMENTS}/(${prefix})`, names: prefixes })
   }
 
   app.route({

@@ -50,7 +50,8 @@ async function keepImage (
     const [, before] = await Promise.all([
       checkPlace(tx, upload, true), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
-    await Promise.all([storage.discard(tx, before), storage.keep(tx, file, { replace: true })])
+    await storage.discard(tx, before, { isReplaced: true })
+    await storage.keep(tx, file, { replace: true })
     await audit.append(tx, {
       ...authorOf(request),
       action: 'documento_caricato',

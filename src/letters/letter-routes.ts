@@ -33,7 +33,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
   app.addSchema(Letter)
   // A repeated request must not be told of a letter that is gone, by this way or another one.
   app.addDiscardHook(LETTERS, (tx, names) =>
-    app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`) }))
+    app.forgetAnswers(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
 
   const present = ({ pdf: _, created_at, ...letter }: StoredLetter): Letter => ({
     ...letter,

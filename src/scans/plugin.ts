@@ -29,7 +29,7 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
     await discard(tx, await repository.idsOf(tx, [booking], removed))
     // The answer that made a guest of a scan holds all of the guest.
     const said = `"prenotazione_id":(\\d+),"guest_idx":(?:${removed.join('|')}),`
-    if (removed.length > 0) await forgetAnswers(tx, { said, names: [booking] })
+    if (removed.length > 0) await forgetAnswers(tx, { said, names: [booking], isReusable: true })
   })
 
   async function discard (tx: Transaction, ids: readonly number[]): Promise<void> {

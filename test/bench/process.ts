@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { TODAY } from './data.ts'
+import { freePort } from '#test/free-port.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
 export const ADMIN = { email: 'capo@example.org', password: 'una-frase-di-prova-lunga' }
@@ -139,12 +139,4 @@ function describe (child: ChildProcess, url: string, readyAfterMs: number): Runn
 
 async function isReady (url: string): Promise<boolean> {
   return await fetch(`${url}/health/ready`).then((answer) => answer.ok, () => false)
-}
-
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }

@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { freePort, temporaryFolder } from './process.ts'
+import { temporaryFolder } from './process.ts'
+import { freePort } from '#test/free-port.ts'
 
 const INSTALLED = '/usr/lib/postgresql'
 

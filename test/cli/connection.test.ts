@@ -4,7 +4,8 @@ import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { API_KEY } from '#test/helper.ts'
 import { errorOf, user } from './process.ts'
 import { site } from './site.ts'
-import { freePort, standIn } from './stand-in.ts'
+import { standIn } from './stand-in.ts'
+import { freePort } from '#test/free-port.ts'
 
 const KEY = 'CANARY-chiave'
 const LIST = ['prenotazioni', 'list']

@@ -5,7 +5,7 @@ import t from 'tap'
 import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
 import { errorOf, user } from './process.ts'
 import { site } from './site.ts'
-import { freePort } from './stand-in.ts'
+import { freePort } from '#test/free-port.ts'
 
 const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
 const { app, url, logs } = server

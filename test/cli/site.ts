@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
-import { freePort } from './stand-in.ts'
+import { freePort } from '#test/free-port.ts'
 
 /** The real application, listening on loopback at the address by which it calls itself. */
 export async function site (t: Test, environ: Record<string, string> = {}): Promise<TestApp & { url: string }> {

@@ -42,14 +42,6 @@ export async function standIn (
   return { url: `http${certificate ? 's' : ''}://127.0.0.1:${await listening(server)}`, received }
 }
 
-/** A port of loopback where nobody listens. */
-export async function freePort (): Promise<number> {
-  const server = createServer()
-  const port = await listening(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 async function listening (server: Server): Promise<number> {
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
   return (server.address() as AddressInfo).port

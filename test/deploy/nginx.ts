@@ -1,13 +1,13 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { temporaryFolder } from '#test/helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 export const SHIPPED = fileURLToPath(new URL('../../.deploy', import.meta.url))
 
@@ -16,15 +16,6 @@ export function without (program: string, packageName = program): string | false
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
     ? false
     : `${program} is not here: apt-get install ${packageName}`
-}
-
-/** Ports that are free at the moment. */
-export async function freePorts (count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 export interface Nginx {
@@ -41,7 +32,7 @@ export interface Nginx {
  */
 export async function writeNginx (t: Test, instances: readonly [number, number]): Promise<Nginx> {
   const folder = temporaryFolder(t)
-  const [port, plain] = await freePorts(2) as [number, number]
+  const [port, plain] = [await freePort(), await freePort()] as [number, number]
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   execFileSync('openssl', [
     'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1',

@@ -8,7 +8,8 @@ import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, temporaryFolder } from '#test/helper.ts'
 import { startServer, type ServerProcess } from '#test/running-server.ts'
-import { freePorts, startNginx, without, writeNginx, type Nginx } from './nginx.ts'
+import { startNginx, without, writeNginx, type Nginx } from './nginx.ts'
+import { freePort } from '#test/free-port.ts'
 
 const skip = without('nginx', 'nginx-light')
 /** How often each instance is restarted; more for a longer trial. */
@@ -43,7 +44,7 @@ const booking = (name: string) => ({
 
 async function instances (t: Test) {
   const { url, sql } = await testDatabase(t)
-  const ports = await freePorts(2) as [number, number]
+  const ports = [await freePort(), await freePort()] as [number, number]
   const env = {
     DATABASE_URL: url,
     DATA_DIR: temporaryFolder(t),
@@ -96,14 +97,17 @@ t.test('instances restarted in turn under load lose no request, and do no POST t
     for (; !over.signal.aborted; reads++) await note('read', ask(nginx, agent, '/api/v1/prenotazioni?limit=1'), 200)
   }
   const clients = Array.from({ length: CLIENTS }, (_, client) => [writer(client), reader()]).flat()
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const place of [0, 1] as const) {
-      await running[place]!.end()
-      running[place] = await start(ports[place])
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const place of [0, 1] as const) {
+        await running[place]!.end()
+        running[place] = await start(ports[place])
+      }
     }
+  } finally {
+    over.abort()
+    await Promise.all(clients)
   }
-  over.abort()
-  await Promise.all(clients)
 
   t.same(bad, [], readFileSync(join(nginx.folder, 'error.log'), 'utf8').slice(0, 2000))
   const rows = await sql<{ name: string, count: number }[]>`

@@ -6,10 +6,10 @@ import { answer } from '#test/alloggiati/service/soap/server.ts'
 import { productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { user, type Ended } from '#test/cli/process.ts'
 import { site } from '#test/cli/site.ts'
-import { freePort } from '#test/cli/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder } from '#test/helper.ts'
 import { startSmtp } from '#test/smtp.ts'
+import { freePort } from '#test/free-port.ts'
 
 interface Finding { esito: string, oggetto: string, testo: string }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CHROMIUM, openTab } from '#test/chromium.ts'
-import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 const SIDE = 390

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 const WARNING = 'a server that the settings name cannot be reached'
 

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
+import { freePort } from '#test/free-port.ts'
 
 const isThere = spawnSync('redis-server', ['--version']).status === 0
 
@@ -34,15 +35,6 @@ async function redis (t: Test, port: number) {
     return found.sort()
   }
   return { stop, pause: () => child.kill('SIGSTOP'), keys }
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const GONE = 'Redis is gone: each process counts requests alone'

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { freePort } from '#src/plugins/database/embedded/endpoint.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
+import { freePort } from '#test/free-port.ts'
 
 const skip = spawnSync('redis-server', ['--version']).status === 0 ? false : 'redis-server is not installed'
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { freePort } from '#test/cli/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { serverProcess } from '#test/server-process.ts'
+import { freePort } from '#test/free-port.ts'
 
 const TOUR = fileURLToPath(new URL('supabase.ts', import.meta.url))
 const ADMIN = { ADMIN_EMAIL: 'ada@example.org', ADMIN_PASSWORD: 'la-frase-di-chi-comanda' }

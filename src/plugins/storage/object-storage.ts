@@ -142,10 +142,10 @@ export function objectStorage (
       }
     },
 
-    async discard (tx, objects) {
+    async discard (tx, objects, how = { isReplaced: false }) {
       const gone = await discardObjects(tx, objects.map(({ id }) => id))
       for (const [bucket, places] of Map.groupBy(gone, ({ bucket }) => bucket)) {
-        for (const hook of discardHooks.get(bucket) ?? []) await hook(tx, places.map(({ name }) => name))
+        for (const hook of discardHooks.get(bucket) ?? []) await hook(tx, places.map(({ name }) => name), how)
       }
     },
     removeDiscarded,

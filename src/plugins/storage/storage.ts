@@ -26,8 +26,14 @@ export type WrittenFile = Omit<StoredObject, 'created_at' | 'updated_at'>
 /** Where an object is. */
 export interface Place { bucket: string, name: string }
 
+/** How objects are forgotten. */
+export interface Discarding {
+  /** Others take their names in the same transaction. */
+  isReplaced: boolean
+}
+
 /** What an area does in the transaction in which files of a bucket of its own are forgotten, by whichever way. */
-export type DiscardHook = (tx: Transaction, names: readonly string[]) => Promise<void>
+export type DiscardHook = (tx: Transaction, names: readonly string[], how: Discarding) => Promise<void>
 
 /** The files of the product: rows in the database are the truth, files follow. */
 export interface Storage {
@@ -65,7 +71,7 @@ export interface Storage {
    */
   read (object: StoredObject, range?: ByteRange): Promise<Readable>
   /** Forgets objects in the caller's transaction; their files are removed after the commit, by a worker. */
-  discard (tx: Transaction, objects: readonly Pick<StoredObject, 'id'>[]): Promise<void>
+  discard (tx: Transaction, objects: readonly Pick<StoredObject, 'id'>[], how?: Discarding): Promise<void>
   /** After the commit: files are removed now rather than within a minute. */
   removeDiscarded (): void
   /**

@@ -49,7 +49,7 @@ export const RIGHTS: readonly Right[] = [
 export const CLOSED = [
   'users', 'identities', 'sessions', 'seen_sessions', 'flow_states', 'one_time_tokens', 'signing_keys', 'api_keys',
   'factors', 'factor_challenges', 'recovery_codes', 'webauthn_credentials', 'webauthn_challenges', 'admin_sessions',
-  'mails', 'idempotency_keys', 'sandbox_token', 'counters', 'storage_keys',
+  'mails', 'idempotency_keys', 'forgotten_answers', 'sandbox_token', 'counters', 'storage_keys',
   // Addresses of receivers may hold a secret.
   'webhooks'
 ] as const

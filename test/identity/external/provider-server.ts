@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { serverProcess, type ServerProcess } from '#test/server-process.ts'
+import { freePort } from '#test/free-port.ts'
 
 /** A server of ours, with its embedded provider, in a process and on a database of its own. */
 export interface Provider {
@@ -79,13 +78,3 @@ export async function startProvider (t: Test): Promise<Provider> {
  * production.
  */
 export const PATIENT = { idpTimeoutMs: 120_000 }
-
-/** Its issuer has to be known before it runs. */
-async function freePort (): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}

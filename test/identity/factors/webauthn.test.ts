@@ -1,12 +1,12 @@
 import t from 'tap'
 import { CHROMIUM } from '#test/chromium.ts'
-import { freePort } from '#test/cli/stand-in.ts'
 import { fr } from '#src/identity/sign-in/mail-texts/fr.ts'
 import { build } from '#test/helper.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { as, isLetIn } from '#test/identity/requests.ts'
 import { openPage } from './browser.ts'
+import { freePort } from '#test/free-port.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const skip = CHROMIUM ? false : 'no Chromium is installed'

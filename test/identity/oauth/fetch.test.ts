@@ -5,8 +5,9 @@ import { fetchFromProvider, ProviderUnreachable } from '#src/identity/oauth/fetc
 import { githubClient } from '#src/identity/oauth/github.ts'
 import { openidClient } from '#src/identity/oauth/openid.ts'
 import { cached } from '#src/identity/oauth/cached.ts'
-import { freePort, listen } from './listen.ts'
+import { listen } from './listen.ts'
 import { CLIENT } from './openid-provider.ts'
+import { freePort } from '#test/free-port.ts'
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 const WAY = { state: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', nonce: 'n', verifier: 'v'.repeat(43) }

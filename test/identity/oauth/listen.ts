@@ -18,16 +18,6 @@ export async function listen (
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-/** A port on which nobody listens. */
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 export async function readForm (request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(await request.toArray()).toString())
 }

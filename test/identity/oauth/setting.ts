@@ -7,7 +7,7 @@ import { audit_log } from '#drizzle/tables/audit.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { browser, type Browser, type Stop } from './browser.ts'
 import { CLIENT, startOpenidProvider, type OpenidProvider } from './openid-provider.ts'
-import { freePort } from './listen.ts'
+import { freePort } from '#test/free-port.ts'
 
 export const FRONT_END = 'https://app.example'
 export const LANDING = `${FRONT_END}/arrivo?pagina=1`

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { CHROMIUM, DEVICE, NO_COOKIES } from '#test/chromium.ts'
-import { freePort } from '#test/cli/stand-in.ts'
 import { de } from '#src/identity/sign-in/mail-texts/de.ts'
 import { build } from '#test/helper.ts'
 import { as } from '#test/identity/requests.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { startSmtp } from '#test/smtp.ts'
 import { typist } from './keyboard.ts'
+import { freePort } from '#test/free-port.ts'
 
 const PASSWORD = 'una-frase-lunga-e-mia'
 const EMAIL = 'anna@example.org'

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import type { Directory } from '#src/identity/directory.ts'
-import { freePort } from '#test/cli/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { serverProcess } from '#test/server-process.ts'
 import { openClient, tokensOf } from './client.ts'
+import { freePort } from '#test/free-port.ts'
 
 const ADMIN = { email: 'ada@example.org', password: 'la-frase-di-chi-comanda' }
 const OPERATOR = { email: 'piero@example.org', password: 'la-frase-di-chi-lavora' }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { freePort } from '#test/cli/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { openClient, requests } from '#test/identity/protocol/client.ts'
 import { serverProcess } from '#test/server-process.ts'
 import { holder, refresh, standing, turns } from './holder.ts'
+import { freePort } from '#test/free-port.ts'
 
 t.test(
   'after a server was killed between a refresh and its answer, the client’s retry gets the current token',
