@@ -34,3 +34,12 @@ t.test('a request that comes while the database is away for a moment gets the ne
   fails = 3
   t.equal(await setting.current(), -1)
 })
+
+t.test('a start waits for the value longer than a request does', async (t) => {
+  const answer = Promise.withResolvers<string>()
+  const setting = kept(() => answer.promise, () => listening, log)
+  const first = setting.first()
+  await t.rejects(async () => await setting.current(), { code: 'SERVIZIO_OCCUPATO' })
+  answer.resolve('letto')
+  t.equal(await first, 'letto')
+})

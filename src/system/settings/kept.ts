@@ -5,6 +5,8 @@ import type { ChangeListener } from '#src/plugins/changes.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000
+/** And a start, which has nothing to do without it. */
+const START_PATIENCE_MS = 30_000
 /** Between two attempts to read. */
 const PAUSE_MS = 100
 
@@ -16,6 +18,8 @@ export interface Kept<T> {
    * nothing was ever known.
    */
   current (): T | Promise<T>
+  /** Read at the start, with the patience of one that nobody waits for. */
+  first (): Promise<T>
   /** It has changed: what was last known is not in force any more. */
   change (): void
   /** It may have changed: the next request asks for the present one. */
@@ -56,8 +60,8 @@ export function kept<T> (
     }
   }
 
-  async function freshOrLast (): Promise<T> {
-    const deadline = performance.now() + PATIENCE_MS
+  async function freshOrLast (patienceMs: number): Promise<T> {
+    const deadline = performance.now() + patienceMs
     for (;;) {
       try {
         return await orTooLate(deadline - performance.now(), read())
@@ -78,7 +82,8 @@ export function kept<T> (
   }
 
   return {
-    current: () => isCurrent ? last!.value : freshOrLast(),
+    current: () => isCurrent ? last!.value : freshOrLast(PATIENCE_MS),
+    first: () => freshOrLast(START_PATIENCE_MS),
     forget,
     change () {
       hasChanged = true
