@@ -32,7 +32,7 @@ export async function uploads ({ url }: Running): Promise<BenchResult[]> {
   const asStored = async () => { await reencode({ bytes: photo }) }
   return [
     within(1.5, await interleaved(`${name} by sharp`, upload, bySharp, { rounds: ROUNDS })),
-    within(1.75, await interleaved(`${name} with our settings`, upload, asStored, { rounds: ROUNDS }))
+    within(1.5, await interleaved(`${name} with our settings`, upload, asStored, { rounds: ROUNDS }))
   ]
 }
 

@@ -33,7 +33,7 @@ export interface Audit {
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
-/** Without a parameter, which would cost a second round trip. */
+/** The key is no parameter, which would cost a second round trip. */
 const LOCK_CHAIN = sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.auditChain))})`
 
 /** The writer of the log. */
@@ -44,7 +44,8 @@ export function auditLog (keys: Keys, log: Pick<FastifyBaseLogger, 'error'>): Au
     // One chain: writers queue until the one before has committed. What that one wrote is seen by the next statement,
     // not by this. Both are on their way at once, one after the other on the transaction's connection.
     const [, [last]] = await Promise.all([
-      // Said aloud: without this call Drizzle would send it only when it is awaited, after the other one.
+      // A raw query of Drizzle's is sent when it is awaited or executed, a prepared one at once: without this call the
+      // lock would come second.
       tx.execute(LOCK_CHAIN).execute(),
       tx.select({ id: t.id, hash: t.hash }).from(t).orderBy(desc(t.id)).limit(1).prepare('audit_last').execute()
     ])

@@ -5,7 +5,7 @@ import type { ChangeListener } from '#src/plugins/changes.ts'
 
 /** How long a request waits for the database. */
 const PATIENCE_MS = 2000
-/** And a start, which has nothing to do without it. */
+/** And how long a start does, as long as a statement may take. */
 const START_PATIENCE_MS = 30_000
 /** Between two attempts to read. */
 const PAUSE_MS = 100
@@ -18,7 +18,7 @@ export interface Kept<T> {
    * nothing was ever known.
    */
   current (): T | Promise<T>
-  /** Read at the start, with the patience of one that nobody waits for. */
+  /** The same for a start, which waits longer: no request waits for it. */
   first (): Promise<T>
   /** It has changed: what was last known is not in force any more. */
   change (): void

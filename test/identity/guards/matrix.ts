@@ -1,0 +1,117 @@
+import type { RouteOptions } from 'fastify'
+import type { Test } from 'tap'
+import { SCOPES } from '#schemas/api-key.ts'
+import type { Access } from '#src/plugins/auth.ts'
+import { build } from '#test/helper.ts'
+import { listen } from '#test/raw.ts'
+import { callers, type Caller, type Guarded } from './callers.ts'
+import { rawClient } from './raw-client.ts'
+import { SPELLINGS, type Spelling } from './spellings.ts'
+
+/** The methods of routes that read. */
+export const READING = new Set(['GET', 'HEAD'])
+
+const LET_IN = 299
+const REFUSED = new Set([400, 401, 403, 404, 405, 414])
+/**
+ * Every caller asks every route by its own address, and every spelling of each address is asked for by one caller of
+ * so many, in turns: every pair of caller and spelling meets at many routes. All of them took a minute more.
+ */
+const SHARE = 5
+
+interface Route extends Guarded { method: string, url: string }
+
+/**
+ * Every route accepts exactly the callers that it is for, with any credentials and any spelling of its address: asked
+ * of the routes of some methods, so that the parts run side by side.
+ */
+export async function checkGuards (t: Test, isAsked: (method: string) => boolean): Promise<void> {
+  const all: RouteOptions[] = []
+  const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
+    app.addHook('onRoute', (route) => {
+      all.push(route)
+    })
+    // Behind the guards, before anything is done: who gets here was let in, and is shown where.
+    app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
+      if (url === undefined) return
+      return await reply
+        .code(LET_IN)
+        .headers({
+          'x-reached': `${method} ${url}`,
+          'x-access': config.access,
+          'x-scope': config.scope,
+          'x-bearer-key': String(config.bearerKey === true)
+        })
+        .type('text/plain')
+        .send('entrato')
+    })
+  })
+  const routes = all.flatMap(({ method, url, config }): Route[] => {
+    const { access, scope, bearerKey = false } = config ?? {}
+    return access === undefined || scope === undefined
+      ? []
+      : [method].flat().map((each) => ({ method: each, url, access, scope, bearerKey }))
+  })
+  const everybody = await callers(test)
+  const client = rawClient(await listen(test.app))
+  t.teardown(() => client.close())
+  t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'it is about something')
+
+  const count = { checks: 0, letIn: 0 }
+  const failures: string[] = []
+  for (const [r, route] of routes.entries()) {
+    if (!isAsked(route.method)) continue
+    for (const [c, caller] of everybody.entries()) {
+      for (const [s, spelling] of SPELLINGS.entries()) {
+        if (s === 0 || (r + c + s) % SHARE === 0) await check(route, caller, spelling)
+      }
+    }
+  }
+  t.same(failures, [])
+  t.ok(count.letIn > 1000, 'those who may are let in')
+  const asked = routes.filter(({ method }) => isAsked(method))
+  t.comment(
+    `guard matrix: ${asked.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, in turns: ` +
+      `${count.checks} requests, ${failures.length} failures`
+  )
+
+  async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
+    const spelled = path(route.url.replace(/:\w+/g, '1').replace('*', 'x'))
+    const query = caller.query === undefined ? '' : `${spelled.includes('?') ? '&' : '?'}${caller.query}`
+    const [address, fragment] = spelled.split('#')
+    const { status, headers: got } = await client.send(
+      route.method,
+      address + query + (fragment === undefined ? '' : `#${fragment}`),
+      { ...caller.headers, ...headers }
+    )
+    count.checks++
+    const where = `${route.method} ${spelled} (${name}) by ${caller.name}: ${status}`
+    if (status === LET_IN) {
+      count.letIn++
+      const reached: Guarded = {
+        access: got.get('x-access') as Access,
+        scope: got.get('x-scope') as Guarded['scope'],
+        bearerKey: got.get('x-bearer-key') === 'true'
+      }
+      if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
+    } else if (!REFUSED.has(status)) {
+      failures.push(where)
+    } else if (name === 'as it is' && status !== expected(route, caller)) {
+      failures.push(`${where}, not ${expected(route, caller)}`)
+    }
+  }
+}
+
+/** 401 for who is not known, 403 for who is and may not. */
+function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
+  if (caller.mayCall({ access, scope, bearerKey })) return LET_IN
+  const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
+    SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each, bearerKey: false }))
+  if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isTold(caller) ? 403 : 401
+  return 403
+}
+
+/** The provider tells a token that opens nothing, such as the anonymous key, from none. */
+function isTold ({ headers: { authorization } }: Caller): boolean {
+  return authorization !== undefined && authorization.startsWith('Bearer ')
+}
