@@ -71,8 +71,8 @@ export async function checkGuards (t: Test, isAsked: (method: string) => boolean
   t.ok(count.letIn > 1000, 'those who may are let in')
   const asked = routes.filter(({ method }) => isAsked(method))
   t.comment(
-    `guard matrix: ${asked.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, in turns: ` +
-      `${count.checks} requests, ${failures.length} failures`
+    `guard matrix: ${asked.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
+      `in turns: ${count.checks} requests, ${failures.length} failures`
   )
 
   async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
