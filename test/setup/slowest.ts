@@ -1,26 +1,22 @@
-import { globSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
 
-const RESULTS = '.tap/test-results'
+const RESULT = '.tap/test-results/test/setup/all.ts.tap'
 const SHOWN = 10
 
-/** Lines that name the slowest test files of the run that began at `since` (ms), from what tap has kept of each. */
+/** Lines that name the slowest test files of a whole run that began at `since` (ms), from what tap has kept of it. */
 export function slowestFiles (since: number): string[] {
-  const times = globSync(join(RESULTS, '**/*.tap'))
-    .filter((file) => statSync(file).mtimeMs >= since)
-    .map((file) => ({ file: relative(RESULTS, file).replace(/\.tap$/, ''), ms: timeOf(readFileSync(file, 'utf8')) }))
-  if (times.length <= SHOWN) return []
+  const kept = statSync(RESULT, { throwIfNoEntry: false })
+  if (!kept || kept.mtimeMs < since) return []
+  const output = readFileSync(RESULT, 'utf8')
+  const times = Array.from(
+    output.matchAll(/^ *(?:not )?ok \d+ - (test\/\S+\.test\.ts) # time=([\d.]+)ms$/gm),
+    ([, file, ms]) => ({ file, ms: Number(ms) }))
   times.sort((a, b) => b.ms - a.ms)
   const all = times.reduce((sum, { ms }) => sum + ms, 0)
   return [
     `# the slowest of ${times.length} files, which took ${seconds(all)} s in all, side by side:`,
     ...times.slice(0, SHOWN).map(({ file, ms }) => `# ${seconds(ms).padStart(6)} s ${file}`)
   ]
-}
-
-/** The last line of a file's output that is not indented tells how long the file took. */
-function timeOf (output: string): number {
-  return Number(/^# time=([\d.]+)ms$(?![\s\S]*^# time=)/m.exec(output)?.[1] ?? 0)
 }
 
 function seconds (ms: number): string {
