@@ -1,12 +1,8 @@
 import t from 'tap'
 import { runCrashTest } from './run.ts'
 
-// The test starts many servers: it takes longer than the default time limit.
-t.setTimeout(300_000)
-
 t.test(
   'when servers and PostgreSQL die at any step, no guest is acquired twice under any spelling, lost or forgotten',
-  { timeout: 300_000 },
   async (t) => {
     const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken } = await runCrashTest({
       kills: 12,

@@ -2,10 +2,7 @@ import t from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { crashFiles } from './files.ts'
 
-t.setTimeout(300_000)
-
 t.test('when processes die at any step, no file is lost or damaged, and none stays that no row names',
-  { timeout: 300_000 },
   async (t) => {
     const { url } = await testDatabase(t)
     const { kills, files, ...faults } = await crashFiles({ url, kills: 12, seed: 7 })

@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
-import type { JobAnswer } from '#schemas/job.ts'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { single, today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
+import { runJob } from '#test/run-job.ts'
 import { uploading } from './uploading.ts'
 
 /** The day on which the receipts of the tests come: that after the arrival. */
@@ -57,11 +57,8 @@ export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
 }
 
 /** Runs the job that deletes images at their time, and says what became of it. */
-export async function purge ({ app, token }: TestApp): Promise<string | null> {
-  const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
-  const answer = await app.inject({ method: 'POST', url: '/api/v1/jobs/image-retention/avvia', headers })
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json<JobAnswer>().data.esito
+export async function purge (server: TestApp): Promise<string | null> {
+  return (await runJob(server, 'image-retention')).esito
 }
 
 export async function held ({ call }: TestApp, id: number): Promise<HeldData[]> {

@@ -4,12 +4,8 @@ import { testDatabase } from '#test/database.ts'
 import { runFuzz } from './run.ts'
 import { fuzzServer } from './server.ts'
 
-// Every operation is asked for, on whatever machine.
-t.setTimeout(300_000)
-
 t.test(
   'no request made from the description, valid, nearly so or hostile, is answered with a 5xx or with what is not in it',
-  { timeout: 300_000 },
   async (t) => {
     const seed = Number(process.env.FUZZ_SEED ?? 20_261_122)
     const server = await fuzzServer((await testDatabase(t)).url)

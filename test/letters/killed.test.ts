@@ -6,9 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
+import { runJob } from '#test/run-job.ts'
 import { LETTERS, lettering } from './lettering.ts'
-
-t.setTimeout(240_000)
 
 const ENTRY = fileURLToPath(new URL('dying-process.ts', import.meta.url))
 /** The steps between what a process can leave behind; within the transaction one is as good as another. */
@@ -18,7 +17,7 @@ const REMOVING = ['after removing']
 const AT_A_TIME = 2
 
 const server = await build(t)
-const { app, call, url, dataDir, masterKey, token } = server
+const { app, call, url, dataDir, masterKey } = server
 const { newBooking, generate, find, download } = lettering(server)
 
 /** Whether another process on the same database and folder has killed itself at a step. */
@@ -93,9 +92,7 @@ t.test('files that no letter has are taken away when they are a day old', async 
   const objects = await app.sql<{ id: string }[]>`select id::text from objects where bucket = 'letters'`
   t.ok(files().length > objects.length + 1, 'the processes have left some')
   for (const name of files()) utimesSync(join(folder, name), old, old)
-  const headers = { authorization: `Bearer ${await token({ name: 'ada', role: 'admin' })}` }
-  const job = await app.inject({ method: 'POST', url: '/api/v1/jobs/stored-files/avvia', headers })
-  t.equal(job.statusCode, 200)
+  await runJob(server, 'stored-files')
   while ((await app.sql`select 1 from discarded_files`).length > 0) await sleep(20)
   const store = await app.sql<{ id: string }[]>`select id::text from file_store`
   const known = [...objects, ...store].map(({ id }) => id).sort()

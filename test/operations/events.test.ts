@@ -4,6 +4,7 @@ import { connect } from '#src/plugins/database/connect.ts'
 import { BOOKINGS, create, fieldsAtFault } from '#test/bookings/samples.ts'
 import { dump, guestNo } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
+import { runJob } from '#test/run-job.ts'
 
 const EVENTS = '/api/v1/eventi'
 
@@ -194,8 +195,7 @@ t.test('a cursor that names no event that is kept is told: some may have been mi
     t.same(fieldsAtFault(answer), ['cursor'])
   }
   await app.sql`update eventi set quando = now() - interval '31 days'`
-  const admin = { authorization: `Bearer ${await token({ role: 'admin' })}` }
-  await app.inject({ method: 'POST', url: '/api/v1/jobs/old-events/avvia', headers: admin })
+  await runJob(server, 'old-events')
   t.same((await read()).map(({ cursor }) => cursor), [all.at(-1)!.cursor], 'the last one stays')
   t.equal((await call('GET', `${EVENTS}?cursor=${first!.cursor}`)).statusCode, 410)
   t.same(await read(`&cursor=${all.at(-1)!.cursor}`), [])
@@ -210,8 +210,7 @@ t.test('a month of many events is forgotten in batches, each a statement of its 
     insert into eventi (id, tipo, oggetto, quando) select gen_random_uuid(), 'prenotazione.creata', 'prenotazione:1',
       now() - interval '31 days' from generate_series(1, 4500)`)
   t.teardown(() => app.sql.unsafe('drop function few_at_a_time cascade'))
-  const admin = { authorization: `Bearer ${await token({ role: 'admin' })}` }
-  await app.inject({ method: 'POST', url: '/api/v1/jobs/old-events/avvia', headers: admin })
+  await runJob(server, 'old-events')
   t.match(await app.sql`select from eventi where quando < now() - interval '30 days'`, { length: 1 })
 })
 

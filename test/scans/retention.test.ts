@@ -1,17 +1,13 @@
 import t from 'tap'
-import type { JobAnswer } from '#schemas/job.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create } from '#test/bookings/samples.ts'
 import { fetchReceipt, guest, held, RECEIPT_DAY, retaining, save, send } from '#test/documents/retaining.ts'
 import type { TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
+import { runJob } from '#test/run-job.ts'
 import { scanning } from './scanning.ts'
 
-async function purge ({ app, token }: TestApp): Promise<string | null> {
-  const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
-  const answer = await app.inject({ method: 'POST', url: '/api/v1/jobs/scan-retention/avvia', headers })
-  return answer.json<JobAnswer>().data.esito
-}
+const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
 t.test('a guest’s scan goes so many days after the receipt, with its picture, and not a day before', async (t) => {
   const { first, on } = await retaining(t)
@@ -56,9 +52,7 @@ t.test('a scan that is nobody’s goes so many days after it was saved', async (
 t.test('pictures of scans are left alone by the job of the images, whatever their names', async (t) => {
   const { first } = await retaining(t)
   await scanning(first).saved({ image: (await jpeg()).toString('base64') })
-  const headers = { authorization: `Bearer ${await first.token({ name: 'capo', role: 'admin' })}` }
-  const run = await first.app.inject({ method: 'POST', url: '/api/v1/jobs/image-retention/avvia', headers })
-  t.equal(run.json<JobAnswer>().data.esito, 'riuscito', run.body)
+  t.equal((await runJob(first, 'image-retention')).esito, 'riuscito')
   t.equal((await scanning(first).pictures()).length, 1)
 })
 

@@ -11,26 +11,30 @@ import t from 'tap'
 const FILES = 8
 const PROCESSES = 6
 
-/** Each by itself, and first: nobody waits for them at the end. */
-const LONGEST = [
-  'test/server-start.test.ts',
+/** Each of these is a group. */
+const LONGEST = new Set([
   'test/crash/crash.test.ts',
-  'test/scanning/mrz/reader/accuracy.test.ts',
-  'test/identity/guards/matrix-reading.test.ts',
   'test/documents/retention.test.ts',
-  'test/server.test.ts',
-  'test/plugins/database/embedded/cluster.test.ts',
-  'test/operations/restore.test.ts',
-  'test/identity/guards/matrix-changing.test.ts',
-  'test/plugins/database/embedded/places.test.ts',
   'test/identity/attacks/fuzz.test.ts',
+  'test/identity/guards/matrix-changing.test.ts',
+  'test/identity/guards/matrix-reading.test.ts',
+  'test/operations/restore.test.ts',
+  'test/plugins/database/embedded/cluster.test.ts',
+  'test/plugins/database/embedded/places.test.ts',
+  'test/scanning/mrz/reader/accuracy.test.ts',
+  'test/server-start.test.ts',
+  'test/server.test.ts',
   'test/system/email-servers.test.ts'
-]
+])
 
 const group = fileURLToPath(new URL('group.ts', import.meta.url))
-const others = globSync('test/**/*.test.ts').filter((file) => !LONGEST.includes(file)).sort()
-const groups = LONGEST.map((file) => [file])
-while (others.length > 0) groups.push(others.splice(0, FILES))
+const groups: string[][] = []
+// Backwards: the many short files of the first folders fill the end.
+for (const file of globSync('test/**/*.test.ts').sort().reverse()) {
+  const last = groups.at(-1)
+  if (!last || last.length === FILES || LONGEST.has(file) || LONGEST.has(last[0]!)) groups.push([file])
+  else last.push(file)
+}
 
 t.jobs = PROCESSES
 t.plan(groups.length)

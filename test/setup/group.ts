@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
  * Runs the test files of `TEST_FILES`, one after the other in this process. What a file imports as `tap` is a test of
  * its own that ends with it: its applications are closed and its databases dropped before the next file begins.
  */
-const LIMIT_MS = 400_000
+const LIMIT_MS = 1_200_000
 const SCHEME = 'test-of:'
 
 let current: Test = t
@@ -29,7 +29,7 @@ const files = process.env.TEST_FILES?.split(' ') ?? []
 // A process that ends early fails.
 t.plan(files.length)
 for (const file of files) {
-  // It begins anew with each file.
+  // As in `.taprc`, of each file anew.
   t.setTimeout(LIMIT_MS)
   await t.test(file, async (test) => {
     current = test

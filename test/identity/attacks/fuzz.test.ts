@@ -13,9 +13,6 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 25)
 const INSIDE =
   /select |insert |SQLSTATE|Failed query|drizzle|postgres|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/i
 
-// Many requests, on whatever machine.
-t.setTimeout(300_000)
-
 const isError = createAjv({}).compile(AuthErrorBody)
 
 t.test(

@@ -10,9 +10,7 @@ import { backendRules } from './backend-rules.ts'
 import { codeOf } from './failures.ts'
 import { keep, PLACE, storageRules } from './storage-rules.ts'
 
-t.setTimeout(300_000)
-
-t.test('with an S3 server', { skip: noRadosgw, timeout: 300_000 }, async (t) => {
+t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
   const server = await startRadosgw(t)
 
   t.test('files', async (t) => {

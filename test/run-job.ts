@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobAnswer } from '#schemas/job.ts'
+import type { TestApp } from './helper.ts'
+
+type Job = JobAnswer['data']
+
+/** Runs a job by hand, as an administrator, and follows it to its end: on a busy machine it outlasts its answer. */
+export async function runJob ({ app, token }: Pick<TestApp, 'app' | 'token'>, name: string): Promise<Job> {
+  const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
+  const answer = await app.inject({ method: 'POST', url: `/api/v1/jobs/${name}/avvia`, headers })
+  if (answer.statusCode > 202) throw new Error(answer.body)
+  let job = answer.json<JobAnswer>().data
+  while (job.in_corso) {
+    await sleep(50)
+    const all = await app.inject({ url: '/api/v1/jobs', headers })
+    job = all.json<{ data: Job[] }>().data.find(({ nome }) => nome === name)!
+  }
+  return job
+}
