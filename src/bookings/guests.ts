@@ -13,12 +13,16 @@ const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`e
  * Makes `dati` the guest list of the booking: item *i* is guest *i*, whose row keeps its id; rows past the end go.
  * The booking's row is locked first, so two lists saved at once follow each other whole.
  * @param guestsRemoved what other areas do when guests go
+ * @param noteDone what else is written in the same transaction
  * @returns how many guests the booking now has
  * @throws PrenotazioneNonTrovata
  * @throws CampiNonValidi when there are more guests than `numero_ospiti`
  */
 export function saveGuests (
-  db: Database, guestsRemoved: readonly GuestsRemoved[], { prenotazione_id, dati }: SaveGuests
+  db: Database,
+  guestsRemoved: readonly GuestsRemoved[],
+  { prenotazione_id, dati }: SaveGuests,
+  noteDone: (tx: Transaction) => Promise<void>
 ): Promise<number> {
   return db.transaction(async (tx) => {
     const places = await placesFor(tx, prenotazione_id, { lock: true })
@@ -48,6 +52,7 @@ export function saveGuests (
     if (removed.length > 0) {
       for (const hook of guestsRemoved) await hook(tx, prenotazione_id, removed.map(({ indice }) => indice))
     }
+    await noteDone(tx)
     return rows.length
   })
 }

@@ -97,12 +97,22 @@ export function bookingRepository (client: Sql, db: Database, audit: Audit, { ho
       return { booking, versione: Number(versione) }
     },
 
-    async create ({
-      check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest
-    }: BookingCreation): Promise<Versioned<Booking>> {
+    /** @param noteDone what else is written in the same transaction */
+    async create (
+      { check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest }: BookingCreation,
+      noteDone?: (tx: Transaction) => Promise<void>
+    ): Promise<Versioned<Booking>> {
       const stay = newStay({ check_in, check_out, numero_notti })
-      const [created] = await insert.execute({ ...rest, ...stay, email, telefono, idf_gen })
-      return versioned(created!)
+      const row = { ...rest, ...stay, email, telefono, idf_gen }
+      if (noteDone === undefined) {
+        const [created] = await insert.execute(row)
+        return versioned(created!)
+      }
+      return await db.transaction(async (tx) => {
+        const [created] = await tx.insert(t).values(row).returning(versionedColumns)
+        await noteDone(tx)
+        return versioned(created!)
+      })
     },
 
     /**

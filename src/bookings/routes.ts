@@ -18,6 +18,7 @@ import { CountryList } from '#schemas/country.ts'
 import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
 import { counted } from '#src/lib/counted.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import type { Source } from '#src/plugins/database/reading.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarFaults, calendarSpan } from './calendar.ts'
@@ -120,7 +121,9 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 201: BookingAnswer(201) }
     },
     handler: async (request, reply) => {
-      const { booking, versione } = await repository.create(request.body)
+      // Without a key the insertion is a statement of its own.
+      const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
+      const { booking, versione } = await repository.create(request.body, noteDone)
       reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
       return { data: booking, status: 201 }
     }
@@ -185,7 +188,8 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: SaveGuestsAnswer }
     },
     handler: async (request) => {
-      const count = await saveGuests(app.db, app.bookingHooks.guestsRemoved, request.body)
+      const { guestsRemoved } = app.bookingHooks
+      const count = await saveGuests(app.db, guestsRemoved, request.body, (tx) => request.noteDone(tx))
       return { message: counted(count, 'ospite salvato', 'ospiti salvati'), count, status: 200 }
     }
   })

@@ -50,8 +50,12 @@ async function keepImage (
     const [, before] = await Promise.all([
       checkPlace(tx, upload, true), storage.findByPrefix(tx, DOCUMENTS, ofSide(upload))
     ])
-    await storage.discard(tx, before, { isReplaced: true })
+    // One of another format has a name that is not taken again.
+    const isReplaced = ({ name }: { name: string }) => name === file.name
+    await storage.discard(tx, before.filter(isReplaced), { isReplaced: true })
+    await storage.discard(tx, before.filter((each) => !isReplaced(each)))
     await storage.keep(tx, file, { replace: true })
+    await request.noteDone(tx)
     await audit.append(tx, {
       ...authorOf(request),
       action: 'documento_caricato',

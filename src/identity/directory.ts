@@ -4,14 +4,17 @@ import type { ClientConfig, OperatorBody } from '#schemas/operator.ts'
 import type { Session } from '#schemas/session.ts'
 import type { Author } from '#src/plugins/audit/log.ts'
 import type { Principal } from '#src/plugins/auth.ts'
-import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 
 /** What the API's own endpoints ask of an identity provider, embedded or external. */
 export interface Directory {
   /** The base URL and the public key that a client of the provider starts with. */
   readonly clientConfig: ClientConfig
-  /** @throws EmailGiaRegistrata; CampiNonValidi where an external provider refuses what we took */
-  createOperator (body: OperatorBody, by: Author): Promise<AuthUser>
+  /**
+   * @param noteDone what else is written when the operator exists, in the same transaction where there is one
+   * @throws EmailGiaRegistrata; CampiNonValidi where an external provider refuses what we took
+   */
+  createOperator (body: OperatorBody, by: Author, noteDone: (tx: Executor) => Promise<void>): Promise<AuthUser>
   /** @throws UtenteNonTrovato where no operator or administrator has this id */
   checkOperator (id: string): Promise<void>
   /**

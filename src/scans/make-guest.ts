@@ -4,11 +4,17 @@ import type { ScanData, ScanGuestBody, StoredGuest } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
 import { placeGuest, type SavedGuest } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
+import type { Transaction } from '#src/plugins/database/connect.ts'
 import { guestOf, type GuestCodes } from '#src/scanning/index.ts'
 import { scanNotices } from './notices.ts'
 import type { ScanRepository } from './repository.ts'
 
-interface MakingGuests { repository: ScanRepository, today: Day }
+interface MakingGuests {
+  repository: ScanRepository
+  today: Day
+  /** What else is written in the same transaction. */
+  noteDone: (tx: Transaction) => Promise<void>
+}
 
 /** Fields that hold of whoever was born on that day, and of that document. */
 const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
@@ -24,7 +30,7 @@ export async function makeGuest (
   { db, guestCodes }: Pick<FastifyInstance, 'db' | 'guestCodes'>,
   id: number,
   { prenotazione_id, guest_idx, dati = {} }: ScanGuestBody,
-  { repository, today }: MakingGuests
+  { repository, today, noteDone }: MakingGuests
 ): Promise<{ ospite: StoredGuest, avvisi: Avviso[] }> {
   const data = repository.open(await repository.find(db, id))
   const made = fieldsOf(data, await guestCodes())
@@ -35,6 +41,7 @@ export async function makeGuest (
       { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
     await repository.find(tx, id, { lock: true })
     await repository.place(tx, id, place)
+    await noteDone(tx)
     const { prenotazione_id: _booking, indice: _place, ...ospite } = guest
     return { ospite, avvisi: [...made.avvisi, ...await scanNotices(tx, data, place, today)] }
   })

@@ -158,7 +158,9 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     handler: async (request) => {
       const { id } = request.params
       const { prenotazione_id, guest_idx } = request.body
-      const { ospite, avvisi } = await makeGuest(app, id, request.body, { repository, today: clock.today() })
+      const { ospite, avvisi } = await makeGuest(app, id, request.body, {
+        repository, today: clock.today(), noteDone: (tx) => request.noteDone(tx)
+      })
       const remarks = await app.bookingRemarks(db, prenotazione_id)
       const ofGuest = (each: { ospite: number }) => each.ospite === guest_idx
       return {

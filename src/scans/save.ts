@@ -46,6 +46,7 @@ export async function saveScan (
     await repository.add(tx, id, data, place)
     const avvisi = await scanNotices(tx, data, place, clock.today())
     if (file !== undefined) await storage.keep(tx, file, { replace: false })
+    await request.noteDone(tx)
     await audit.append(tx, {
       ...authorOf(request),
       action: 'scansione_salvata',

@@ -43,6 +43,7 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
         for (const to of recipients) {
           rows.push({ recipient: to, ...await mail.enqueue(tx, { to, subject, ...content }) })
         }
+        await request.noteDone(tx)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'email',

@@ -1,4 +1,6 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { booking } from '#test/bookings/samples.ts'
 import { openHouse } from './house.ts'
 import { HONOURED, WITHOUT_KEY } from './replays.ts'
 
@@ -8,12 +10,29 @@ interface Described { paths: Record<string, Record<string, { parameters?: { name
 
 /** The protocols of the identity provider and of the storage are others' contracts: their clients send no key. */
 const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
+/** After the work is done, before its answer is kept. */
+const FAILS_LATE = 'x-prova-guasto'
+const failed = new WeakSet<FastifyRequest>()
+async function failLate (request: FastifyRequest, _reply: FastifyReply, payload: unknown) {
+  if (request.headers[FAILS_LATE] === undefined || failed.has(request)) return payload
+  failed.add(request)
+  throw new Error('guasto dopo il lavoro')
+}
 const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
+
+/** They answer a repeated request from what the first one has begun. */
+const BEGUN = new Set([
+  '/api/alloggiati/invio', '/api/v1/prenotazioni/{id}/invio', '/api/v1/invii/giornata', '/api/lettere-benvenuto/genera',
+  '/api/generate-pdf', '/api/generate-template', '/api/v1/report/csv'
+])
 
 t.test('Idempotency-Key', async (t) => {
   const honouring: string[] = []
-  const house = await openHouse(t, ({ method, url, config }) => {
-    if (method === 'POST' && config?.idempotent) honouring.push(addressOf(url))
+  const house = await openHouse(t, (route) => {
+    const { method, url, config, onSend = [] } = route
+    if (method !== 'POST' || !config?.idempotent) return
+    honouring.push(addressOf(url))
+    route.onSend = [failLate, ...[onSend].flat()]
   })
   const { app } = house
   const { paths } = (await app.inject('/openapi.json')).json<Described>()
@@ -48,6 +67,41 @@ t.test('Idempotency-Key', async (t) => {
       if (other) t.match((await send(other)).json(), { status: 422, codice: 'IDEMPOTENCY_KEY_RIUSATA' })
     })
   }
+
+  for (const [path, prepare] of Object.entries(HONOURED)) {
+    await t.test(`POST ${path} whose answer became a 500 is not done a second time with the same key`, async (t) => {
+      const { url, payload, refused, headers } = await prepare(house)
+      // That work is none; what it is of is other tests' subject.
+      if (refused) return
+      const send = async (more: Record<string, string> = {}) => await app.inject({
+        method: 'POST',
+        url,
+        payload,
+        headers: { authorization, 'idempotency-key': `guasto di ${path}`, ...headers, ...more }
+      })
+      t.equal((await send({ [FAILS_LATE]: 'sì' })).statusCode, 500)
+      const again = await send()
+      if (BEGUN.has(path)) t.ok(again.statusCode < 300, again.body)
+      else t.match(again.json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
+    })
+  }
+
+  t.test('a failure whose key cannot be set free is answered as any other, without a word of the inside', async (t) => {
+    await app.sql.unsafe(`
+      create function stays() returns trigger language plpgsql as $$ begin raise 'stays'; end $$;
+      create trigger stays before insert on prenotazioni execute function stays();
+      create trigger stays before delete on idempotency_keys execute function stays()`)
+    t.teardown(() => app.sql.unsafe('drop function stays cascade'))
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking(),
+      headers: { authorization, 'idempotency-key': 'resta' }
+    })
+    t.equal(answer.statusCode, 500)
+    t.same(Object.keys(answer.json()).sort(), ['codice', 'error', 'requestId', 'status'])
+    t.notMatch(answer.body, /delete|idempotency_keys|stays/)
+  })
 
   t.test('the answer that made a user is forgotten with the user', async (t) => {
     const email = 'dimenticata@example.org'

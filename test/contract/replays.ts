@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { InjectOptions } from 'fastify'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { booking, create } from '#test/bookings/samples.ts'
@@ -19,14 +20,20 @@ export interface Replayed {
 }
 
 const STAY = { check_in: TODAY, numero_notti: 3 }
-const guest = (n: number) => single({ cognome: `RIPETUTI ${'ABCDEFGH'[n]}`, numero_documento: `CA0010${n}AA` })
+let guests = 0
+/** Each is another one: whoever has been sent is not sent again. */
+const guest = () => {
+  const n = guests++
+  return single({ cognome: `RIPETUTI ${String.fromCharCode(65 + n)}`, numero_documento: `CA001${n + 10}AA` })
+}
 const PAGE = '<document><page><p>{{ nome }}</p></page></document>'
 const REASON = 'Motivo della richiesta di prova'
 
 /** The POSTs that create or send: for each a request that does so. */
 export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replayed>>> = {
   '/api/operators': async () => {
-    const person = { email: 'ripetuta@example.org', password: 'una-frase-lunga-e-mia', name: 'Rita', surname: 'Neri' }
+    const email = `ripetuta-${randomUUID()}@example.org`
+    const person = { email, password: 'una-frase-lunga-e-mia', name: 'Rita', surname: 'Neri' }
     return { url: '/api/operators', payload: person, other: { ...person, name: 'Altra' } }
   },
   '/api/operators/pfp': async ({ operatorId }) => {
@@ -50,17 +57,17 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
   },
   '/api/alloggiati/invio': async () => ({
     url: '/api/alloggiati/invio',
-    payload: { ospiti: [guest(0)], prenotazione: STAY },
-    other: { ospiti: [guest(1)], prenotazione: STAY }
+    payload: { ospiti: [guest()], prenotazione: STAY },
+    other: { ospiti: [guest()], prenotazione: STAY }
   }),
   '/api/v1/prenotazioni/{id}/invio': async ({ call }) => {
     const { id } = await create(call, { numero_ospiti: 1, ...STAY })
-    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest(2)] })
+    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest()] })
     return { url: `/api/v1/prenotazioni/${id}/invio`, payload: {}, other: { testMode: true } }
   },
   '/api/v1/invii/giornata': async ({ call }) => {
     const { id } = await create(call, { numero_ospiti: 1, ...STAY })
-    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest(3)] })
+    await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest()] })
     return { url: '/api/v1/invii/giornata', payload: { prenotazioni: [id] }, other: { prova: true } }
   },
   // Of no submission: the refusal is told again. That a decision is taken once stands with the ledger's tests.
@@ -71,7 +78,7 @@ export const HONOURED: Readonly<Record<string, (house: House) => Promise<Replaye
     }
   },
   '/api/v1/invii/{id}/correzione': async ({ call }) => {
-    const sent = await call('POST', '/api/alloggiati/invio', { ospiti: [guest(4)], prenotazione: STAY })
+    const sent = await call('POST', '/api/alloggiati/invio', { ospiti: [guest()], prenotazione: STAY })
     return {
       url: `${String(sent.headers.location)}/correzione`,
       payload: { motivo: REASON },

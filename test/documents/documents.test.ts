@@ -273,8 +273,8 @@ t.test('a body with names that JavaScript knows is refused, and the answer says 
 })
 
 t.test('an answer that is stored after the end of what it tells of is forgotten, and no other one', async (t) => {
-  const [gone, purged, replaced, again] =
-    [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
+  const [gone, purged, replaced, again, converted] =
+    [await newBooking(), await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const key = (id: number) => `tardi ${id}`
   const send = (id: number) => upload(id, { image: front, headers: { 'idempotency-key': key(id) } })
   const creation = {
@@ -282,7 +282,7 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
   }
   const create = () => call('POST', BOOKINGS, creation, { 'idempotency-key': 'creata' })
   const created: number = (await create()).json().data.id
-  for (const id of [gone, purged, replaced, again]) t.equal((await send(id)).statusCode, 200)
+  for (const id of [gone, purged, replaced, again, converted]) t.equal((await send(id)).statusCode, 200)
   const bearer = { authorization: `Bearer ${await token()}` }
   const removeImage = async (id: number) => {
     const url = `/storage/v1/object/documents/${id}/0/front.jpg`
@@ -295,6 +295,8 @@ t.test('an answer that is stored after the end of what it tells of is forgotten,
   t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone, created] })).statusCode, 200)
   await removeImage(purged)
   t.equal((await upload(replaced, { image: front })).statusCode, 200)
+  // The name of the one before is not taken again.
+  t.equal((await upload(converted, { image: await png(), ext: 'png' })).statusCode, 200)
   await removeImage(again)
   for (const { key, status, body } of late) {
     await app.sql`update idempotency_keys set status = ${status}, body = ${body} where key = ${key}`

@@ -52,6 +52,7 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
     },
     handler: async (request, reply) => {
       await addApartment(connected(), request.body)
+      await request.noteDone(app.db)
       reply.code(201)
       return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
     }

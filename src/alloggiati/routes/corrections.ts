@@ -31,7 +31,10 @@ export const correctionRoutes: FastifyPluginAsyncTypebox<{ mode: PoliceAccount['
     },
     handler: async (request, reply) => {
       const { id } = request.params
-      await db.transaction((tx) => recordCorrection(tx, audit, scope, id, request.body, authorOf(request)))
+      await db.transaction(async (tx) => {
+        await request.noteDone(tx)
+        await recordCorrection(tx, audit, scope, id, request.body, authorOf(request))
+      })
       const data = await readSubmission(db, keys, scope, id)
       return reply.code(201).send({ message: 'Richiesta di correzione registrata', data, status: 201 })
     }

@@ -27,7 +27,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
   return {
     clientConfig: { backendUrl: config.PUBLIC_URL, backendKey: anonKey(config, keys) },
 
-    async createOperator ({ email, password, name, surname }, { actor, ip }) {
+    async createOperator ({ email, password, name, surname }, { actor, ip }, noteDone) {
       const password_hash = await passwords.hash(password)
       try {
         return presentUser(await db.transaction(async (tx) => {
@@ -38,6 +38,7 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
             app_metadata: { role: 'operator' },
             user_metadata: { name, surname }
           })
+          await noteDone(tx)
           await app.audit.append(tx, {
             actor,
             ip,

@@ -52,7 +52,7 @@ export function externalDirectory ({
   return {
     clientConfig: { backendUrl: settings.url, backendKey: settings.anonKey },
 
-    async createOperator ({ email, password, name, surname }, by) {
+    async createOperator ({ email, password, name, surname }, by, noteDone) {
       const serviceKey = requireServiceKey()
       return await audited(
         app,
@@ -72,6 +72,7 @@ export function externalDirectory ({
           })
           const user = isSuccess(answer) ? readUser(answer.body) : undefined
           if (user === undefined) throw notCreated(answer)
+          await noteDone(app.db)
           return user
         },
         ({ id }) => ({ user: id })

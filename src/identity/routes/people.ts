@@ -41,7 +41,9 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
       body: OperatorBody,
       response: { 200: Ref(AuthUser) }
     },
-    handler: async (request) => await directory.createOperator(request.body, authorOf(request))
+    handler: async (request) => await directory.createOperator(
+      request.body, authorOf(request), (tx) => request.noteDone(tx)
+    )
   })
 
   app.route({

@@ -49,7 +49,10 @@ const pictures: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { co
         image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
       )
       await storage.settle(written, () => directory.setPicture(
-        userId, url, authorOf(request), (tx) => keepPicture(tx, storage, userId, written)
+        userId, url, authorOf(request), async (tx) => {
+          await keepPicture(tx, storage, userId, written)
+          await request.noteDone(tx)
+        }
       ))
       return { success: true, message: 'Immagine del profilo salvata', path: `${PICTURES}/${name}`, url, status: 200 }
     }

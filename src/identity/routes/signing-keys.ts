@@ -22,6 +22,7 @@ const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { immediate = false } = request.body
       const { kid, signsFrom } = await signingKeys.rotate(immediate, async (tx, { kid }) => {
+        await request.noteDone(tx)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'chiave_di_firma_ruotata',

@@ -61,6 +61,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
       const { id, consegna } = request.params
       const data = await db.transaction(async (tx) => {
         const repeated = await repeatDelivery(tx, id, consegna)
+        await request.noteDone(tx)
         await audit.append(tx, {
           ...authorOf(request), action: 'webhook_consegna', object: `webhook:${id}`, details: { consegna }
         })
@@ -89,6 +90,7 @@ const deliveryRoutes: FastifyPluginAsyncTypebox<
       const { id } = request.params
       const event = await db.transaction(async (tx) => {
         const written = await writeTest(tx, id)
+        await request.noteDone(tx)
         await audit.append(tx, { ...authorOf(request), action: 'webhook_prova', object: `webhook:${id}` })
         return written
       })

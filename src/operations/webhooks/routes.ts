@@ -56,6 +56,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
       await closePast()
       const data = await db.transaction(async (tx) => {
         const created = await createWebhook(tx, keys, request.body)
+        await request.noteDone(tx)
         await audit.append(tx, {
           ...authorOf(request),
           action: 'webhook_creato',
@@ -134,6 +135,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
       await closePast()
       const data = await db.transaction(async (tx) => {
         const resumed = await resumeWebhook(tx, id)
+        await request.noteDone(tx)
         await audit.append(tx, { ...authorOf(request), action: 'webhook_riattivato', object: `webhook:${id}` })
         return resumed
       })
@@ -186,6 +188,7 @@ const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = async (ap
       const { id } = request.params
       const data = await db.transaction(async (tx) => {
         await rotateSecret(tx, keys, id)
+        await request.noteDone(tx)
         await audit.append(tx, {
           ...authorOf(request), action: 'webhook_segreto', object: `webhook:${id}`, details: { cambiato: true }
         })

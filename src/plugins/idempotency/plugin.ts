@@ -1,10 +1,10 @@
-import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Transaction } from '../database/connect.ts'
+import type { Executor, Transaction } from '../database/connect.ts'
 import { deleteInBatches } from '../database/delete-in-batches.ts'
 import type { FindFaults } from '../faults.ts'
 import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
@@ -54,6 +54,12 @@ declare module 'fastify' {
      * word without blanks. Work in several parts has a reference each. Without a key it does nothing.
      */
     noteBegun (tx: Transaction, reference: string): Promise<void>
+    /**
+     * Notes beside the key, in the transaction that does the work of this request, that it is done: should the answer
+     * get lost, or become a 5xx, it is not done again (ChiaveEseguita). Work that is harmless when it is done twice
+     * needs no note, nor does work that is begun. Without a key it does nothing.
+     */
+    noteDone (tx: Executor): Promise<void>
   }
 }
 
@@ -67,6 +73,9 @@ const ANSWER_MAX = 65_536
 /** And of a refusal: it costs the caller nothing, and could be asked for under thousands of keys. */
 const REFUSAL_MAX = 4096
 
+/** The status of a key whose work is done, and whose answer is not yet known, or never will be. */
+const DONE = 0
+
 /** Between the references of one key. */
 const SEPARATOR = ' '
 
@@ -74,7 +83,8 @@ const SEPARATOR = ' '
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the same key and body within 24 hours gives the stored
  * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
  * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
- * the greater harm. A route that notes what it has begun answers a repeated request from that.
+ * the greater harm. A route that notes what it has begun answers a repeated request from that; one that notes in its
+ * transaction that the work is done is not asked again. After a 5xx of work that was neither, the key is free.
  *
  * An answer that is too large is not stored. What was begun is told of by its reference; a refusal of a request that
  * began nothing sets its key free; of any other request the key says that it was done, and it is not done again (409).
@@ -88,6 +98,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (this.idempotencyKey === null) return
     const references = sql`concat_ws(${SEPARATOR}::text, ${keys.reference}, ${reference}::text)`
     await tx.update(keys).set({ reference: references }).where(unanswered(this))
+  })
+
+  app.decorateRequest('noteDone', async function (this: FastifyRequest, tx: Executor) {
+    if (this.idempotencyKey === null) return
+    await tx.update(keys).set({ status: DONE }).where(unanswered(this))
   })
 
   app.decorate('forgetAnswers', forgetAnswers)
@@ -139,7 +154,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
-    // Too large, or about something that is gone.
+    // Lost, too large, or about something that is gone.
     if (stored.body === null) throw new ChiaveEseguita()
     reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
     return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
@@ -147,7 +162,11 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
   async function keepAnswer (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (request.idempotencyKey === null) return payload
-    const mine = unanswered(request)
+    const under = ofKey(request)
+    const mine = and(under, or(isNull(keys.status), eq(keys.status, DONE)))
+    // Whatever becomes of the note: where this hook throws, Fastify calls it once more for the answer of the error, and
+    // sends the second error as it is.
+    request.idempotencyKey = null
     const { statusCode: status } = reply
     const body = String(payload)
     const isRefusal = status >= 400
@@ -156,7 +175,9 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     // to have ended, is told of by its reference.
     if (request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)) {
       const isOver = request.failedTransiently && request.hasEnded
-      await app.db.delete(keys).where(isOver ? mine : and(mine, isNull(keys.reference)))
+      const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
+      await app.db.delete(keys).where(isOver ? mine : nothingDone)
+        .catch((err: unknown) => request.log.error({ err }, 'an Idempotency-Key could not be set free'))
     } else {
       const headers = Object.fromEntries(
         KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
@@ -164,8 +185,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       // What was begun answers a repeated request better than a word that it was done.
       const where = isLarge ? and(mine, isNull(keys.reference)) : mine
       // Should it fail, the answer is given all the same, and the key stays taken: after a 503 the client would have
-      // the work done again. Where this hook throws, Fastify calls it once more for the answer of the error.
-      request.idempotencyKey = null
+      // the work done again.
       await app.db.update(keys).set({ status, body: isLarge ? null : body, headers }).where(where)
         .catch((err: unknown) => request.log.error({ err }, 'the answer of an Idempotency-Key could not be kept'))
     }
@@ -185,7 +205,12 @@ const keyFaults: FindFaults = ({ headers }) => {
   return [{ campo: 'Idempotency-Key', messaggio: `deve avere da 1 a ${HEADER_MAX} caratteri` }]
 }
 
-/** The row of the key of a request, as long as it has no answer. */
-function unanswered ({ principal, idempotencyKey }: FastifyRequest) {
-  return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!), isNull(keys.status))
+/** The row of the key of a request. */
+function ofKey ({ principal, idempotencyKey }: FastifyRequest) {
+  return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!))
+}
+
+/** The same, as long as the work is not known to be done. */
+function unanswered (request: FastifyRequest) {
+  return and(ofKey(request), isNull(keys.status))
 }
