@@ -40,6 +40,7 @@ import openapi, { openapiPages } from './plugins/openapi/plugin.ts'
 import ops from './plugins/ops.ts'
 import payloads from './plugins/payloads.ts'
 import publicPages from './plugins/public-pages.ts'
+import publicPath from './plugins/public-path.ts'
 import reachability from './plugins/reachability.ts'
 import security from './plugins/security.ts'
 import type { Backend } from './plugins/storage/backends/backend.ts'
@@ -129,6 +130,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(openapi, { config })
     await app.register(publicPages)
     await app.register(idempotency, { keys })
+    await app.register(publicPath, { config })
     await app.register(faults)
     await app.register(payloads)
     await app.register(metrics, { processFigures })

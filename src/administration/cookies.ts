@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { onlyValue } from '#src/lib/cookie-header.ts'
+import { publicPath } from '#src/lib/own-paths.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
 /** The cookie of the contract. Any client can write it, so it gives access to nothing by itself. */
@@ -12,7 +13,9 @@ export const MARK = 'granted'
 export const SESSION_COOKIE = '__Secure-locanda_admin'
 
 /** Of both. Without an age: the browser forgets them when it is closed. */
-export const ATTRIBUTES = { path: '/ad/', httpOnly: true, secure: true, sameSite: 'strict' } as const
+export function attributesFor (publicUrl: string) {
+  return { path: `${publicPath(publicUrl)}/ad/`, httpOnly: true, secure: true, sameSite: 'strict' } as const
+}
 
 /** `<id>.<mac>`, hexadecimal: 128 bits of chance, and the HMAC-SHA256 that says that they are of this installation. */
 const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/

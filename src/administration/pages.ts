@@ -9,7 +9,7 @@ import { VERSION } from '#src/lib/version.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import noBody from '#src/plugins/no-body.ts'
-import { ATTRIBUTES, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './cookies.ts'
+import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './cookies.ts'
 import { grantSession, granteeOf, useSession } from './sessions.ts'
 import { overview } from './overview.ts'
 import { PAGE_POLICY, overviewPage } from './page.ts'
@@ -23,6 +23,7 @@ const tags = ['Sistema']
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app
   const cookies = adminCookies(keys)
+  const attributes = attributesFor(config.PUBLIC_URL)
   await app.register(noBody)
   // For writing them: reading is stricter here than the plugin is.
   await app.register(cookie, { hook: false })
@@ -60,7 +61,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
         })
         return expires_at
       })
-      reply.setCookie(MARK_COOKIE, MARK, ATTRIBUTES).setCookie(SESSION_COOKIE, value, ATTRIBUTES)
+      reply.setCookie(MARK_COOKIE, MARK, attributes).setCookie(SESSION_COOKIE, value, attributes)
       return {
         success: true,
         message: 'Accesso alle pagine di amministrazione concesso: finisce dopo 15 minuti senza uso',

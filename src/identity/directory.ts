@@ -39,7 +39,17 @@ export interface Directory {
    * @throws NonAutenticato when it has ended already; SecondoFattoreRichiesto when a factor was enrolled meanwhile
    */
   lockSession (tx: Transaction, caller: Principal): Promise<boolean>
+  /**
+   * Until the transaction ends, the caller's person gets no second factor. For what takes something from the account.
+   * @throws NonAutenticato for who is gone; SecondoFattoreRichiesto for a session or a key with the password alone, of
+   * somebody who has a second factor
+   */
+  requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void>
 }
 
 /** A caller that is a person. */
 export type PersonPrincipal = Principal & { userId: string }
+
+export function isPerson (principal: Principal): principal is PersonPrincipal {
+  return principal.userId !== undefined
+}

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
 import { NonAutenticato, SecondoFattoreRichiesto } from '#src/lib/errors.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
-import type { Directory } from '../directory.ts'
+import type { Directory, PersonPrincipal } from '../directory.ts'
 import type { IdentityOptions } from '../options.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita, UtenteNonTrovato } from '../errors.ts'
-import { findUser, type User } from '../people/find-users.ts'
+import { findUser, isBanned, withIdentities, type User } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { isStaff } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
@@ -72,14 +72,14 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       for await (const users of allUsers(db)) yield users.map(presentUser)
     },
 
-    async unlink (request, { id: actor, userId, sessionId }, provider) {
+    async unlink (request, caller, provider) {
+      const { id: actor, userId, sessionId } = caller
       try {
         await db.transaction(async (tx) => {
           const ofProvider = and(eq(identities.user_id, userId), eq(identities.provider, provider))
           const [identity] = await tx.select({ id: identities.id }).from(identities).where(ofProvider)
           if (!identity) throw new ProviderNonCollegato(provider)
-          if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
-          const revoked = await unlinkIdentity(tx, { userId, sessionId }, identity.id)
+          const revoked = await unlinkIdentity(tx, await lockCaller(tx, caller), identity.id, sessionId)
           await app.audit.append(tx, {
             actor,
             ip: request.ip,
@@ -100,11 +100,12 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
       return (await listSessions(db, userId)).map((row) => presentSession(row, sessionId))
     },
 
-    async revokeAll (request, { id: actor, userId, sessionId, recentUntil }, alsoKeys) {
+    async revokeAll (request, caller, alsoKeys) {
+      const { id: actor, userId, sessionId } = caller
       return await db.transaction(async (tx) => {
         if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
         // A key that was made with the password alone shuts nobody out who has a second factor since.
-        const isLower = sessionId === undefined && recentUntil === undefined && await hasFactor(tx, userId)
+        const isLower = sessionId === undefined && isOutdone(caller, await lockPerson(tx, userId))
         const revoked = await (isLower ? endUnprovenSessions(tx, userId) : endSessions(tx, userId, 'global'))
         const revoke = isLower ? revokeUnprovenKeys : revokeKeys
         const keys = alsoKeys ? await revoke(tx, userId) : 0
@@ -120,14 +121,42 @@ export function embeddedDirectory ({ app, config, keys, passwords }: EmbeddedDir
     },
 
     async lockSession (tx, { userId, sessionId }) {
-      const user = await lockOwner(tx, { userId: userId!, sessionId: sessionId! })
-      return user.factors.some(({ status }) => status === 'verified')
+      return hasFactor(await lockOwner(tx, { userId: userId!, sessionId: sessionId! }))
+    },
+
+    async requireLevel (tx, caller) {
+      await lockCaller(tx, caller)
     }
   }
 }
 
-async function hasFactor (tx: Transaction, id: string): Promise<boolean> {
-  return (await findUser(tx, { id }))?.factors.some(({ status }) => status === 'verified') ?? false
+function hasFactor ({ factors }: User): boolean {
+  return factors.some(({ status }) => status === 'verified')
+}
+
+/** Whether a caller with a key made it with the password alone, and has a second factor since. */
+function isOutdone ({ recentUntil }: PersonPrincipal, user: User): boolean {
+  return recentUntil === undefined && hasFactor(user)
+}
+
+/**
+ * Locks the caller, who changes the own account: in a session at the level that its person needs, or with a key that
+ * was made at it. The password alone must not undo by a key what it cannot undo in a session.
+ * @throws NonAutenticato, SecondoFattoreRichiesto
+ */
+async function lockCaller (tx: Transaction, caller: PersonPrincipal): Promise<User> {
+  const { userId, sessionId } = caller
+  if (sessionId !== undefined) return await lockOwner(tx, { userId, sessionId })
+  const user = await lockPerson(tx, userId)
+  if (isOutdone(caller, user)) throw new SecondoFattoreRichiesto()
+  return user
+}
+
+/** @throws NonAutenticato for a person who is deleted or banned meanwhile */
+async function lockPerson (tx: Transaction, id: string): Promise<User> {
+  const row = await lockUser(tx, id)
+  if (!row || isBanned(row.banned_until)) throw new NonAutenticato()
+  return await withIdentities(tx, row)
 }
 
 /** @throws NonAutenticato, SecondoFattoreRichiesto */

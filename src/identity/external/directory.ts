@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
-import { CampiNonValidi, NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
+import { CampiNonValidi, NonAutenticato, SecondoFattoreRichiesto, ServeUnaPersona } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Directory, PersonPrincipal } from '../directory.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
@@ -23,6 +23,7 @@ import type { IdpAnswer, IdpClient } from './client.ts'
 import type { SeenSessions } from './seen-sessions.ts'
 import type { ExternalSettings } from './settings.ts'
 import { ENDED_CODES, type TokenLookup } from './token-lookup.ts'
+import type { UserLookup } from './user-lookup.ts'
 import { readUser, readUsers } from './users.ts'
 
 export interface ExternalDirectoryOptions {
@@ -32,6 +33,8 @@ export interface ExternalDirectoryOptions {
   client: IdpClient
   tokens: TokenLookup
   seen: SeenSessions
+  /** Undefined without the service key: there are no API keys then. */
+  users: UserLookup | undefined
 }
 
 const PER_PAGE = 1000
@@ -47,7 +50,8 @@ export function externalDirectory ({
   settings,
   client,
   tokens,
-  seen
+  seen,
+  users
 }: ExternalDirectoryOptions): Directory {
   return {
     clientConfig: { backendUrl: settings.url, backendKey: settings.anonKey },
@@ -171,6 +175,13 @@ export function externalDirectory ({
     async lockSession (tx, { userId, sessionId, recentUntil }) {
       if (!(await seen.lock(tx, { userId: userId!, sessionId: sessionId! }))) throw new NonAutenticato()
       return recentUntil !== undefined
+    },
+
+    // The provider's factors cannot be locked. The level of a session is that of its token, which was let in.
+    async requireLevel (_tx, { userId, sessionId, recentUntil }) {
+      if (sessionId !== undefined || recentUntil !== undefined) return
+      const user = await users?.recent(userId)
+      if (user?.factors?.some(({ status }) => status === 'verified')) throw new SecondoFattoreRichiesto()
     }
   }
 

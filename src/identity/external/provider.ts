@@ -58,7 +58,7 @@ export function externalProvider (
     db,
     log
   })
-  const directory = externalDirectory({ app, keys, settings, client, tokens, seen })
+  const directory = externalDirectory({ app, keys, settings, client, tokens, seen, users })
 
   app.addJob({
     name: 'seen-sessions',

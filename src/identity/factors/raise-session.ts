@@ -5,11 +5,13 @@ import type { FactorType } from '#schemas/auth/factor.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { getUser } from '../people/find-users.ts'
 import type { SessionRow, SignedIn } from '../sign-in/sessions.ts'
+import { PROOF_STEP } from '../tokens/refresh-token.ts'
 import { METHODS } from './methods.ts'
 
 /**
  * Brings a session to `aal2`: a second factor was proven in it. From `aal1` it goes on under a new id, so that no token
- * from before the proof stands for it: such a one may be a copy. Already at `aal2`, it is proven anew and keeps its id.
+ * from before the proof stands for it: such a one may be a copy. Already at `aal2`, it is proven anew and keeps its id,
+ * and its refresh tokens from before are void.
  * The person's sessions at `aal1` end: whoever has begun one knows the password, and perhaps nothing else. The person
  * is locked.
  */
@@ -32,8 +34,8 @@ export async function raiseSession (
   const [session] = before.factor_id === null
     ? await tx.insert(sessions)
       .values({ ...before, ...proven, id: randomUUID(), refresh_counter: 0, refreshed_at: now }).returning()
-    // By two: with one, the refresh token from before would still be exchanged for a session that was just proven.
-    : await tx.update(sessions).set({ ...proven, refresh_counter: sql`${sessions.refresh_counter} + 2` })
+    : await tx.update(sessions)
+      .set({ ...proven, refresh_counter: sql`(${sessions.refresh_counter} / ${PROOF_STEP} + 1) * ${PROOF_STEP}` })
       .where(eq(sessions.id, id)).returning()
   return { user: await getUser(tx, user_id), session: session! }
 }

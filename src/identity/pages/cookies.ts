@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
+import { ownCookies } from '#src/lib/own-paths.ts'
 import type { IdentityOptions } from '../options.ts'
 import { AppQuery, readAppRequest, type AppRequest } from './app-request.ts'
 
@@ -32,9 +33,7 @@ export interface PageCookies {
 
 export function pageCookies ({ config, keys }: IdentityOptions): PageCookies {
   const secret = keys.derive('page-session')
-  const secure = config.PUBLIC_URL.startsWith('https:')
-  const nameOf = (name: string) => secure ? `__Host-locanda_${name}` : `locanda_${name}`
-  const attributes = { path: '/', httpOnly: true, secure } as const
+  const { nameOf, attributes } = ownCookies(config.PUBLIC_URL)
   // Lax: a link of another site leads to the pages, and the person is signed in there.
   const session = { ...attributes, sameSite: 'lax' } as const
   const mac = (id: string) => createHmac('sha256', secret).update(id).digest()

@@ -2,27 +2,27 @@ import { and, eq } from 'drizzle-orm'
 import { identities, users } from '#drizzle/tables/identity.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError } from '../errors.ts'
-import { endSessionsOf, getSessionOwner } from '../sign-in/sessions.ts'
+import { endSessionsOf } from '../sign-in/sessions.ts'
 import { isEmail, normalizeEmail } from './email.ts'
-import { withIdentities, type IdentityRow, type User } from './find-users.ts'
-import { lockUser } from './locks.ts'
+import type { IdentityRow, User } from './find-users.ts'
 import { updateProviders } from './identity-rows.ts'
 import { updateUser } from './users.ts'
 
 /**
  * Removes an identity of a person, and ends the sessions that it began: a thief of the account at the provider may be
- * in one. The session that asks for it goes on. Two requests at once wait for each other, so that the last identity
- * stays. After the commit the caller awaits `waitForListeners`.
+ * in one. The session that asks for it goes on. The caller has locked the person, and seen that who asks is at the
+ * level that the person needs. Two requests at once wait for each other, so that the last identity stays. After the
+ * commit the caller awaits `waitForListeners`.
  * @returns how many sessions have ended
- * @throws AuthError user_not_found, session_not_found, insufficient_aal, identity_not_found,
- * single_identity_not_deletable, email_conflict_identity_not_deletable
+ * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
  */
 export async function unlinkIdentity (
   tx: Transaction,
-  { userId, sessionId }: { userId: string, sessionId?: string },
-  identityId: string
+  user: User,
+  identityId: string,
+  sessionId?: string
 ): Promise<number> {
-  const user = sessionId === undefined ? await lockPerson(tx, userId) : await getSessionOwner(tx, { userId, sessionId })
+  const { id: userId } = user
   const identity = user.identities.find(({ id }) => id === identityId)
   const others = user.identities.filter(({ id }) => id !== identityId)
   if (!identity && others.length > 1) throw new AuthError('identity_not_found')
@@ -33,13 +33,6 @@ export async function unlinkIdentity (
   if (identity.provider === 'email') await tx.update(users).set({ password_hash: null }).where(eq(users.id, userId))
   await updateProviders(tx, userId)
   return await endSessionsOf(tx, userId, identity.provider, sessionId)
-}
-
-/** @throws AuthError user_not_found */
-async function lockPerson (tx: Transaction, id: string): Promise<User> {
-  const row = await lockUser(tx, id)
-  if (!row) throw new AuthError('user_not_found')
-  return await withIdentities(tx, row)
 }
 
 /**

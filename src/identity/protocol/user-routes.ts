@@ -8,7 +8,7 @@ import { authorOf } from '#src/plugins/audit/log.ts'
 import { AuthError } from '../errors.ts'
 import { getUser } from '../people/find-users.ts'
 import { presentUser } from '../people/present.ts'
-import { endSessions } from '../sign-in/sessions.ts'
+import { endSessions, getSessionOwner } from '../sign-in/sessions.ts'
 import { unlinkIdentity } from '../people/unlink.ts'
 import { parseUuid } from '../uuid.ts'
 import { ownAccountUpdate } from './own-account.ts'
@@ -96,7 +96,8 @@ const userRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, optio
       const identity_id = parseUuid(params.identity_id, 'identity_id')
       await db.transaction(async (tx) => {
         const { userId, sessionId } = principal!
-        const revoked = await unlinkIdentity(tx, { userId: userId!, sessionId }, identity_id)
+        const user = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
+        const revoked = await unlinkIdentity(tx, user, identity_id, sessionId)
         await app.audit.append(tx, {
           ...authorOf(request),
           action: 'identita_scollegata',

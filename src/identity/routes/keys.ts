@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { isPerson } from '../directory.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 
@@ -93,6 +94,8 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
       const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
       if (owner === '') throw new ChiaveNonTrovata()
       await app.db.transaction(async (tx) => {
+        // A key may always end itself.
+        if (isPerson(principal!) && keyId !== id) await directory.requireLevel(tx, principal)
         if (!(await revokeKey(tx, id, owner))) throw new ChiaveNonTrovata()
         await app.audit.append(tx, { ...authorOf(request), action: 'chiave_revocata', object: `key:${id}` })
       })

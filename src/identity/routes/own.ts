@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
-import type { Principal } from '#src/plugins/auth.ts'
 import { counted } from '#src/lib/counted.ts'
 import noBody from '#src/plugins/no-body.ts'
-import type { PersonPrincipal } from '../directory.ts'
+import { isPerson } from '../directory.ts'
 
 const tags = ['Sessioni']
 
@@ -78,7 +77,3 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 export default own
-
-function isPerson (principal: Principal): principal is PersonPrincipal {
-  return principal.userId !== undefined
-}

@@ -2,6 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import { onlyValue } from '#src/lib/cookie-header.ts'
+import { ownCookies } from '#src/lib/own-paths.ts'
 
 const VALUE = /^[\w-]{43}$/
 /** As long as the links of mails are good. */
@@ -19,16 +20,15 @@ export interface Browsers {
 }
 
 export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): Browsers {
-  const secure = PUBLIC_URL.startsWith('https:')
-  // Browsers let no other host of the domain set a cookie with this prefix, and take it over a secure connection alone.
-  const name = secure ? '__Host-locanda_browser' : 'locanda_browser'
+  const { nameOf, attributes } = ownCookies(PUBLIC_URL)
+  const name = nameOf('browser')
   const read = ({ headers: { cookie = '' } }: FastifyRequest) => VALUE.exec(onlyValue(cookie, name) ?? '')?.[0]
 
   return {
     remember (request, reply) {
       const value = read(request) ?? randomBytes(32).toString('base64url')
       // Lax: the link of a mail leads here from another site.
-      reply.setCookie(name, value, { path: '/', httpOnly: true, secure, sameSite: 'lax', maxAge: SECONDS })
+      reply.setCookie(name, value, { ...attributes, sameSite: 'lax', maxAge: SECONDS })
       return digestOf(value)
     },
     isSame (request, digest) {

@@ -9,7 +9,7 @@ import { DAY_MS, IDLE_MS, type Client, type SessionRow, type SignedIn } from './
 /**
  * Exchanges a refresh token for the next one. A token that was exchanged before gives the current one again when the
  * client can have lost the answer. An older token is a copy in other hands, as is one that gives the current one again
- * and again: either ends the session.
+ * and again: either ends the session. One from before a proof of a second factor is void, and ends nothing.
  * @param onReuse writes that to the audit log, in the same transaction
  * @throws AuthError refresh_token_not_found, refresh_token_already_used, session_expired, user_banned
  */
@@ -41,7 +41,7 @@ export async function refreshSession (
       nowMs: now.getTime(),
       repeats
     })
-    if (use === 'invalid') return new AuthError('refresh_token_not_found')
+    if (use === 'invalid' || use === 'void') return new AuthError('refresh_token_not_found')
     if (use === 'reused') {
       await tx.delete(sessions).where(eq(sessions.id, session.id))
       await onReuse(tx, session)

@@ -9,9 +9,16 @@ import { isUuid } from '../uuid.ts'
 export interface RefreshToken {
   /** A UUID in lower case. */
   sessionId: string
-  /** 0 to 2^31 - 1. */
+  /** 0 to 2^31 - 1. A refresh adds one, a proof of a second factor goes on to the next multiple of `PROOF_STEP`. */
   counter: number
 }
+
+/**
+ * The tokens of a session are numbered on from a multiple of this after each proof of a second factor, so that their
+ * numbers alone tell those from before it. In 90 days of hourly refreshes a session has 2,160 of them. One that has
+ * more between two proofs loses nothing but the repeat of one token in so many.
+ */
+export const PROOF_STEP = 4096
 
 /** For so long after a refresh, older tokens count as those of a client that lost answers, ms. */
 export const REUSE_INTERVAL_MS = 10_000
@@ -69,7 +76,9 @@ export interface Refresh {
  * `rotate`: it is the current token, and the next one is due. `repeat`: the client lost an answer, and the current
  * token is answered again. `doubtful`: the same, but it may also be a copy: the token before the current one after the
  * interval, or an older one within it. `reused`: it is a copy, and the session ends: an older token after the interval,
- * or more doubtful repeats in a day than a client loses answers. `invalid`: there is no such token yet.
+ * or more doubtful repeats in a day than a client loses answers. `void`: it is from before a proof of a second factor,
+ * and must not give the tokens of the session that was proven. It ends nothing: the client may have lost the answer to
+ * the proof, or a refresh of its own came second. `invalid`: there is no such token yet.
  */
 export function classifyRefresh ({
   tokenCounter,
@@ -77,13 +86,18 @@ export function classifyRefresh ({
   lastRefreshMs,
   nowMs,
   repeats
-}: Refresh): 'rotate' | 'repeat' | 'doubtful' | 'reused' | 'invalid' {
+}: Refresh): 'rotate' | 'repeat' | 'doubtful' | 'reused' | 'void' | 'invalid' {
   const behind = sessionCounter - tokenCounter
   if (behind < 0) return 'invalid'
   if (behind === 0) return 'rotate'
+  if (proofs(tokenCounter) < proofs(sessionCounter)) return 'void'
   const isLate = nowMs - lastRefreshMs >= REUSE_INTERVAL_MS
   if (behind === 1 && !isLate) return 'repeat'
   return (behind > 1 && isLate) || repeats >= DOUBTFUL_A_DAY ? 'reused' : 'doubtful'
+}
+
+function proofs (counter: number): number {
+  return Math.floor(counter / PROOF_STEP)
 }
 
 /** Each session has its own key, derived from its id: no secret is stored. */

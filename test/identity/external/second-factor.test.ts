@@ -40,9 +40,10 @@ t.test('a key made with the password alone administers until the provider tells 
   })
   const client = openClient(t, { backendUrl: idp.url, backendKey: idp.anonKey })
   await client.auth.signInWithPassword({ email, password: PASSWORD })
-  const mint = async () => (await app.inject({
+  const mintWhole = async () => (await app.inject({
     url: '/api/cli/auth/key', headers: bearer((await tokensOf(client)).access)
-  })).json<{ apiKey: string }>().apiKey
+  })).json<{ apiKey: string, id: string }>()
+  const mint = async () => (await mintWhole()).apiKey
   const status = async (apiKey: string, url = '/api/v1/keys?tutte=true') =>
     (await app.inject({ url, headers: { 'x-api-key': apiKey } })).statusCode
   const key = await mint()
@@ -50,5 +51,11 @@ t.test('a key made with the password alone administers until the provider tells 
   await enrolApp(client)
   t.equal(await status(key), 403)
   t.equal(await status(key, '/api/v1/paesi'), 200, 'all else goes on')
-  t.equal(await status(await mint()), 200)
+  const later = await mintWhole()
+  t.equal(await status(later.apiKey), 200)
+  const url = `/api/v1/keys/${later.id}`
+  t.match((await app.inject({ method: 'DELETE', url, headers: { 'x-api-key': key } })).json(), {
+    status: 403, codice: 'SECONDO_FATTORE_RICHIESTO'
+  })
+  t.equal(await status(later.apiKey), 200, 'it revokes no other one')
 })

@@ -10,7 +10,7 @@ export interface VisitorBrowser {
   cookie (): string
 }
 
-export function visitorBrowser (app: FastifyInstance, language = 'it'): VisitorBrowser {
+export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language = 'it'): VisitorBrowser {
   const jar = new Map<string, string>()
   const cookie = () => [...jar].map((pair) => pair.join('=')).join('; ')
   let shown: (LightMyRequestResponse & { path: string }) | undefined

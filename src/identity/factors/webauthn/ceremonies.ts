@@ -1,4 +1,5 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { AuthError } from '../../errors.ts'
 import type { User } from '../../people/find-users.ts'
 import type { CredentialRow, NewCredential } from './credentials.ts'
 import type { RelyingParty } from './relying-party.ts'
@@ -12,6 +13,12 @@ export type Purpose = 'passkey' | 'factor'
 
 /** Options of a browser, and the challenge in them, which is kept. */
 export interface Asked { options: object, challenge: string }
+
+/** WebAuthn (§4): no credential id is longer. The index of a database would refuse a much longer one. */
+const LONGEST_ID = 1023
+/** A word such as `usb` or `smart-card`; browsers may know further ones. */
+const TRANSPORT = /^[a-z0-9-]{1,32}$/i
+const MOST_TRANSPORTS = 10
 
 /** Asks for a new credential. @param present the person's credentials: their devices need no second one */
 export async function askToCreate (
@@ -50,7 +57,10 @@ export async function askToProve (
   return { options, challenge: options.challenge }
 }
 
-/** The credential that a device has made; undefined when the answer is not to this challenge, or is none. */
+/**
+ * The credential that a device has made; undefined when the answer is not to this challenge, or is none.
+ * @throws AuthError validation_failed for a credential id that is longer than any
+ */
 export async function readCreation (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,
@@ -58,26 +68,32 @@ export async function readCreation (
   purpose: Purpose
 ): Promise<NewCredential | undefined> {
   const { verifyRegistrationResponse } = await library()
-  try {
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: answer as unknown as RegistrationResponseJSON,
-      expectedChallenge: challenge,
-      expectedOrigin: origins,
-      expectedRPID: id,
-      requireUserVerification: purpose === 'passkey'
-    })
-    if (!verified) return undefined
-    const { credential } = registrationInfo
-    return {
-      credential_id: credential.id,
-      public_key: Buffer.from(credential.publicKey),
-      counter: credential.counter,
-      transports: (credential.transports ?? []).filter((each) => typeof each === 'string').slice(0, 10)
-    }
-  } catch {
-    // The library throws for every fault of the answer, in words of its own.
-    return undefined
+  const made = await verifyRegistrationResponse({
+    response: answer as unknown as RegistrationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origins,
+    expectedRPID: id,
+    requireUserVerification: purpose === 'passkey'
+  // The library throws for every fault of the answer, in words of its own.
+  }).catch(() => undefined)
+  if (!made?.verified) return undefined
+  const { credential } = made.registrationInfo
+  // The one that the device attests: it need not be the one beside it that the request's schema bounds.
+  if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
+    throw new AuthError('validation_failed', { message: `Credential id must not be longer than ${LONGEST_ID} bytes` })
   }
+  return {
+    credential_id: credential.id,
+    public_key: Buffer.from(credential.publicKey),
+    counter: credential.counter,
+    transports: readTransports(credential.transports)
+  }
+}
+
+/** What the client says of ways to the device, which nothing attests. */
+function readTransports (said: unknown): string[] {
+  if (!Array.isArray(said)) return []
+  return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
 }
 
 /** The counter that a device has reached with its proof; undefined when it has proven nothing. */
