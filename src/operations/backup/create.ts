@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { schemaAfter } from '#src/plugins/database/known-schema.ts'
 import { lastMigration } from '#src/plugins/database/last-migration.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { encryptedSize } from '#src/plugins/storage/encryption.ts'
@@ -11,7 +12,7 @@ import { writeContainer } from './container.ts'
 import { rowsIn, type FileHead, type Manifest, type Summary, type TableHead } from './contents.ts'
 import { atOnce, type Pace } from './pace.ts'
 import { section } from './sections.ts'
-import { copyTarget, readSequences, readTables, SPELLING, type Table } from './tables.ts'
+import { copyTarget, onlyKnown, readSequences, readTables, SPELLING, type Table } from './tables.ts'
 
 export interface Source {
   /** Of one session. */
@@ -90,7 +91,12 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
     migration,
     masterKey: masterKeyMark(source.keys)
   } satisfies Manifest)
-  for (const table of await readTables(tx)) yield * tableSection(tx, table, summary)
+  const tables = await readTables(tx)
+  const schema = schemaAfter(migration)
+  // Of a newer program's database this one cannot tell what is whose: all of it is saved.
+  const { own, foreign } = schema ? onlyKnown(tables, schema) : { own: tables, foreign: [] }
+  summary.foreign = foreign
+  for (const table of own) yield * tableSection(tx, table, summary)
   yield * fileSections(tx, source.backend, summary)
   summary.sequences = await readSequences(tx)
   yield * section(summary)
