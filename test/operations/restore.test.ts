@@ -398,9 +398,8 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
     masterKey: masterKeyMark(keys)
   }
   const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-  await writeContainer(path, BACKUP_PASSPHRASE, Readable.from([
-    await buffer(section(manifest)), await buffer(section(end))
-  ]))
+  const content = [await buffer(section(manifest)), await buffer(section(end))]
+  await (await writeContainer(path, BACKUP_PASSPHRASE, Readable.from(content))).settle()
   const newer = await empty(t)
   const refused = await act(['restore', path], { env: newer })
   t.equal(refused.code, 1)

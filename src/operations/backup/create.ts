@@ -13,6 +13,7 @@ import { rowsIn, type FileHead, type Manifest, type Summary, type TableHead } fr
 import { atOnce, type Pace } from './pace.ts'
 import { section } from './sections.ts'
 import { copyTarget, onlyKnown, readSequences, readTables, SPELLING, type Table } from './tables.ts'
+import type { Unnamed } from './whole-file.ts'
 
 export interface Source {
   /** Of one session. */
@@ -54,13 +55,20 @@ export async function createBackup (
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
-    return await sql.begin('isolation level repeatable read read only', async (tx) => {
+    const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+    let written: Unnamed | undefined
+    const { size, settle } = await sql.begin('isolation level repeatable read read only', async (tx) => {
       await requireLock(tx)
       await tx.unsafe(SPELLING)
-      const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-      const size = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)), check)
-      return { size, summary }
+      written = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)))
+      return written
+    }).catch(async (err: unknown) => {
+      await written?.remove()
+      throw err
     })
+    // Behind the transaction: the server ends one that does nothing for so long, and keeps all dead rows meanwhile.
+    await settle(check)
+    return { size, summary }
   } finally {
     await sql`select pg_advisory_unlock(${LOCKS.backup})`.catch(() => {})
   }
