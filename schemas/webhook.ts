@@ -5,7 +5,10 @@ import { paging } from './paging.ts'
 
 /* Webhooks: addresses to which events are delivered, signed as https://www.standardwebhooks.com says. */
 
-/** `sospeso`: for three days a delivery failed, or the receiver answered 410; nothing is delivered to it. */
+/**
+ * `sospeso`: for three days nothing was taken, or one delivery failed, or the receiver answered 410; nothing is
+ * delivered to it.
+ */
 export const WEBHOOK_STATES = ['attivo', 'sospeso'] as const
 /** `abbandonata`: its webhook was suspended before it was delivered. */
 export const DELIVERY_STATES = ['in_coda', 'consegnata', 'abbandonata'] as const

@@ -49,6 +49,9 @@ export const webhooks = pgTable('webhooks', {
   precedente_fino_al: instantDate(),
   /** Failed attempts since the last good one, and until when nothing is tried because of them. */
   errori_di_fila: integer().notNull().default(0),
+  /** When the first of them came, later by the time in which this server was off; and when the last one came. */
+  errori_dal: instantDate(),
+  ultimo_errore: instantDate(),
   fermo_fino_al: instantDate().notNull().defaultNow(),
   sospeso_il: instantDate(),
   creato_il: instantDate().notNull().defaultNow()

@@ -4,12 +4,15 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
 import type { JobAnswer } from '#schemas/job.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, createClock, type Day } from '#src/lib/time.ts'
+import { createBackup } from '#src/operations/backup/create.ts'
 import { backupAge, backupFile, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { filesBackend } from '#src/plugins/storage/backends/files.ts'
 import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder } from '#test/helper.ts'
 
@@ -77,6 +80,27 @@ t.test('a backup that a restart breaks off is made by the server that comes afte
   await build(t, { ...environ, DATABASE_URL: url }, undefined, { jobsByClock: true })
   await until(async () => (await job())!.outcome === 'riuscito')
   t.same(await readdir(BACKUP_DIR), [`locanda-${createClock().today()}.bak`])
+})
+
+t.test('a backup is read once its transaction has ended, and has no name before', async (t) => {
+  const folder = temporaryFolder(t)
+  const { url, sql } = await testDatabase(t)
+  const own = connect(url, 1)
+  t.teardown(own.close)
+  const source = { sql: own.sql, backend: filesBackend(folder), keys: createKeys(Buffer.alloc(32)) }
+  const path = join(folder, 'a.bak')
+  const seen: unknown[] = []
+  const check = async () => {
+    seen.push(await readdir(folder), await sql`
+      select from pg_stat_activity where datname = current_database() and backend_xmin is not null
+        and pid <> pg_backend_pid()`)
+  }
+  await createBackup(source, path, BACKUP_PASSPHRASE, { check })
+  t.same(seen, [['a.bak.partial'], []])
+  await t.rejects(createBackup(source, join(folder, 'b.bak'), BACKUP_PASSPHRASE, {
+    check: () => Promise.reject(new Error('illegible'))
+  }), { message: 'illegible' })
+  t.same(await readdir(folder), ['a.bak'])
 })
 
 t.test('without a folder for backups there is no such job', async (t) => {

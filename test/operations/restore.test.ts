@@ -247,6 +247,33 @@ t.test('a file that is missing in the server is named, and the rest is saved', a
   t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
 })
 
+t.test('tables and columns of the operator are left out and named, and what is saved can be restored', async (t) => {
+  const { sql } = server.app
+  await sql.unsafe(`create table copia as select * from prenotazioni;
+    create table "Elenco mio" (id serial primary key, prenotazione_id integer references prenotazioni (id));
+    insert into "Elenco mio" (prenotazione_id) values (null);
+    alter table prenotazioni add column "nota mia" text not null default 'x';
+    alter table webhooks add column popolazione integer`)
+  t.teardown(() => sql.unsafe(`drop table copia, "Elenco mio"; alter table prenotazioni drop column "nota mia";
+    alter table webhooks drop column popolazione`))
+  const path = join(folder, 'aggiunte.bak')
+  const ended = await act(['--json', 'backup', path], { env: own })
+  t.equal(ended.code, 0, ended.stderr)
+  const named = ['Elenco mio', 'copia', 'prenotazioni.nota mia', 'webhooks.popolazione']
+  t.same((JSON.parse(ended.stdout) as { non_salvati: string[] }).non_salvati, named)
+  t.match(ended.stderr, `non sono di Locanda: ${named.join(', ')}`)
+  t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
+  const env = await empty(t)
+  const restored = await act(['--json', 'restore', path], { env })
+  t.equal(restored.code, 0, restored.stderr)
+  const { sql: there, close } = connect(env.DATABASE_URL, 1)
+  t.teardown(close)
+  const [{ saved }] = await sql<[{ saved: number }]>`select count(*)::int as saved from prenotazioni`
+  t.match(await there`select to_regclass('copia') as copia, count(*)::int from prenotazioni`, [
+    { copia: null, count: saved }
+  ])
+})
+
 const SMALL = { statement_timeout: '0' }
 
 t.test('a disk that is full in the middle of a table ends a backup, and leaves nothing of it', async (t) => {
@@ -371,9 +398,8 @@ t.test('a backup of an older version gets the present schema; one of a newer ver
     masterKey: masterKeyMark(keys)
   }
   const end: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-  await writeContainer(path, BACKUP_PASSPHRASE, Readable.from([
-    await buffer(section(manifest)), await buffer(section(end))
-  ]))
+  const content = [await buffer(section(manifest)), await buffer(section(end))]
+  await (await writeContainer(path, BACKUP_PASSPHRASE, Readable.from(content))).settle()
   const newer = await empty(t)
   const refused = await act(['restore', path], { env: newer })
   t.equal(refused.code, 1)

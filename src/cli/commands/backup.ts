@@ -13,7 +13,7 @@ export async function backup (context: Context, file: string, { verify = false }
     const passphrase = await passphraseOf(context, false)
     const { manifest, summary } = await told(() => operations.verify(file, passphrase))
     const { version, created } = manifest
-    warnOfMissing(context, summary)
+    warnOfGaps(context, summary)
     out.result(`Salvataggio integro del ${created} (Locanda ${version}): ${contentOf(summary)}`, {
       creato: created, versione: version, ...figuresOf(summary)
     })
@@ -21,7 +21,7 @@ export async function backup (context: Context, file: string, { verify = false }
   }
   const passphrase = await passphraseOf(context, true)
   const { size, summary } = await told(() => operations.backUp(env, file, passphrase))
-  warnOfMissing(context, summary)
+  warnOfGaps(context, summary)
   out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
   return EXIT.ok
 }
@@ -32,22 +32,39 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const passphrase = await passphraseOf(context, false)
   const operations = await import('#src/operations/index.ts')
   const summary = await told(() => operations.restore(env, file, passphrase))
-  warnOfMissing(context, summary)
+  warnOfGaps(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli ' +
     '(POST /api/v1/invii/sospensione)')
   return EXIT.ok
 }
 
-function warnOfMissing ({ out }: Context, { missing }: Figures): void {
-  if (missing.length === 0) return
-  out.warn(`${missing.length} file mancavano, o erano illeggibili, già nel server: ${missing.join(', ')}`)
+function warnOfGaps ({ out }: Context, { missing, foreign = [] }: Figures): void {
+  if (missing.length > 0) {
+    out.warn(`${missing.length} file mancavano, o erano illeggibili, già nel server: ${missing.join(', ')}`)
+  }
+  if (foreign.length > 0) {
+    out.warn(`Il salvataggio non contiene tabelle e colonne che non sono di Locanda: ${foreign.join(', ')}`)
+  }
 }
 
-interface Figures { tables: Record<string, number>, files: number, bytes: number, missing: string[] }
+interface Figures {
+  tables: Record<string, number>
+  files: number
+  bytes: number
+  missing: string[]
+  foreign?: string[]
+}
 
-function figuresOf ({ tables, files, bytes, missing }: Figures) {
-  return { righe: rowsOf(tables), tabelle: tables, documenti: files, byte_documenti: bytes, mancanti: missing }
+function figuresOf ({ tables, files, bytes, missing, foreign = [] }: Figures) {
+  return {
+    righe: rowsOf(tables),
+    tabelle: tables,
+    documenti: files,
+    byte_documenti: bytes,
+    mancanti: missing,
+    non_salvati: foreign
+  }
 }
 
 function contentOf ({ tables, files, bytes }: Figures): string {

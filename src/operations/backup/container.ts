@@ -6,7 +6,7 @@ import { createZstdCompress, createZstdDecompress, type ZstdOptions } from 'node
 import { chunksOf, decrypt, encrypt, KEY_BYTES, TAG_BYTES, CHUNK_BYTES, ChangedFileError } from
   '#src/plugins/storage/encryption.ts'
 import { DAMAGED, NO_BACKUP, OperationError, OTHER_PASSPHRASE } from '../errors.ts'
-import { writeFileWhole } from './whole-file.ts'
+import { writePartial, type Unnamed } from './whole-file.ts'
 
 /*
  * The file of a backup: a header (what it is, a salt, and bytes by which the right passphrase is known), and behind it
@@ -128,18 +128,14 @@ async function * through (
   await fed
 }
 
-/**
- * Writes a backup: whole or not at all, and on the disk before it returns.
- * @param check looks at it before it takes its name
- */
+/** Writes a backup, which has not its name yet. */
 export async function writeContainer (
   path: string,
   passphrase: string,
-  content: AsyncIterable<Buffer>,
-  check?: (partial: string) => Promise<unknown>
-): Promise<number> {
+  content: AsyncIterable<Buffer>
+): Promise<Unnamed> {
   const { bytes, key } = await newHeader(passphrase)
-  return writeFileWhole(path, withHeader(bytes, sealed(content, key)), check)
+  return writePartial(path, withHeader(bytes, sealed(content, key)))
 }
 
 async function * withHeader (header: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -33,6 +33,8 @@ export interface Summary {
    * only while one was read, it is among the files all the same, with zeros for its end.
    */
   missing: string[]
+  /** Tables and columns of the database that no migration has made, and that are not in the backup. */
+  foreign?: string[]
   /** The last values of sequences that have one. */
   sequences: Record<string, string>
 }

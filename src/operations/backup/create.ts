@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
+import { schemaAfter } from '#src/plugins/database/known-schema.ts'
 import { lastMigration } from '#src/plugins/database/last-migration.ts'
 import type { Backend } from '#src/plugins/storage/backends/backend.ts'
 import { encryptedSize } from '#src/plugins/storage/encryption.ts'
@@ -11,7 +12,8 @@ import { writeContainer } from './container.ts'
 import { rowsIn, type FileHead, type Manifest, type Summary, type TableHead } from './contents.ts'
 import { atOnce, type Pace } from './pace.ts'
 import { section } from './sections.ts'
-import { copyTarget, readSequences, readTables, SPELLING, type Table } from './tables.ts'
+import { copyTarget, onlyKnown, readSequences, readTables, SPELLING, type Table } from './tables.ts'
+import type { Unnamed } from './whole-file.ts'
 
 export interface Source {
   /** Of one session. */
@@ -53,13 +55,20 @@ export async function createBackup (
   // Before the snapshot: whatever is discarded after it stays until the end. Another backup is waited for.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
-    return await sql.begin('isolation level repeatable read read only', async (tx) => {
+    const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
+    let written: Unnamed | undefined
+    const { size, settle } = await sql.begin('isolation level repeatable read read only', async (tx) => {
       await requireLock(tx)
       await tx.unsafe(SPELLING)
-      const summary: Summary = { kind: 'end', tables: {}, files: 0, bytes: 0, missing: [], sequences: {} }
-      const size = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)), check)
-      return { size, summary }
+      written = await writeContainer(path, passphrase, pace(contentOf(tx, source, summary)))
+      return written
+    }).catch(async (err: unknown) => {
+      await written?.remove()
+      throw err
     })
+    // Behind the transaction: the server ends one that does nothing for so long, and keeps all dead rows meanwhile.
+    await settle(check)
+    return { size, summary }
   } finally {
     await sql`select pg_advisory_unlock(${LOCKS.backup})`.catch(() => {})
   }
@@ -90,7 +99,12 @@ async function * contentOf (tx: postgres.TransactionSql, source: Source, summary
     migration,
     masterKey: masterKeyMark(source.keys)
   } satisfies Manifest)
-  for (const table of await readTables(tx)) yield * tableSection(tx, table, summary)
+  const tables = await readTables(tx)
+  const schema = schemaAfter(migration)
+  // Of a newer program's database this one cannot tell what is whose: all of it is saved.
+  const { own, foreign } = schema ? onlyKnown(tables, schema) : { own: tables, foreign: [] }
+  summary.foreign = foreign
+  for (const table of own) yield * tableSection(tx, table, summary)
   yield * fileSections(tx, source.backend, summary)
   summary.sequences = await readSequences(tx)
   yield * section(summary)

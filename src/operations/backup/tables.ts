@@ -1,4 +1,5 @@
 import type postgres from 'postgres'
+import type { Schema } from '#src/plugins/database/known-schema.ts'
 
 /** A table of the product, and its columns but for those that PostgreSQL computes. */
 export interface Table { name: string, columns: string[] }
@@ -19,6 +20,25 @@ export async function readTables (sql: postgres.ISql): Promise<Table[]> {
     group by c.oid order by c.relname collate "C"`
 }
 
+/**
+ * What of the tables a restore can put in, into tables that the migrations make, and the names of the rest: tables and
+ * columns that an operator has added.
+ */
+export function onlyKnown (tables: readonly Table[], schema: Schema): { own: Table[], foreign: string[] } {
+  const own: Table[] = []
+  const foreign: string[] = []
+  for (const { name, columns } of tables) {
+    const known = schema.get(name)
+    if (!known) {
+      foreign.push(name)
+      continue
+    }
+    own.push({ name, columns: columns.filter((column) => known.includes(column)) })
+    foreign.push(...columns.filter((column) => !known.includes(column)).map((column) => `${name}.${column}`))
+  }
+  return { own, foreign }
+}
+
 /** A table with its columns, as `COPY` names them. */
 export function copyTarget ({ name, columns }: Table): string {
   return `${quoted(name)} (${columns.map(quoted).join(', ')})`
@@ -36,9 +56,9 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
   return Object.fromEntries(rows.map(({ name, last }) => [name, last]))
 }
 
-/** Has sequences go on behind these values. */
+/** Has sequences go on behind these values. Those that an operator had made are not there. */
 export async function setSequences (sql: postgres.ISql, values: Record<string, string>): Promise<void> {
   for (const [name, last] of Object.entries(values)) {
-    await sql`select setval(quote_ident(${name})::regclass, ${last}::bigint)`
+    await sql`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)`
   }
 }

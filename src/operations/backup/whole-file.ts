@@ -8,19 +8,27 @@ export const PARTIAL = '.partial'
 /** The file that is being written is another process's by now. */
 class TakenOver extends OperationError {}
 
+/** A file that is written, and has not its name yet. */
+export interface Unnamed {
+  size: number
+  /**
+   * Gives it its name, in the place of one that is there.
+   * @param check looks at it before
+   */
+  settle (check?: (partial: string) => Promise<unknown>): Promise<void>
+  /** Takes it away. */
+  remove (): Promise<void>
+}
+
 /**
- * Writes a file that its owner alone can read: as `<file>.partial`, which takes the file's name once all of it is on
- * the disk. A file of that name stays until then.
- * @param check looks at it before it takes the name
- * @returns its bytes
+ * Writes a file that its owner alone can read, and that has its name only once all of it is on the disk: until then it
+ * is `<file>.partial`. Where it fails, nothing of it stays.
  */
-export async function writeFileWhole (
-  file: string,
-  content: AsyncIterable<Buffer>,
-  check: (partial: string) => Promise<unknown> = async () => {}
-): Promise<number> {
+export async function writePartial (file: string, content: AsyncIterable<Buffer>): Promise<Unnamed> {
   const partial = file + PARTIAL
-  try {
+  const remove = () => rm(partial, { force: true }).catch(() => {})
+
+  async function write (): Promise<number> {
     // One that is there was left by a process that was killed.
     await rm(partial, { force: true })
     const handle = await open(partial, 'wx', 0o600)
@@ -36,16 +44,30 @@ export async function writeFileWhole (
     } finally {
       await handle.close()
     }
-    await check(partial)
-    await rename(partial, file)
-    await syncFolder(dirname(file))
     return size
-  } catch (err) {
-    if (err instanceof TakenOver) throw err
-    await rm(partial, { force: true }).catch(() => {})
-    if (err instanceof OperationError) throw err
-    const code = err instanceof Error && 'syscall' in err && 'code' in err ? String(err.code) : undefined
-    throw code === undefined ? err : new OperationError(`${file} non si può scrivere (${code})`, { cause: err })
+  }
+
+  async function orNothing<T> (work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (err) {
+      if (err instanceof TakenOver) throw err
+      await remove()
+      if (err instanceof OperationError) throw err
+      const code = err instanceof Error && 'syscall' in err && 'code' in err ? String(err.code) : undefined
+      throw code === undefined ? err : new OperationError(`${file} non si può scrivere (${code})`, { cause: err })
+    }
+  }
+
+  const size = await orNothing(write)
+  return {
+    size,
+    remove,
+    settle: (check) => orNothing(async () => {
+      await check?.(partial)
+      await rename(partial, file)
+      await syncFolder(dirname(file))
+    })
   }
 }
 

@@ -1,5 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { eventi, eventi_in_arrivo as arriving, webhooks } from '#drizzle/tables/operations.ts'
+import {
+  eventi, eventi_in_arrivo as arriving, webhook_consegne as deliveries, webhooks
+} from '#drizzle/tables/operations.ts'
 import type { Database, Transaction } from '#src/plugins/database/connect.ts'
 import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
@@ -44,7 +46,11 @@ async function moveOn (tx: Transaction): Promise<void> {
     ${fanOut}`)
 }
 
-/** Forgets events of more than 30 days ago, but the last one: who has read up to it has missed nothing. */
+/**
+ * Forgets events of more than 30 days ago, but the last one: who has read up to it has missed nothing. What waits for a
+ * delivery stays, and all that comes after it: of a list with gaps no cursor could say whether something was missed.
+ */
 export async function forgetOldEvents (db: Database): Promise<void> {
-  await deleteInBatches(db, eventi, sql`quando < ${KEPT} and posizione < (select max(posizione) from ${eventi})`)
+  await deleteInBatches(db, eventi, sql`quando < ${KEPT} and posizione < least(
+    (select max(posizione) from ${eventi}), (select min(evento) from ${deliveries} where stato = 'in_coda'))`)
 }

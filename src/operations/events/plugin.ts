@@ -27,7 +27,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
   app.addHook('preClose', () => feed.close())
   app.addJob({
     name: 'old-events',
-    description: 'Elimina gli eventi di più di 30 giorni fa, con le loro consegne',
+    description: 'Elimina gli eventi di più di 30 giorni fa, con le loro consegne; non quelli ancora da consegnare',
     cron: '23 * * * *',
     run: async () => {
       // Where nobody reads them, they would wait for their places for ever.

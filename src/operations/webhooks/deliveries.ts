@@ -92,6 +92,14 @@ export async function countByState (db: Executor): Promise<Record<Delivery['stat
   return counts
 }
 
+/** Seconds for which the oldest delivery in the queue has waited; 0 when nothing waits. */
+export async function queueAge (db: Executor): Promise<number> {
+  const [row] = await db.select({
+    seconds: sql<number>`coalesce(extract(epoch from now() - min(${t.creata_il})), 0)::float8`
+  }).from(t).where(eq(t.stato, 'in_coda'))
+  return row!.seconds
+}
+
 function of (webhook: number, stato: Delivery['stato'] | undefined): (SQL | undefined)[] {
   return [eq(t.webhook_id, webhook), stato === undefined ? undefined : eq(t.stato, stato)]
 }

@@ -4,7 +4,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import noBody from '#src/plugins/no-body.ts'
 import type { EventFeed } from '../events/feed.ts'
-import { countByState } from './deliveries.ts'
+import { countByState, queueAge } from './deliveries.ts'
 import deliveryRoutes from './delivery-routes.ts'
 import { receivers as receiversOf } from './receivers.ts'
 import { hasActive } from './repository.ts'
@@ -77,6 +77,11 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     help: 'Deliveries to webhooks of the last 30 days by state.',
     label: 'stato',
     read: () => countByState(db)
+  })
+  app.addGauge({
+    name: 'webhook_queue_age_seconds',
+    help: 'Age of the oldest event that still waits for its delivery to a webhook; 0 when none does.',
+    read: () => queueAge(db)
   })
   app.addHook('preClose', worker.stop)
 

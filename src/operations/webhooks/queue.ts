@@ -19,6 +19,9 @@ export interface Claimed {
   event: Event
 }
 
+/** Of a webhook that has just received something, or is to begin anew. */
+export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore: null }
+
 /** What an attempt has changed. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
@@ -33,8 +36,10 @@ const LONGEST_DELAY_MS = 4 * 3_600_000
 /** From so many failures one after the other, whatever is delivered, the whole webhook waits. */
 const FAILURES_IN_A_ROW = 3
 const PATIENCE = sql`interval '3 days'`
-/** And at least so many failed attempts: days on which this server was off do not count against the receiver. */
+/** And at least so many failed attempts. */
 const FAILURES_MIN = 10
+/** No rest is as long, with the attempt after it: for what is above it this server was off, and nobody was asked. */
+const LONGEST_SILENCE = sql`interval '5 hours'`
 
 /** The webhooks that may be served now. */
 export async function readyWebhooks (db: Database): Promise<number[]> {
@@ -107,8 +112,8 @@ export async function settle (
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
     // Those of one webhook one after the other: its failures are counted.
-    const [webhook] = await tx.select({ errori_di_fila: webhooks.errori_di_fila, descrizione: webhooks.descrizione })
-      .from(webhooks).where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
+    const [webhook] = await tx.select({ descrizione: webhooks.descrizione }).from(webhooks)
+      .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
     if (!webhook) return 'gone'
     const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
     const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
@@ -118,24 +123,42 @@ export async function settle (
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
       await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
-      await tx.update(webhooks).set({ errori_di_fila: 0 }).where(eq(webhooks.id, claimed.webhook_id))
+      await tx.update(webhooks).set(NO_FAILURES).where(eq(webhooks.id, claimed.webhook_id))
       return 'consegnata'
     }
-    const inARow = webhook.errori_di_fila + 1
+    const { inARow, isDead } = await noteFailure(tx, claimed.webhook_id)
     const rest = inARow < FAILURES_IN_A_ROW ? 0 : delay(inARow - FAILURES_IN_A_ROW + 1, times)
     const next = after(Math.max(delay(claimed.falliti + 1, times), asked))
     await tx.update(t).set({ falliti: sql`${t.falliti} + 1`, prossimo_tentativo: next, presa: false }).where(stillMine)
     // What it has asked for in answer to another attempt holds.
     const quiet = sql`greatest(${webhooks.fermo_fino_al}, ${after(Math.max(rest, asked))})`
-    await tx.update(webhooks).set({ errori_di_fila: inARow, fermo_fino_al: quiet })
-      .where(eq(webhooks.id, claimed.webhook_id))
-    const isOver = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN
-    if (!isOver && stato_http !== GONE) return 'in_coda'
+    await tx.update(webhooks).set({ fermo_fino_al: quiet }).where(eq(webhooks.id, claimed.webhook_id))
+    // This one fails while others have arrived: what waits behind it must not wait unseen.
+    const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
+    if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed
     await suspend(tx, id)
     await onSuspension(tx, { id, url, descrizione: webhook.descrizione, outcome })
     return 'sospeso'
   })
+}
+
+/**
+ * Counts a failure of the webhook, whichever delivery it was: where many wait, each is tried too seldom to tell.
+ * @returns how many there are since the last success, and whether the receiver is to be taken for dead
+ */
+async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: number, isDead: boolean }> {
+  const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${LONGEST_SILENCE}, interval '0')`
+  const [noted] = await tx.update(webhooks).set({
+    errori_di_fila: sql`${webhooks.errori_di_fila} + 1`,
+    errori_dal: sql`coalesce(${webhooks.errori_dal} + ${absence}, now())`,
+    ultimo_errore: sql`now()`
+  }).where(eq(webhooks.id, id)).returning({
+    inARow: webhooks.errori_di_fila,
+    isDead: sql<boolean>`
+      ${webhooks.errori_dal} <= now() - ${PATIENCE} and ${webhooks.errori_di_fila} >= ${FAILURES_MIN}`
+  })
+  return noted!
 }
 
 /** Sets free what this process has claimed and has not tried to the end. */

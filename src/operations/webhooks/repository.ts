@@ -6,6 +6,7 @@ import { isoInstant } from '#src/plugins/database/columns.ts'
 import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { TroppiWebhook, WebhookNonTrovato } from './errors.ts'
+import { NO_FAILURES } from './queue.ts'
 import { newSecret } from './signature.ts'
 
 export const MAX_WEBHOOKS = 20
@@ -61,7 +62,7 @@ export async function deleteWebhook (tx: Transaction, id: number): Promise<void>
  */
 export async function resumeWebhook (tx: Transaction, id: number): Promise<Webhook> {
   const now = sql`now()`
-  await tx.update(t).set({ stato: 'attivo', sospeso_il: null, errori_di_fila: 0, fermo_fino_al: now })
+  await tx.update(t).set({ stato: 'attivo', sospeso_il: null, fermo_fino_al: now, ...NO_FAILURES })
     .where(eq(t.id, id))
   await tx.update(deliveries)
     .set({ stato: 'in_coda', a_mano: false, falliti: 0, provata_dal: null, presa: false, prossimo_tentativo: now })

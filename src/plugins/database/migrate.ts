@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { migrate as drizzleMigrate } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
@@ -8,11 +5,10 @@ import { within } from '#src/lib/within.ts'
 import type { SessionSettings } from './client.ts'
 import { connect } from './connect.ts'
 import { givingWay } from './giving-way.ts'
+import { MIGRATIONS, readJournal } from './journal.ts'
 import { lastMigration } from './last-migration.ts'
 import { LOCKS } from './locks.ts'
 import { postgresError } from './problems.ts'
-
-const MIGRATIONS = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url))
 
 /** Time for a first answer. The driver's own limit ends when a peer says anything at all. */
 const ANSWER_WITHIN_MS = 10_000
@@ -112,10 +108,7 @@ function nameOf (instant: number): string
 function nameOf (instant: number | undefined): string | null
 function nameOf (instant: number | undefined): string | null {
   if (instant === undefined) return null
-  const journal = JSON.parse(readFileSync(join(MIGRATIONS, 'meta/_journal.json'), 'utf8')) as {
-    entries: { when: number, tag: string }[]
-  }
-  return journal.entries.find(({ when }) => when === instant)?.tag ?? String(instant)
+  return readJournal().find(({ when }) => when === instant)?.tag ?? String(instant)
 }
 
 /** A pooler of transactions refuses them, or drops them if it is told to. */

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { forgetOldEvents } from '#src/operations/events/order.ts'
+import { queueAge } from '#src/operations/webhooks/deliveries.ts'
+import { claim, readyWebhooks, settle, untilDue, type Claimed, type Settled } from '#src/operations/webhooks/queue.ts'
+import { testDatabase } from '#test/database.ts'
+
+const TIMES = { firstDelayMs: 5000, leaseMs: 30_000 }
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** As many as a process makes at a time. */
+const AT_ONCE = 2
+const FAILED = { stato_http: 503, errore: null }
+const DELIVERED = { stato_http: 204, errore: null }
+
+const { sql, db } = await testDatabase(t)
+
+/** A webhook for which the events of so many bookings wait. */
+async function queueOf (bookings: number): Promise<number> {
+  const [row] = await sql<[{ id: number }]>`
+    with w as (insert into webhooks (url, tipi, segreto) values ('https://eventi.example/', '{}', '') returning id),
+    e as (
+      insert into eventi (id, tipo, oggetto, quando)
+      select gen_random_uuid(), 'prenotazione.creata', 'prenotazione:' || n, now()
+      from generate_series(1, ${bookings}) n
+      returning posizione, oggetto
+    ),
+    c as (insert into webhook_consegne (webhook_id, evento, oggetto) select w.id, posizione, oggetto from e, w)
+    select id from w`
+  return row.id
+}
+
+/** So much later: everything else has come earlier. */
+async function pass (ms: number): Promise<void> {
+  const past = sql`${ms} * interval '1 millisecond'`
+  await sql`update webhooks set fermo_fino_al = fermo_fino_al - ${past}, errori_dal = errori_dal - ${past},
+    ultimo_errore = ultimo_errore - ${past}`
+  await sql`update webhook_consegne set prossimo_tentativo = prossimo_tentativo - ${past},
+    provata_dal = provata_dal - ${past}, creata_il = creata_il - ${past}`
+  await sql`update eventi set quando = quando - ${past}`
+}
+
+/** What a process attempts when something is due. */
+async function round (webhook: number, outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DELIVERED) {
+  const taken: Claimed[] = []
+  while (taken.length < AT_ONCE && (await readyWebhooks(db)).includes(webhook)) {
+    const claimed = await claim(db, webhook, TIMES)
+    if (!claimed) break
+    taken.push(claimed)
+  }
+  const settled: Settled[] = []
+  for (const claimed of taken) {
+    const outcome = { ...outcomeOf(claimed), at: new Date(), durationMs: 1 }
+    settled.push(await settle(db, claimed, outcome, TIMES, async () => {}))
+  }
+  return settled
+}
+
+/** Days until the webhook is suspended, or as many as were looked at; `outcomeOf` says what its receiver does. */
+async function daysUntilSuspended (webhook: number, outcomeOf: Parameters<typeof round>[1], most = 40) {
+  let passed = 0
+  while (passed < most * DAY_MS) {
+    if ((await round(webhook, outcomeOf)).includes('sospeso')) break
+    const ms = Math.max(await untilDue(db) ?? HOUR_MS, 0)
+    await pass(ms)
+    passed += ms
+  }
+  return passed / DAY_MS
+}
+
+const empty = () => sql`truncate webhooks, eventi, eventi_in_arrivo cascade`
+t.afterEach(empty)
+
+t.test('a receiver that takes nothing for three days is suspended, however many objects wait', async (t) => {
+  for (const bookings of [1, 40]) {
+    const days = await daysUntilSuspended(await queueOf(bookings), () => FAILED)
+    t.ok(days >= 3 && days < 3.5, `${bookings} objects: ${days} days`)
+    await empty()
+  }
+})
+
+t.test('days on which this server was off do not count against a receiver', async (t) => {
+  const webhook = await queueOf(40)
+  for (let turn = 0; turn < 8; turn++) {
+    await round(webhook, () => FAILED)
+    await pass(await untilDue(db) ?? 0)
+  }
+  t.match(await sql`select from webhooks where errori_di_fila >= 10`, { length: 1 }, 'it has failed often enough')
+  await pass(20 * DAY_MS)
+  t.same(await round(webhook, () => FAILED), ['in_coda', 'in_coda'])
+  const days = await daysUntilSuspended(webhook, () => FAILED)
+  t.ok(days > 2 && days < 3.5, `${days} days`)
+})
+
+t.test('one success begins the three days anew', async (t) => {
+  const webhook = await queueOf(40)
+  t.ok(await daysUntilSuspended(webhook, () => FAILED, 2) >= 2)
+  await round(webhook, () => DELIVERED)
+  const days = await daysUntilSuspended(webhook, () => FAILED)
+  t.ok(days >= 3 && days < 3.5, `${days} days`)
+})
+
+t.test('a delivery that fails for three days suspends its webhook, though others arrive', async (t) => {
+  const webhook = await queueOf(40)
+  const [{ stuck }] = await sql<[{ stuck: number }]>`select min(id) as stuck from webhook_consegne`
+  const days = await daysUntilSuspended(webhook, ({ id }) => id === stuck ? FAILED : DELIVERED)
+  t.ok(days >= 3 && days < 3.5, `${days} days`)
+})
+
+t.test('what waits for a delivery is not forgotten, and it is told for how long it has waited', async (t) => {
+  const webhook = await queueOf(3)
+  await round(webhook, ({ event }) => event.oggetto === 'prenotazione:1' ? DELIVERED : FAILED)
+  await pass(31 * DAY_MS)
+  await forgetOldEvents(db)
+  t.same((await sql`select oggetto from eventi order by posizione`).map(({ oggetto }) => oggetto as string), [
+    'prenotazione:2', 'prenotazione:3'
+  ])
+  t.match(await sql`select from webhook_consegne where stato = 'in_coda'`, { length: 2 })
+  t.ok(Math.abs(await queueAge(db) - 31 * 86_400) < 600)
+  await sql`update webhook_consegne set stato = 'consegnata'`
+  t.equal(await queueAge(db), 0)
+  await forgetOldEvents(db)
+  t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it goes')
+})
