@@ -96,7 +96,8 @@ t.test('the contract', async (t) => {
   const named = routes.map((route) => ({
     name: `${String(route.method)} ${route.url}`,
     schema: route.schema ?? {},
-    access: route.config?.access
+    access: route.config?.access,
+    config: route.config ?? {}
   }))
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
@@ -224,6 +225,14 @@ t.test('the contract', async (t) => {
     for (const { name, security } of operations) {
       const access = named.find((route) => described(route.name) === name)?.access
       t.same(security, access === undefined ? 'an access' : SECURITY[access], `${name} documents it`)
+    }
+  })
+
+  t.test('what a key must be good for is said where keys are taken; a recent second factor, where it is wanted', async (t) => {
+    for (const { name, access, config: { recentFactor = false } } of named) {
+      const { description = '' } = operations.find((each) => each.name === described(name))!
+      t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
+      t.equal(description.includes('SECONDO_FATTORE_RECENTE'), recentFactor, `${name}: second factor`)
     }
   })
 
