@@ -112,14 +112,32 @@ export const InvioFailure = errorWith({
   $id: 'InvioFallito',
   examples: [{
     success: false,
-    error: 'Invio rifiutato dal servizio',
-    dettagli: { codice_errore: '12', messaggio_soap: 'SCHEDINA_CAMPO_NON_CORRETTO: Data di Arrivo Errata' },
+    error: 'Il servizio ha rifiutato una o più schedine: ospite 1: SCHEDINA_CAMPO_NON_CORRETTO: Data di Arrivo Errata',
+    dettagli: { codice_errore: '12', messaggio_soap: 'ospite 1: SCHEDINA_CAMPO_NON_CORRETTO: Data di Arrivo Errata' },
     status: 422,
     codice: 'SCHEDINE_RIFIUTATE',
     requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
   }]
 }, {
   success: Type.Boolean(),
+  error: Type.String(),
+  dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
+})
+
+/** A submission that was begun, for a caller who asked not to wait: 202. It is no success yet. */
+export const InvioUnderWay = errorWith({ ricevuta: Type.Optional(Type.String()) }, {
+  $id: 'InvioPresoInCarico',
+  examples: [{
+    success: false,
+    error: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
+    dettagli: { codice_errore: 'INVIO_IN_CORSO', messaggio_soap: '' },
+    status: 202,
+    codice: 'INVIO_IN_CORSO',
+    requestId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f',
+    ricevuta: 'AW-20261121-1'
+  }]
+}, {
+  success: Type.Boolean({ description: 'false: non si sa ancora' }),
   error: Type.String(),
   dettagli: Closed({ codice_errore: Type.String(), messaggio_soap: Type.String() })
 })

@@ -20,5 +20,14 @@ export const Codici = Closed({
   comuni: Type.Array(Ref(Codice)),
   province: Type.Array(Ref(Codice)),
   tipi_alloggiato: Type.Array(Ref(Codice))
-}, { $id: 'Codici' })
+}, {
+  $id: 'Codici',
+  examples: [{
+    tipi_documento: [{ codice: 'PASOR', descrizione: 'PASSAPORTO ORDINARIO' }],
+    paesi: [{ codice: '100000100', descrizione: 'ITALIA' }],
+    comuni: [{ codice: '412058091', descrizione: 'ROMA (RM)' }],
+    province: [{ codice: 'RM', descrizione: 'ROMA' }],
+    tipi_alloggiato: [{ codice: '16', descrizione: 'OSPITE SINGOLO' }]
+  }]
+})
 export type Codici = Static<typeof Codici>

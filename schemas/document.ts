@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, OneOf } from './common.ts'
-import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText } from './image.ts'
+import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText, JPEG_EXAMPLE } from './image.ts'
 import { SIDES } from './storage.ts'
 
 /** The place of a guest in the booking's list, 0-based; as many as `saveOspiti` takes. */
@@ -14,7 +14,7 @@ export const DocumentUpload = Closed(
     base64Image: ImageText,
     ext: OneOf(IMAGE_EXTENSIONS)
   },
-  { examples: [{ booking_id: 1, guest_idx: 0, side: 'front', base64Image: '/9j/4AAQSkZJRg==', ext: 'jpg' }] }
+  { examples: [{ booking_id: 1, guest_idx: 0, side: 'front', base64Image: JPEG_EXAMPLE, ext: 'jpg' }] }
 )
 export type DocumentUpload = Static<typeof DocumentUpload>
 

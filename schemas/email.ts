@@ -95,7 +95,20 @@ export const Email = Closed({
   creata_il: Instant,
   inviata_il: Nullable(Instant),
   prossimo_tentativo: Nullable(Instant)
-}, { $id: 'Email' })
+}, {
+  $id: 'Email',
+  examples: [{
+    id: 12,
+    messageId: '<0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f@locanda.example>',
+    stato: 'inviata',
+    risposta: '250 2.0.0',
+    spiegazione: 'Accettata dal server di posta',
+    tentativi: 1,
+    creata_il: '2026-11-21T09:30:00.000Z',
+    inviata_il: '2026-11-21T09:30:01.000Z',
+    prossimo_tentativo: null
+  }]
+})
 export type Email = Static<typeof Email>
 
 /** In the order of their ids; mails older than 30 days are forgotten and left out. */

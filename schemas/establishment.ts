@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
+import { PNG_EXAMPLE } from './image.ts'
 import { Paragraphs } from './letter.ts'
 
 const Hour = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', maxLength: 5, examples: ['10:30'] })
@@ -80,7 +81,7 @@ export const LogoUpload = Closed({
   base64Image: Type.String({
     format: 'byte', description: 'PNG o JPEG in Base64, anche preceduto da «data:image/png;base64,»'
   })
-}, { examples: [{ base64Image: 'iVBORw0KGgo=' }] })
+}, { examples: [{ base64Image: PNG_EXAMPLE }] })
 
 export const LogoAnswer = Closed(
   { success: Type.Boolean(), message: Type.String(), url: Type.String() },

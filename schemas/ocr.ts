@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf } from './common.ts'
-import { ImageText } from './image.ts'
+import { ImageText, JPEG_EXAMPLE } from './image.ts'
 
 /** The languages whose texts are read. */
 export const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
@@ -19,7 +19,7 @@ export const OcrBody = Closed({
     description: 'In che lingue è il testo; ognuna richiede altrettanto tempo'
   })),
   solo_mrz: Type.Optional(Type.Boolean({ description: 'Cerca solo la zona a lettura ottica: `text` è vuoto' }))
-}, { examples: [{ image: '/9j/4AAQSkZJRg==', solo_mrz: true }] })
+}, { examples: [{ image: JPEG_EXAMPLE, solo_mrz: true }] })
 export type OcrBody = Static<typeof OcrBody>
 
 export const OcrAnswer = Closed({

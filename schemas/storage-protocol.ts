@@ -276,4 +276,5 @@ export const BucketList = Type.Array(Closed({ ...bucket, type: Type.String() }),
   examples: [[{ ...BUCKET_ROW, type: 'STANDARD' }]]
 })
 export const BucketMade = Closed({ name: Type.String() }, { examples: [{ name: BUCKET }] })
-export const Done = Closed({ message: Type.String() }, { examples: [{ message: 'Successfully updated' }] })
+/** @param message what the operation says when it has succeeded, in the words of the protocol */
+export const Done = (message: string) => Closed({ message: Type.String() }, { examples: [{ message }] })

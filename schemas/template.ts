@@ -49,7 +49,9 @@ export const TemplateParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]
 
 export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
 export const TemplateAnswer = Closed({ data: Ref(Template) })
-export const TemplateSaved = Closed({ data: Ref(Template), status: Type.Integer({ examples: [200] }) })
+/** @param status 201 for a new one */
+export const TemplateSaved = (status: 200 | 201) =>
+  Closed({ data: Ref(Template), status: Type.Integer({ examples: [status] }) })
 /** A version of a template, which is a number that it had. */
 export const TemplateVersionParams = Closed({ ...TemplateParams.properties, versione: Id })
 export const TemplateVersions = Closed({

@@ -3,6 +3,7 @@ import process from 'node:process'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
+import { isCatalogued } from '#schemas/errors/catalogue.ts'
 import { buildSerializer, buildValidator, createAjv } from '#src/plugins/validation.ts'
 import { withAnswers } from './fuzz/document.ts'
 import { build } from './helper.ts'
@@ -28,6 +29,8 @@ const OPEN_OBJECTS = new Set([
  * open by the protocol, and bounded all the same.
  */
 const isProviders = (at: string) => / \/(?:auth|storage)\/v1\//.test(at)
+
+const JSON_TYPE = 'application/json'
 
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
 const SECURITY = {
@@ -96,7 +99,8 @@ t.test('the contract', async (t) => {
   const named = routes.map((route) => ({
     name: `${String(route.method)} ${route.url}`,
     schema: route.schema ?? {},
-    access: route.config?.access
+    access: route.config?.access,
+    config: route.config ?? {}
   }))
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, ...operation }))
@@ -227,6 +231,14 @@ t.test('the contract', async (t) => {
     }
   })
 
+  t.test('the scope of a key is said where keys are taken; a recent second factor, where it is wanted', async (t) => {
+    for (const { name, access, config: { recentFactor = false } } of named) {
+      const { description = '' } = operations.find((each) => each.name === described(name))!
+      t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
+      t.equal(description.includes('SECONDO_FATTORE_RECENTE'), recentFactor, `${name}: second factor`)
+    }
+  })
+
   t.test('every body and every success has an example, and every example is valid', async (t) => {
     const ajv = createAjv({ strict: false, coerceTypes: false })
       .addFormat('binary', true)
@@ -281,6 +293,42 @@ t.test('the contract', async (t) => {
     }
   })
 
+  t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
+    let seen = 0
+    for (const { name, responses } of operations) {
+      for (const [status, { content }] of Object.entries(responses)) {
+        for (const [at, example] of Object.entries(examplesOf(content?.['application/json']))) {
+          if (typeof example !== 'object' || example === null || /XX$/.test(status)) continue
+          const where = `${name} ${status} ${at}`
+          if ('status' in example && typeof example.status === 'number') t.equal(example.status, Number(status), where)
+          if ('codice' in example) t.ok(isCatalogued(String(example.codice), Number(status)), `${where} codice`)
+          seen++
+        }
+      }
+    }
+    t.ok(seen > 150, String(seen))
+  })
+
+  t.test('examples show what the operation really answers', async (t) => {
+    const shown = (name: string, status = '200') =>
+      Object.values(examplesOf(operations.find((each) => each.name === name)!.responses[status]?.content?.[JSON_TYPE]))
+    for (const name of ['POST /api/alloggiati/invio', 'POST /api/v1/prenotazioni/{id}/invio']) {
+      t.match(shown(name, '202'), [{ success: false, codice: 'INVIO_IN_CORSO', ricevuta: /^AW-/ }], name)
+    }
+    const [codici] = shown('GET /api/alloggiati/codici') as [Record<string, object[]>]
+    t.equal(new Set(Object.values(codici).map((list) => JSON.stringify(list))).size, 5, 'each list has its own codes')
+    t.match(shown('POST /auth/v1/verify')[0], { access_token: String, user: Object }, 'a session')
+    for (const [name, message] of [
+      ['PUT /storage/v1/bucket/{bucket}', /updated/],
+      ['DELETE /storage/v1/bucket/{bucket}', /deleted/],
+      ['DELETE /storage/v1/object/{bucket}/{filename}', /deleted/],
+      ['POST /storage/v1/bucket/{bucket}/empty', /queued/]
+    ] as const) t.match(shown(name), [{ message }], name)
+    t.match(shown('GET /api/v1/email'), [{ data: [{ stato: 'inviata', prossimo_tentativo: null }] }])
+    const { example } = document.components.headers['X-PDF-Warnings'] as { example: string }
+    t.match(JSON.parse(example), [{ codice: String, messaggio: String }])
+  })
+
   t.test('the description is valid OpenAPI 3.1', async (t) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const validate = ajv.compile(OpenApiShape)
@@ -325,6 +373,16 @@ t.test('the contract', async (t) => {
     t.same((await app.inject('/openapi.json')).json(), written, '/openapi.json gives it')
   })
 })
+
+interface Examples { example?: unknown, examples?: Record<string, { value: unknown }> }
+
+/** The examples of a body, by where they stand. */
+function examplesOf (media: Examples | undefined): Record<string, unknown> {
+  return {
+    ...media && 'example' in media && { example: media.example },
+    ...Object.fromEntries(Object.entries(media?.examples ?? {}).map(([at, { value }]) => [at, value]))
+  }
+}
 
 function * nested (value: unknown): Generator<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return

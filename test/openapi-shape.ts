@@ -84,6 +84,7 @@ interface Media { schema: object, example?: unknown, examples?: Record<string, {
 interface Operation {
   operationId: string
   summary: string
+  description?: string
   tags: string[]
   security?: object[]
   parameters?: { name: string, in: string, required?: boolean, schema: object, example?: unknown }[]
@@ -93,6 +94,6 @@ interface Operation {
 
 export interface OpenApi {
   tags: { name: string }[]
-  components: { schemas: Record<string, object> }
+  components: { schemas: Record<string, object>, headers: Record<string, object> }
   paths: Record<string, Record<string, Operation>>
 }

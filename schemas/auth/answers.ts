@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Ref } from '#schemas/common.ts'
-import type { AuthSession } from './session.ts'
+import { AuthSession } from './session.ts'
 import { AuthUser } from './user.ts'
 
 /** The answer without content: an empty object, because clients parse every answer. */
@@ -130,5 +130,5 @@ export const EmailChangePending = Closed({ msg: Type.String(), code: Type.String
 /** The answer to a proof by mail: a session, or that the other address of a change must confirm, too. */
 export const VerifyAnswer = Type.Unsafe<AuthSession | Static<typeof EmailChangePending>>({
   anyOf: [{ $ref: 'SessioneAuth#' }, EmailChangePending],
-  examples: EmailChangePending.examples
+  examples: [...AuthSession.examples, ...EmailChangePending.examples]
 })

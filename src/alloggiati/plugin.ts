@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { EsitoSchedina, InvioFailure } from '#schemas/alloggiati.ts'
+import { EsitoSchedina, InvioFailure, InvioUnderWay } from '#schemas/alloggiati.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
 import { ConfigError, type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -95,7 +95,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   addRecordJobs(app, { keys, chainHead, watch, eraseAfterDays: config.ERASE_AFTER_DAYS })
   addLedgerGauges(app, watch)
 
-  for (const schema of [Segnalazione, EsitoSchedina, InvioFailure]) app.addSchema(schema)
+  for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioUnderWay]) app.addSchema(schema)
   await app.register(checkRoutes, { service })
   const context = { ledger, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {

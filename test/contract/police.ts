@@ -2,6 +2,8 @@ import { LAYOUT, LENGTH } from '#src/alloggiati/codec/layout.ts'
 import type { InvioAnswer } from '#schemas/alloggiati.ts'
 import type { Codici } from '#schemas/codici.ts'
 import { family, foreigner, single } from '#test/alloggiati/rules/samples.ts'
+import { answer, closedPort } from '#test/alloggiati/service/soap/server.ts'
+import { guestNo, invio, production, rowsReply, standIn } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 import { anError, anyText, exactly, INSTANT, type Wanted } from './exactly.ts'
@@ -26,8 +28,18 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
   const sent = (metodo: string, ricevuta: Wanted): Wanted => ({
     success: true, message: /^1 schedina/, ricevuta, dettagli: { schedine_inviate: 1, metodo, prenotazione_id: null }
   })
+  const said = 'SCHEDINA_CAMPO_NON_CORRETTO'
   const failed: Record<string, Wanted> = {
-    success: false, dettagli: { codice_errore: 'VALIDAZIONE', messaggio_soap: anyText }, errors: [remark('sesso')]
+    success: false,
+    ricevuta: /^AW-/,
+    dettagli: { codice_errore: '12', messaggio_soap: `ospite 1: ${said}: Numero Documento non valido` },
+    schedine: [{
+      ospite: 0,
+      esito: 'rifiutata',
+      codice_errore: '12',
+      messaggio_soap: said,
+      dettaglio: 'Numero Documento non valido'
+    }]
   }
 
   await prove('E08', async (t) => {
@@ -36,15 +48,16 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
     })
   })
 
-  const off = await build(t, { ALLOGGIATI_MODE: 'production' })
-  await prove('F7', async (t) => {
-    exactly(t, await off.call('GET', `${PATH}/check`), 503, anError(503, /./, { connected: false }))
-  })
-  await prove('C10', async (t) => {
-    const answer = await off.call('GET', `${PATH}/check`)
-    exactly(t, answer, 503, anError(503, 'Credenziali Alloggiati Web non configurate', { connected: false }))
-    t.match(answer.headers['retry-after'], /^\d+$/)
-  })
+  // To another server nobody listens where the police should be.
+  const cutOff = await production(t, { endpoint: await closedPort() })
+  for (const row of ['F7', 'C10'] as const) {
+    await prove(row, async (t) => {
+      const answer = await cutOff.call('GET', `${PATH}/check`)
+      const error = /^Alloggiati Web: connessione rifiutata/
+      exactly(t, answer, 503, { ...anError(503, error, { connected: false }), codice: 'SERVIZIO_NON_RAGGIUNGIBILE' })
+      t.match(answer.headers['retry-after'], /^\d+$/)
+    })
+  }
 
   await prove('E09', async (t) => {
     exactly(t, await judge(single()), 200, { valid: true, errors: [], warnings: [] })
@@ -97,16 +110,29 @@ export async function policeRows ({ t, key, url, dataDir }: House, prove: Prove)
     const answer = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
     exactly<InvioAnswer>(t, answer, 200, sent('Send', /^AW-/))
   })
-  for (const row of ['I4', 'F8', 'C7'] as const) {
+  // What the rules find is not sent: a record that the police itself refuses must be good to all appearances.
+  const police = await standIn(t)
+  police.on.Send = answer(rowsReply('Send', [false]))
+  const real = await production(t, police)
+  for (const [at, row] of (['I4', 'F8', 'C7'] as const).entries()) {
     await prove(row, async (t) => {
-      exactly(t, await send([single({ sesso: 'X' })]), 422, anError(422, /./, failed))
+      const refused = await real.call('POST', `${PATH}/invio`, invio([guestNo(at + 1)]))
+      exactly(t, refused, 422, { ...anError(422, /: ospite 1: /, failed), codice: 'SCHEDINE_RIFIUTATE' })
+      t.equal(police.callsOf('Send').length, at + 1, 'the service was asked, and this is its answer')
     })
   }
   await prove('I5', async (t) => {
     const guest = single({ cognome: 'FERMATI', data_nascita: '2026-13-01' })
     t.match((await judge(guest)).json(), { valid: false })
     const before = await acquired()
-    t.equal((await send([guest])).statusCode, 422)
+    exactly(t, await send([guest]), 422, {
+      ...anError(422, /./, {
+        success: false,
+        dettagli: { codice_errore: 'VALIDAZIONE', messaggio_soap: anyText },
+        errors: [remark('data_nascita')]
+      }),
+      codice: 'VALIDAZIONE'
+    })
     t.same(await acquired(), before)
   })
 

@@ -38,6 +38,8 @@ export interface Operation {
   parameters?: { name: string, in: string, required?: boolean, schema: SchemaOf, example?: Json }[]
   requestBody?: { content: Record<string, Media> }
   responses: Record<string, { content?: Record<string, Media>, headers?: object }>
+  /** The codes of its own errors, by status. */
+  'x-codici'?: Record<string, string[]>
 }
 
 export interface Described {

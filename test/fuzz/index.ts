@@ -17,7 +17,8 @@ process.stderr.write(`seed ${seed}\n`)
 const server = await fuzzServer()
 try {
   const result = await runFuzz({ ...server, cases: Number(values.cases), seed })
-  const { faults, accepted: { valid, nearly, hostile }, slowest } = result
+  const { accepted: { valid, nearly, hostile }, slowest } = result
+  const faults = [...result.faults, ...server.errors().map((line) => `the log has an error: ${JSON.stringify(line)}`)]
   for (const fault of faults.slice(0, 100)) process.stderr.write(`${fault}\n`)
   process.stderr.write(`${JSON.stringify(result.statuses)}; the slowest: ${slowest.request}\n`)
   process.stdout.write(

@@ -7,6 +7,7 @@ import {
   InvioBody,
   InvioDuplicate,
   InvioFailure,
+  InvioUnderWay,
   ValidaAnswer,
   ValidaBody
 } from '#schemas/alloggiati.ts'
@@ -28,7 +29,7 @@ const tags = ['Alloggiati Web']
 // An Idempotency-Key that was used for something else is a 422 too, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
 // 202: begun, for who asked not to wait (`Prefer: respond-async`).
-const sendResponses = { 200: InvioAnswer, 202: Ref(InvioFailure), 409: Ref(InvioDuplicate), 422: failed }
+const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
 
 /** Schedine, given in the request or made from a booking's saved guests: checked, sent, or written as a file. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {

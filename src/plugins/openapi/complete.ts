@@ -73,13 +73,19 @@ const CALLERS: Readonly<Record<Access, string>> = {
   cookie: 'Accesso: il cookie degli amministratori.'
 }
 
+/** Every route has a scope; it means something where keys are taken. */
+const BY_KEY: ReadonlySet<Access> = new Set<Access>(['auth', 'admin'])
+
 /** Who may call it and what it costs, in sentences. */
 function describeUse (trait: Trait): string[] {
   const { schema, config } = trait
   const isPaged = 'cursor' in ((schema.querystring as Shape | undefined)?.properties ?? {})
   return [
     config.access && CALLERS[config.access],
-    config.scope && `Una chiave personale deve avere l’ambito «${config.scope}».`,
+    config.access !== undefined && BY_KEY.has(config.access) &&
+      `Una chiave personale deve avere l’ambito «${config.scope}».`,
+    config.recentFactor && 'Dove il server lo chiede (`REQUIRE_RECENT_MFA`), una persona deve avere confermato il ' +
+      'secondo fattore da meno di 15 minuti: altrimenti la risposta è 403 `SECONDO_FATTORE_RECENTE`.',
     config.idempotent && 'Con `Idempotency-Key` si può ripetere senza che succeda due volte.',
     honoursIfMatch(trait) && 'Con `If-Match` cambia solo quello che si è letto.',
     isPaged && 'A pagine: `limit` e `cursor`; la pagina seguente è in `Link`.',

@@ -42,7 +42,10 @@ export const RESPONSE_HEADERS = {
     description: 'Il nome con cui salvare il file', schema: text, example: 'attachment; filename=report.pdf'
   },
   'X-PDF-Warnings': {
-    description: 'Che cosa non si è potuto stampare così com’è', schema: text, example: 'glifo mancante: U+1F600'
+    description: 'Che cosa non si è potuto stampare così com’è: JSON, un elenco di `{codice, messaggio}`, con ' +
+      'i segni fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
+    schema: { ...text, contentMediaType: 'application/json' },
+    example: '[{"codice":"VARIABILE_MANCANTE","messaggio":"i dati non hanno \\u00abnome\\u00bb"}]'
   }
 } as const satisfies Record<string, Header>
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS

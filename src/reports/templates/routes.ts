@@ -84,7 +84,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
         'salva solo uno nuovo.',
       params: TemplateParams,
       body: TemplateSaving,
-      response: { 200: TemplateSaved, 201: TemplateSaved, 400: Ref(TemplateFault) }
+      response: { 200: TemplateSaved(200), 201: TemplateSaved(201), 400: Ref(TemplateFault) }
     },
     handler: async (request, reply) => {
       const { params: { id }, body, headers } = request

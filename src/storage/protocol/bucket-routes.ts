@@ -19,6 +19,10 @@ import { presentBucket } from './present.ts'
 /** Files that one transaction discards. */
 const BATCH = 1000
 
+const UPDATED = 'Successfully updated'
+const EMPTIED = 'Empty bucket has been queued. Completion may take up to an hour.'
+const DELETED = 'Successfully deleted'
+
 /** Buckets: everybody with credentials sees them, administrators make and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
   const { db, storage } = app
@@ -83,14 +87,14 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
       summary: 'Cambia un bucket',
       params: BucketParams,
       body: BucketUpdate,
-      response: { 200: Done }
+      response: { 200: Done(UPDATED) }
     },
     handler: async (request) => {
       const id = changeable(request.params.bucket)
       const settings = settingsOf(request.body)
       if (Object.keys(settings).length === 0) throw new StorageError('InvalidRequest')
       await recorded(request, 'bucket_modificato', id, (tx) => updateBucket(tx, id, settings))
-      return { message: 'Successfully updated' }
+      return { message: UPDATED }
     }
   })
 
@@ -104,7 +108,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
       summary: 'Svuota un bucket',
       params: BucketParams,
       body: NoFields,
-      response: { 200: Done }
+      response: { 200: Done(EMPTIED) }
     },
     handler: async (request) => {
       const { id } = await files.bucket(request.params.bucket)
@@ -118,7 +122,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
         })
       } while (discarded === BATCH)
       storage.removeDiscarded()
-      return { message: 'Empty bucket has been queued. Completion may take up to an hour.' }
+      return { message: EMPTIED }
     }
   })
 
@@ -131,12 +135,12 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
       tags,
       summary: 'Elimina un bucket vuoto',
       params: BucketParams,
-      response: { 200: Done }
+      response: { 200: Done(DELETED) }
     },
     handler: async (request) => {
       const id = changeable(request.params.bucket)
       await recorded(request, 'bucket_eliminato', id, (tx) => deleteBucket(tx, id))
-      return { message: 'Successfully deleted' }
+      return { message: DELETED }
     }
   })
 

@@ -15,6 +15,8 @@ import { presentRow } from './present.ts'
 
 interface Transfer { bucketId: string, sourceKey: string, destinationKey: string, destinationBucket?: string | null }
 
+const REMOVED = 'Successfully deleted'
+
 /** Lists of files, and what is done with files that are there. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { access, files }) => {
   const { db, storage } = app
@@ -73,12 +75,12 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
       tags,
       summary: 'Elimina un file',
       params: FileParams,
-      response: { 200: Done }
+      response: { 200: Done(REMOVED) }
     },
     handler: async (request) => {
       const removed = await remove(request, request.params.bucket, [request.params['*']])
       if (removed.length === 0) throw new StorageError('NoSuchKey')
-      return { message: 'Successfully deleted' }
+      return { message: REMOVED }
     }
   })
 
