@@ -16,7 +16,8 @@ import { PATIENT, startProvider } from './provider-server.ts'
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
 const SECRET = 'un-segreto-condiviso-di-almeno-32-byte'
-const now = Math.floor(Date.now() / 1000)
+/** In seconds. */
+const now = () => Math.floor(Date.now() / 1000)
 
 t.test('tokens of an external provider', async (t) => {
   const idp = await startProvider(t)
@@ -117,7 +118,7 @@ t.test('tokens of an external provider', async (t) => {
 
   t.test('a token that was issued more than a day ago, or in the future, is refused', async (t) => {
     const issued = async (seconds: number) =>
-      await status(shop.person({ claims: { iat: now + seconds, exp: now + 7 * 86_400 } }))
+      await status(shop.person({ claims: { iat: now() + seconds, exp: now() + 7 * 86_400 } }))
     t.equal(await issued(-24 * 3600 - 1), 401)
     t.equal(await issued(-24 * 3600 + 60), 200)
     t.equal(await issued(30), 200, 'another clock')
@@ -139,7 +140,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await withSecret.status(person(SECRET)), 200)
     t.equal(await withSecret.status(person(SECRET, { iss: 'https://altrove.example/auth/v1' })), 401)
     t.equal(await withSecret.status(person(SECRET, { aud: 'anon' })), 401)
-    t.equal(await withSecret.status(person(SECRET, { exp: now - 1 })), 401)
+    t.equal(await withSecret.status(person(SECRET, { exp: now() - 1 })), 401)
     t.equal(await withSecret.status(person(`${SECRET}x`)), 401)
     t.equal(await withSecret.status(person('')), 401)
     t.equal(await status(person(SECRET)), 401)
@@ -170,7 +171,7 @@ t.test('tokens of an external provider', async (t) => {
         { role: 'authenticated' },
         { role: ['service_role'] },
         { sub: randomUUID() },
-        { exp: now - 1 },
+        { exp: now() - 1 },
         { exp: undefined },
         { iss: 'altrove' }
       ]) {
@@ -219,7 +220,7 @@ t.test('tokens of a provider with several keys', async (t) => {
   const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_JWT_SECRET: SECRET }
   const { app } = await build(t, environ, undefined, PATIENT)
   const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const token = (alg: string, kid: string, signer: Signer, iat = now) =>
+  const token = (alg: string, kid: string, signer: Signer, iat = now()) =>
     compactText(
       JSON.stringify({ alg, kid }),
       JSON.stringify({
@@ -230,7 +231,7 @@ t.test('tokens of a provider with several keys', async (t) => {
         session_id: randomUUID(),
         app_metadata: { role: 'operator' },
         iat,
-        exp: now + 7200
+        exp: now() + 7200
       }),
       signer
     )
