@@ -30,10 +30,14 @@ const parameter = Closed({
   example: Type.Optional(Type.Unknown())
 })
 
+const header = Closed({
+  description: text, schema, example: Type.Unknown(), required: Type.Optional(Type.Boolean())
+})
+
 const answer = Closed({
   description: text,
   content: Type.Optional(content),
-  headers: Type.Optional(mapOf(Closed({ $ref: text })))
+  headers: Type.Optional(mapOf(Type.Union([header, Closed({ $ref: text })])))
 })
 
 const operation = Closed({
@@ -64,7 +68,7 @@ export const OpenApiShape = Closed({
   components: Closed({
     schemas: mapOf(schema, '^[a-zA-Z0-9._-]+$'),
     responses: mapOf(answer, '^[A-Za-z]+[45](\\d{2}|XX)$'),
-    headers: mapOf(Closed({ description: text, schema, example: Type.Unknown() }), '^[A-Z][A-Za-z-]+$'),
+    headers: mapOf(header, '^[A-Z][A-Za-z-]+$'),
     securitySchemes: mapOf(
       Type.Union([
         Closed({ type: Type.Literal('apiKey'), in: OneOf(['header', 'query']), name: text }),

@@ -14,12 +14,20 @@ const Answer = Closed({
 })
 
 /** What the check says of a route that declares `schema` for 200 and answers so. */
-async function complaints (handler: RouteHandlerMethod, schema: TSchema = Answer): Promise<string[]> {
+async function complaints (
+  handler: RouteHandlerMethod, schema: TSchema = Answer, operationId?: string
+): Promise<string[]> {
   const said: string[] = []
   const app = Fastify({ schemaController })
   checkPayloads({ fail: (...[message]) => said.push(String(message)) < 0 })(app)
   app.addSchema(ErrorBody)
-  app.get('/prova', { schema: { response: { 200: schema, '4xx': Ref(ErrorBody) } } }, handler)
+  app.get('/prova', {
+    config: { access: 'auth', rateLimit: false },
+    schema: {
+      ...operationId && { operationId },
+      response: { 200: schema, 206: schema, 304: Type.Null(), '4xx': Ref(ErrorBody) }
+    }
+  }, handler)
   await app.inject('/prova')
   await app.close()
   return said
@@ -89,4 +97,20 @@ t.test('JSON that is sent as text or as a stream is checked too', async (t) => {
       `${text} in two parts`
     )
   }
+})
+
+t.test('a header that the description does not name fails, and one that it promises and that is missing', async (t) => {
+  const headers = {
+    'x-request-id': 'x',
+    etag: '"1"',
+    'last-modified': 'Sat, 21 Nov 2026 09:30:00 GMT',
+    'accept-ranges': 'bytes',
+    'content-disposition': 'inline'
+  }
+  const said = async (sent: Record<string, string>) =>
+    await complaints(async (_request, reply) => reply.headers(sent).send({ nome: 'Anna' }), Answer, 'prova')
+  t.same(await said(headers), [])
+  t.same(await said({ ...headers, location: '/' }), ['GET /prova 200: the header location is not declared'])
+  const { etag, ...others } = headers
+  t.same(await said(others), ['GET /prova 200: the header ETag is promised, and missing'])
 })

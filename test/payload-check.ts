@@ -4,7 +4,18 @@ import type { ValidateFunction } from 'ajv'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
+import { sentHeaders } from '#src/plugins/openapi/headers.ts'
 import { createAjv } from '#src/plugins/validation.ts'
+
+/**
+ * Headers of any answer, which the description does not name: of HTTP itself and its caches, for browsers, and for
+ * machines on the way.
+ */
+const OF_ANY_ANSWER = new Set([
+  'cache-control', 'connection', 'content-encoding', 'content-length', 'content-security-policy', 'content-type',
+  'cross-origin-resource-policy', 'date', 'keep-alive', 'referrer-policy', 'strict-transport-security',
+  'transfer-encoding', 'vary', 'x-accel-buffering', 'x-content-type-options', 'x-frame-options', 'x-robots-tag'
+])
 
 type Responses = Record<string, object | undefined>
 
@@ -64,6 +75,28 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       compiled.set(schema, validate)
       return validate
     }
+
+    /** A header that a route sends is described there, and one that is promised is sent. */
+    function checkHeaders (request: FastifyRequest, reply: FastifyReply) {
+      const { method, routeOptions: { schema, config, url } } = request
+      if (schema?.operationId === undefined || method === 'HEAD') return
+      const sent = sentHeaders({ method, schema, config }, String(reply.statusCode))
+      const where = `${method} ${url} ${reply.statusCode}`
+      for (const name of Object.keys(reply.getHeaders())) {
+        if (OF_ANY_ANSWER.has(name) || name.startsWith('access-control-')) continue
+        const isDeclared = sent.some((each) => each.name.toLowerCase() === name)
+        if (!isDeclared) t.fail(`${where}: the header ${name} is not declared`)
+      }
+      for (const { name, always } of sent) {
+        if (always && !reply.hasHeader(name)) t.fail(`${where}: the header ${name} is promised, and missing`)
+      }
+    }
+
+    app.addHook('onResponse', function headers (request, reply, done) {
+      // Of an answer that never began nothing can be said.
+      if (reply.raw.headersSent) checkHeaders(request, reply)
+      done()
+    })
 
     app.addHook('preSerialization', async (request, reply, payload) => {
       check(request, reply, JSON.parse(JSON.stringify(payload)))

@@ -40,7 +40,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
   app.route({
     method: 'POST',
     url: '/api/admin/grant-cookie',
-    config: { access: 'admin' },
+    config: { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
     schema: {
       operationId: 'grantCookie',
       tags,

@@ -1,3 +1,4 @@
+import { plainCode } from '#src/lib/typed-code.ts'
 import { expectBody, isObject } from './answers.ts'
 import type { Context } from './context.ts'
 import { CliError, EXIT } from './errors.ts'
@@ -18,7 +19,16 @@ const APP_CODE = /^\d{6}$/
 export async function proveSecondFactor (context: Context, signedIn: SignIn): Promise<string> {
   const { terminal } = context
   const apps = verifiedFactors(signedIn.user, 'totp')
-  if (apps.length === 0) return signedIn.bearer
+  // A device (WebAuthn) cannot be asked here: whoever has one and no app has recovery codes, or signs in by browser.
+  const hasCodes = verifiedFactors(signedIn.user, 'recovery_code').length > 0
+  if (apps.length === 0 && !hasCodes) {
+    if (verifiedFactors(signedIn.user, 'webauthn').length === 0) return signedIn.bearer
+    throw new CliError(
+      EXIT.credentials,
+      'SECONDO_FATTORE_RICHIESTO',
+      'Il secondo fattore di questo utente è una chiave di sicurezza, che qui non si può usare: accedere con --browser'
+    )
+  }
   if (!terminal.env.LOCANDA_CODE && terminal.stdin.isTTY !== true) {
     throw new CliError(
       EXIT.credentials,
@@ -26,9 +36,11 @@ export async function proveSecondFactor (context: Context, signedIn: SignIn): Pr
       'Questo utente ha un secondo fattore: senza un terminale il codice va indicato con LOCANDA_CODE'
     )
   }
-  const code = (terminal.env.LOCANDA_CODE ||
-    await ask(terminal, 'Codice del secondo fattore, o di recupero: ')).replace(/\s/g, '')
-  if (!APP_CODE.test(code)) return tokenOf(await post(context, signedIn, 'recovery-codes/verify', { code }))
+  const question = apps.length > 0 ? 'Codice del secondo fattore, o di recupero: ' : 'Codice di recupero: '
+  const code = plainCode(terminal.env.LOCANDA_CODE || await ask(terminal, question))
+  if (apps.length === 0 || !APP_CODE.test(code)) {
+    return tokenOf(await post(context, signedIn, 'recovery-codes/verify', { code }))
+  }
   let answer: Answer | undefined
   // A person with two telephones need not say whose code it is.
   for (const id of apps) {

@@ -32,6 +32,29 @@ t.test('with two apps nobody has to say whose code it is', async (t) => {
   t.match(await user(t).act(LOGIN, { env: environ(codeOf(tablet.secret)) }), { code: 0, stderr: '' })
 })
 
+t.test('a code of the app may be typed with blanks and dashes', async (t) => {
+  for (const between of ['-', ' ', ' – ']) {
+    await forgetCodes(app)
+    const code = codeOf(phone.secret)
+    const typed = `${code.slice(0, 3)}${between}${code.slice(3)}`
+    t.match(await user(t).act(LOGIN, { env: environ(typed) }), { code: 0, stderr: '' }, typed)
+  }
+})
+
+t.test('who has a security key and no app signs in with a recovery code, or is told of the browser', async (t) => {
+  const { client, person: { id, email }, app: key } = await personWithApp(server)
+  const login = ['login', '--email', email]
+  // Devices belong to a domain, and this server is at an IP address.
+  await app.sql`update factors set factor_type = 'webauthn', secret = null where id = ${key.id}`
+  const without = await user(t).act(['--json', ...login], { env: environ('123456') })
+  t.match(errorOf(without), { codice: 'SECONDO_FATTORE_RICHIESTO', uscita: 3 })
+  t.match(without.stderr, '--browser')
+  const [code] = (await client.auth.mfa.recoveryCodes.generate()).data!.codes
+  t.match(await user(t).act(login, { env: environ(code!.replace(/(.{4})(?=.)/g, '$1-')) }), { code: 0, stderr: '' })
+  t.match(await app.sql`select second_factor from api_keys where user_id = ${id}`, [{ second_factor: true }])
+  t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no session is left half way')
+})
+
 t.test('a wrong code ends with 3, and so does a missing one where nobody can be asked', async (t) => {
   const { act } = user(t)
   const wrong = await act(['--json', ...LOGIN], { env: environ('abc') })

@@ -41,7 +41,8 @@ export const apartmentRoutes: FastifyPluginAsyncTypebox<{ service: PoliceService
   app.route({
     method: 'POST',
     url: '/api/v1/appartamenti',
-    config: { access: 'admin', idempotent: true },
+    // The service does not say which id it gave.
+    config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
     schema: {
       operationId: 'addAppartamento',
       errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],

@@ -19,7 +19,7 @@ export const correctionRoutes: FastifyPluginAsyncTypebox<{ mode: PoliceAccount['
   app.route({
     method: 'POST',
     url: '/api/v1/invii/:id/correzione',
-    config: { access: 'auth', scope: 'invio', idempotent: true },
+    config: { access: 'auth', scope: 'invio', idempotent: true, headers: { sends: { Location: [] } } },
     schema: {
       operationId: 'registraCorrezione',
       errorCodes: ['INVIO_NON_TROVATO'],

@@ -30,6 +30,8 @@ const tags = ['Alloggiati Web']
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
 // 202: begun, for who asked not to wait (`Prefer: respond-async`).
 const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
+// Wherever a submission was begun, under a key before or now; a rehearsal is none.
+const headers = { sends: { Location: [200, 202, 409, 422] } } as const
 
 /** Schedine, given in the request or made from a booking's saved guests: checked, sent, or written as a file. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
@@ -60,6 +62,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       access: 'auth',
       scope: 'invio',
       idempotent: true,
+      headers,
       findFaults: ({ body }) => [...stayGivenFaults(body), ...confirmationFaults(body)]
     },
     schema: {
@@ -120,7 +123,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     method: 'POST',
     url: '/api/v1/prenotazioni/:id/invio',
     config: {
-      access: 'auth', scope: 'invio', idempotent: true, findFaults: ({ body }) => confirmationFaults(body)
+      access: 'auth', scope: 'invio', idempotent: true, headers, findFaults: ({ body }) => confirmationFaults(body)
     },
     schema: {
       operationId: 'inviaPrenotazione',

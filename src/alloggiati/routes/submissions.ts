@@ -64,7 +64,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   app.route({
     method: 'GET',
     url: '/api/v1/invii/:id',
-    config: { access: 'auth' },
+    config: { access: 'auth', versioned: true },
     schema: {
       operationId: 'getInvio',
       errorCodes: ['INVIO_NON_TROVATO'],
@@ -85,7 +85,11 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     method: 'POST',
     url: '/api/v1/invii/:id/decisione',
     config: {
-      access: 'admin', recentFactor: true, idempotent: true, findFaults: ({ body }) => decisionFaults(body)
+      access: 'admin',
+      recentFactor: true,
+      idempotent: true,
+      versioned: true,
+      findFaults: ({ body }) => decisionFaults(body)
     },
     schema: {
       operationId: 'decidiInvio',

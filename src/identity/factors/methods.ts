@@ -7,6 +7,9 @@ export const METHODS: Readonly<Record<FactorType, string>> = {
   recovery_code: 'mfa/recovery_code'
 }
 
+/** The method of a session that a passkey began. */
+export const PASSKEY = 'passkey'
+
 /** Whether a method of `amr` is a second factor; further ones are those of external providers. */
 export function isSecondFactor (method: string): boolean {
   return method === METHODS.totp || method.startsWith('mfa/')

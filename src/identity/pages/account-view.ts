@@ -8,7 +8,7 @@ import type { IdentityRow, FactorRow, User } from '../people/find-users.ts'
 import { deviceName } from './device-name.ts'
 import { ADD_DEVICE, ADD_PASSKEY, deviceForm } from './devices.ts'
 import { field, form, languageChoice, link, NOTHING, titleOf } from './parts.ts'
-import { fill, type Language, type Texts } from './texts.ts'
+import { fill, SCOPE_TEXTS, type Language, type Texts } from './texts.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './visitors.ts'
 
 /* The sections of the account's page. */
@@ -137,7 +137,7 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
     const title = name || texts.unnamedKey
     const revoke = form({ action: `${ACCOUNT}/chiavi/revoca`, button: texts.revoke, values: { id }, about: title })
     return item(title, [
-      scopes.join(', '),
+      scopes.map((scope) => texts[SCOPE_TEXTS[scope]]).join(', '),
       fill(texts.expires, day(expires_at)),
       ...(last_used_at === null ? [] : [fill(texts.lastUsed, day(last_used_at))])
     ], surely(texts.revoke, title, revoke))

@@ -9,12 +9,9 @@ import { alarm, checks, field, form, link } from './parts.ts'
 import { explain, settleRefusal } from './refusals.ts'
 import { described, OPEN } from './route.ts'
 import { show } from './show.ts'
-import type { TextKey } from './texts.ts'
+import { SCOPE_TEXTS } from './texts.ts'
 import { ACCOUNT, NEW_KEY, type Visitor } from './visitors.ts'
 
-const WORDS: Readonly<Record<Scope, TextKey>> = {
-  lettura: 'scopeRead', scrittura: 'scopeWrite', invio: 'scopeSend', amministrazione: 'scopeAdmin'
-}
 const DEFAULT_DAYS = '90'
 
 interface Attempt { name?: string, days?: string, scopes?: readonly Scope[], refused?: Refused | 'keyScopeMissing' }
@@ -83,7 +80,7 @@ function showForm (
   return show(request, reply, (texts) => {
     const isOfScopes = refused === 'keyScopeMissing'
     const options = SCOPES.filter((scope) => caller.admin || scope !== 'amministrazione').map((scope) => (
-      { name: scope, label: texts[WORDS[scope]], isChosen: scopes.includes(scope) }
+      { name: scope, label: texts[SCOPE_TEXTS[scope]], isChosen: scopes.includes(scope) }
     ))
     return {
       title: texts.newKey,

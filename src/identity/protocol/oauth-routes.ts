@@ -51,7 +51,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     method: 'GET',
     url: '/authorize',
     exposeHeadRoute: false,
-    config: { access: 'public' },
+    config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
     schema: {
       operationId: 'authAuthorize',
       tags,
@@ -70,7 +70,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     url: '/callback',
     // A HEAD must not use the state up.
     exposeHeadRoute: false,
-    config: { access: 'public' },
+    config: { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } },
     schema: {
       operationId: 'authCallback',
       tags,
@@ -85,7 +85,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
     method: 'GET',
     url: '/user/identities/authorize',
     exposeHeadRoute: false,
-    config: { access: 'user' },
+    config: { access: 'user', headers: { sends: { 'Set-Cookie': [200, 302] } } },
     schema: {
       operationId: 'authLinkIdentity',
       tags,

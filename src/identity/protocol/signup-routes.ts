@@ -33,7 +33,7 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
   app.route({
     method: 'POST',
     url: '/signup',
-    config: { access: 'public' },
+    config: { access: 'public', headers: { sends: { 'Set-Cookie': [200] } } },
     schema: {
       operationId: 'authSignUp',
       tags,

@@ -4,6 +4,7 @@ import { factors, identities, sessions, users } from '#drizzle/tables/identity.t
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { deleteInBatches } from '#src/plugins/database/delete-in-batches.ts'
 import { AuthError } from '../errors.ts'
+import { PASSKEY } from '../factors/methods.ts'
 import { findUser, isBanned, withIdentities, type User, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/locks.ts'
 import { deleteCodes } from './flow-states.ts'
@@ -171,6 +172,17 @@ export async function endSessionsOf (
   const others = exceptId === undefined ? undefined : ne(sessions.id, exceptId)
   return (await tx.delete(sessions).where(and(eq(sessions.user_id, userId), isOf, others))
     .returning({ id: sessions.id })).length
+}
+
+/**
+ * Ends the sessions of a person that a passkey began; `exceptId` goes on. Which passkey it was is not kept. The person
+ * is locked.
+ * @returns how many sessions have ended
+ */
+export async function endPasskeySessions (tx: Transaction, userId: string, exceptId?: string): Promise<number> {
+  const isOfPasskey = sql`${sessions.amr} @> ${JSON.stringify([{ method: PASSKEY }])}::jsonb`
+  const scope = exceptId === undefined ? 'global' : 'others'
+  return await deleteSessions(tx, userId, scope, exceptId, isOfPasskey)
 }
 
 /** A person's sessions that have not ended, the latest first. */

@@ -41,7 +41,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
   app.route({
     method: 'GET',
     url: URL,
-    config: { access: 'auth' },
+    config: { access: 'auth', headers: { reads: ['Last-Event-ID'] } },
     schema: {
       operationId: 'listEventi',
       errorCodes: ['CURSORE_SCADUTO'],

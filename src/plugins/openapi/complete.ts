@@ -3,7 +3,7 @@ import { statusesOf, type ErrorCode } from '#schemas/errors/catalogue.ts'
 import type { Access } from '../auth.ts'
 import { exampleOf, type Shape } from './examples.ts'
 import {
-  honouredHeaders, honoursIfMatch, REQUEST_HEADERS, RESPONSE_HEADERS, sentHeaders, type Trait
+  describeHeaders, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, REQUEST_HEADERS, sentHeaders, type Trait
 } from './headers.ts'
 import { describeStatus } from './statuses.ts'
 
@@ -37,7 +37,7 @@ export function complete (document: Description, traits: ReadonlyMap<string, Tra
     if (trait !== undefined) completeOperation(operation, trait, find)
     shareErrors(operation.responses, document.components.responses ??= {})
   }
-  document.components.headers = RESPONSE_HEADERS
+  document.components.headers = HEADER_COMPONENTS
   nameFormats(document)
   return document
 }
@@ -58,9 +58,10 @@ function completeOperation (operation: Operation, trait: Trait, find: (ref: stri
   addErrors(operation.responses, trait)
   for (const [status, answer] of Object.entries(operation.responses)) {
     if ('$ref' in answer) continue
-    answer.description = describeStatus(status, answer.description)
     const sent = sentHeaders(trait, status)
-    answer.headers = Object.fromEntries(sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+    const isLocated = sent.some(({ name }) => name === 'Location')
+    answer.description = describeStatus(status, answer.description, { isLocated })
+    answer.headers = describeHeaders(sent)
     if (answer.content && /^2/.test(status)) addExamples(answer.content, find)
   }
 }
@@ -110,15 +111,29 @@ function describeCodes (codes: Record<string, readonly ErrorCode[]>): string[] {
   return lines.length > 0 ? [`I suoi errori:\n\n${lines.join('\n')}`] : []
 }
 
-/** Errors are the same everywhere but for the schema of their body: each is described once. */
+/** Errors are the same in many places but for the schema of their body and their headers: each is described once. */
 function shareErrors (responses: Operation['responses'], shared: Record<string, Answer>): void {
   for (const [status, answer] of Object.entries(responses)) {
     const ref = 'content' in answer && answer.content?.['application/json']?.schema.$ref
     if (!/^[45]/.test(status) || !ref) continue
-    const name = `${ref.split('/').at(-1)}${status}`
+    const name = [ref.split('/').at(-1), ...variantOf(Object.keys(answer.headers ?? {})), status].join('')
     shared[name] ??= answer
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
+}
+
+/** Headers that only some errors have, and what an error is called that has them. */
+const VARIANTS = {
+  'Idempotency-Replayed': 'Ripetibile',
+  'X-Alloggiati-Mode': 'Alloggiati',
+  Location: 'Invio',
+  'Content-Range': 'File',
+  'Set-Cookie': 'Cookie'
+}
+
+function variantOf (headers: readonly string[]): string[] {
+  const named = Object.entries(VARIANTS).filter(([header]) => headers.includes(header)).map(([, name]) => name)
+  return headers.includes('RateLimit-Limit') ? named : [...named, 'NonContato']
 }
 
 /** Errors that a route answers by what it is: each as its class of statuses is described. */

@@ -1,7 +1,7 @@
 /** What a status means, in the words of the description; a class stands for those that have no words of their own. */
 const STATUSES: Readonly<Record<string, string>> = {
   200: 'Riuscito',
-  201: 'Creato: l’indirizzo è in `Location`',
+  201: 'Creato',
   202: 'Preso in carico: l’esito si legge dopo',
   204: 'Riuscito, senza contenuto',
   206: 'La parte chiesta con `Range`',
@@ -28,6 +28,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 const UNSAID = 'Default Response'
 
 /** The words for a status, unless the route has words of its own. */
-export function describeStatus (status: string, said: string): string {
-  return said === UNSAID ? STATUSES[status] ?? STATUSES[`${status[0]}XX`] ?? said : said
+export function describeStatus (status: string, said: string, { isLocated = false } = {}): string {
+  const words = said === UNSAID ? STATUSES[status] ?? STATUSES[`${status[0]}XX`] ?? said : said
+  return status === '201' && isLocated ? `${words}: l’indirizzo è in \`Location\`` : words
 }

@@ -73,7 +73,12 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.route({
     method: 'PUT',
     url: `${URL}/:id`,
-    config: { access: 'admin', versioned: true, findFaults: savingFaults },
+    config: {
+      access: 'admin',
+      versioned: true,
+      headers: { reads: ['If-None-Match'], sends: { Location: [200, 201] } },
+      findFaults: savingFaults
+    },
     schema: {
       operationId: 'putModello',
       errorCodes: ['MODELLO_PREDEFINITO', 'MODELLO_CAMBIATO', ...TEMPLATE_ERRORS],

@@ -65,7 +65,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
   app.route({
     method: 'POST',
     url: '/object/upload/sign/:bucket/*',
-    config: { access: 'auth' },
+    config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
     schema: {
       operationId: 'storageSignUpload',
       tags,

@@ -111,7 +111,7 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { a
   app.route({
     method: 'POST',
     url: '/object/copy',
-    config: { access: 'auth' },
+    config: { access: 'auth', headers: { reads: ['X-Upsert'] } },
     schema: {
       operationId: 'storageCopy',
       tags,

@@ -24,7 +24,7 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   app.route({
     method: 'POST',
     url: '/object/:bucket/*',
-    config: { access: 'auth' },
+    config: { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } },
     schema: {
       operationId: 'storageUpload',
       tags,
@@ -41,7 +41,7 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   app.route({
     method: 'PUT',
     url: '/object/:bucket/*',
-    config: { access: 'auth' },
+    config: { access: 'auth', headers: { reads: ['X-Metadata'] } },
     schema: {
       operationId: 'storageUpdate',
       tags,
@@ -57,7 +57,7 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
   app.route({
     method: 'PUT',
     url: '/object/upload/sign/:bucket/*',
-    config: { access: 'public' },
+    config: { access: 'public', headers: { reads: ['X-Metadata'] } },
     schema: {
       operationId: 'storageUploadToLink',
       tags,

@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { runInThisContext } from 'node:vm'
+import { createClient } from '@supabase/supabase-js'
 import t from 'tap'
+import type { AuthSession } from '#schemas/auth/session.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { isLetIn } from '#test/identity/requests.ts'
 import { PASSWORD, provider, requests, tokensOf, type Client } from '#test/identity/protocol/client.ts'
@@ -272,4 +276,22 @@ t.test('the calls are those of the protocol', async (t) => {
   const client = await signedIn(await person())
   await enrolApp(client)
   t.match(requests(client), ['POST /factors', /^POST \/factors\/[^/]+\/challenge$/, /^POST \/factors\/[^/]+\/verify$/])
+})
+
+t.test('the five lines of the README sign in with a second factor', async (t) => {
+  const { person: somebody, app: phone } = await personWithApp(server)
+  await forgetCodes(app)
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const lines = /in five lines of `@supabase\/supabase-js`:\n```js\n(.*?)```/s.exec(readme)![1]!
+  t.equal(lines.trim().split('\n').length, 5)
+  const given = {
+    server: server.url, email: somebody.email, password: PASSWORD, code: codeOf(phone.secret), createClient
+  }
+  const program = `(async ({ ${Object.keys(given).join()} }) => {\n${lines}\nreturn { auth, data }\n})`
+  type Run = (values: typeof given) => Promise<{ auth: Client['auth'], data: AuthSession }>
+  const run = runInThisContext(program) as Run
+  const { auth, data } = await run(given)
+  t.equal(claimsOf(data.access_token).aal, 'aal2')
+  t.equal(await isLetIn(app, { authorization: `Bearer ${data.access_token}` }), 200)
+  await auth.stopAutoRefresh()
 })

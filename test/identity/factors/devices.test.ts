@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { build } from '#test/helper.ts'
-import { as } from '#test/identity/requests.ts'
+import { as, bearer, isLetIn } from '#test/identity/requests.ts'
+import { claimsOf } from '#test/identity/token-parts.ts'
 import { device, type Device } from './device.ts'
 
 const PUBLIC_URL = 'https://locanda.example'
@@ -71,4 +72,33 @@ t.test('a stranger’s credential with a name that no database holds is refused 
     challenge_id: body.challenge_id, credential
   })
   t.ok(answer.status < 500, String(answer.status))
+})
+
+t.test('a passkey that is removed ends the sessions that passkeys began, and no others', async (t) => {
+  const { app, token } = await build(t, { PUBLIC_URL })
+  const [anna, service] = [await token({ name: 'anna' }), await token({ service: true })]
+  const { sub: userId } = claimsOf(anna)
+  const key = device(PUBLIC_URL)
+  const signIn = async () => {
+    const { body: { challenge_id, options } } = await post(app, anna, '/passkeys/authentication/options', {})
+    const credential = key.prove(options.challenge)
+    const { body } = await post(app, anna, '/passkeys/authentication/verify', { challenge_id, credential })
+    return (body as unknown as { access_token: string }).access_token
+  }
+  const standing = async (...tokens: string[]) => await Promise.all(tokens.map((each) => isLetIn(app, bearer(each))))
+  const { body: { id } } = await register(app, anna, key)
+  const [own, stolen] = [await signIn(), await signIn()]
+  t.same(await standing(anna, own, stolen), [200, 200, 200])
+  t.equal((await as(app, own, 'DELETE', `/auth/v1/passkeys/${id}`)).statusCode, 204)
+  t.same(await standing(anna, own, stolen), [200, 200, 401], 'the one that asks goes on')
+  const audited = () => app.sql`
+    select details from audit_log where action = 'passkey_eliminata' order by id desc limit 1`
+  t.match(await audited(), [{ details: { revoked: 1 } }])
+
+  const { body: { id: second } } = await register(app, anna, key)
+  const another = await signIn()
+  const url = `/auth/v1/admin/users/${userId}/passkeys/${second}`
+  t.equal((await as(app, service, 'DELETE', url)).statusCode, 204)
+  t.same(await standing(anna, own, another), [200, 401, 401], 'an administrator ends them all')
+  t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
 })

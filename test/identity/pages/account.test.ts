@@ -10,10 +10,10 @@ const NEW_KEY = '/auth/account/chiavi/nuova'
 t.test('the page of a person’s account', async (t) => {
   const { app, token } = await build(t, { RATE_LIMIT_LOGIN_MAX: '1000' })
   const service = await token({ service: true })
-  const signedIn = async (email: string, role = 'operator') => {
+  const signedIn = async (email: string, role = 'operator', language = 'it') => {
     const payload = { email, password: PASSWORD, email_confirm: true, app_metadata: { role } }
     t.equal((await as(app, service, 'POST', '/auth/v1/admin/users', payload)).statusCode, 200)
-    const browser = await visitorBrowser(app).open('/auth/accedi')
+    const browser = await visitorBrowser(app, language).open('/auth/accedi')
     return await browser.submit('/auth/accedi', { email, password: PASSWORD })
   }
 
@@ -33,10 +33,22 @@ t.test('the page of a person’s account', async (t) => {
       { name: 'portatile', scopes: ['lettura', 'scrittura'], days: 30 }
     ])
     await browser.open('/auth/account')
-    t.match(browser.page().body, /<strong>portatile<\/strong><br>lettura, scrittura<br>scade il /)
+    t.match(browser.page().body, /<strong>portatile<\/strong><br>Leggere, Scrivere e modificare<br>scade il /)
     t.notMatch(browser.page().body, key)
     await browser.submit('/auth/account/chiavi/revoca')
     t.equal((await asks('GET', '/api/v1/prenotazioni')).statusCode, 401)
+  })
+
+  t.test('says in the person’s language what a key may do', async (t) => {
+    for (const [language, may] of [
+      ['en', 'Read, Write and change'], ['de', 'Lesen, Schreiben und ändern'], ['fr', 'Lire, Écrire et modifier']
+    ] as const) {
+      const browser = await signedIn(`${language}@example.org`, 'operator', language)
+      await browser.open(NEW_KEY)
+      await browser.submit(NEW_KEY, { name: 'portatile', days: '30', scrittura: '1' })
+      await browser.open('/auth/account')
+      t.match(browser.page().body, `<strong>portatile</strong><br>${may}<br>`)
+    }
   })
 
   t.test('refuses a key without scopes, and one without a good end, and makes none', async (t) => {

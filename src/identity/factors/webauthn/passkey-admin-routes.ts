@@ -4,8 +4,11 @@ import { Passkey, UserPasskeyParams } from '#schemas/auth/passkey.ts'
 import { UserParams } from '#schemas/auth/requests.ts'
 import { Ref } from '#schemas/common.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
+import { AuthError } from '../../errors.ts'
 import { getUser } from '../../people/find-users.ts'
+import { lockUser } from '../../people/locks.ts'
 import { notify } from '../../sign-in/notices.ts'
+import { endPasskeySessions } from '../../sign-in/sessions.ts'
 import { parseUuid } from '../../uuid.ts'
 import { listPasskeys, presentPasskey, removePasskey } from './credentials.ts'
 
@@ -13,7 +16,7 @@ const tags = ['Provider di identità']
 
 /** Passkeys of others, for administrators. */
 const passkeyAdminRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { db, audit } = app
+  const { db, audit, identity: { waitForListeners } } = app
 
   app.route({
     method: 'GET',
@@ -47,14 +50,17 @@ const passkeyAdminRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const user = parseUuid(request.params.user_id, 'user_id')
       const id = parseUuid(request.params.passkey_id, 'passkey_id')
       await db.transaction(async (tx) => {
-        const person = await getUser(tx, user)
+        const row = await lockUser(tx, user)
+        if (!row) throw new AuthError('user_not_found')
         await removePasskey(tx, user, id)
-        await notify(app, tx, person, 'passkey_removed')
+        const revoked = await endPasskeySessions(tx, user)
+        await notify(app, tx, row, 'passkey_removed')
         await audit.append(tx, {
-          ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}`, details: { user }
+          ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}`, details: { user, revoked }
         })
       })
       app.mail.deliver()
+      await waitForListeners()
       return await reply.code(204).send(null)
     }
   })

@@ -9,7 +9,7 @@ import { AuthError } from '../../errors.ts'
 import type { IdentityOptions } from '../../options.ts'
 import type { User } from '../../people/find-users.ts'
 import { notify } from '../../sign-in/notices.ts'
-import { getSessionOwner, getSignedIn } from '../../sign-in/sessions.ts'
+import { endPasskeySessions, getSessionOwner, getSignedIn } from '../../sign-in/sessions.ts'
 import { parseUuid } from '../../uuid.ts'
 import { requireFresh } from '../proof.ts'
 import { askToCreate, readCreation } from './ceremonies.ts'
@@ -30,7 +30,7 @@ const MAX_PASSKEYS = 10
 
 /** People's own passkeys. Who has a second factor needs it here, like everywhere. */
 const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { config }) => {
-  const { db, audit } = app
+  const { db, audit, identity: { waitForListeners } } = app
   const party = relyingParty(config)
 
   app.route({
@@ -139,10 +139,15 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       await db.transaction(async (tx) => {
         const user = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
         await removePasskey(tx, user.id, id)
+        // Whoever has found or copied the device may be in one.
+        const revoked = await endPasskeySessions(tx, user.id, sessionId)
         await notify(app, tx, user, 'passkey_removed')
-        await audit.append(tx, { ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}` })
+        await audit.append(tx, {
+          ...authorOf(request), action: 'passkey_eliminata', object: `passkey:${id}`, details: { revoked }
+        })
       })
       app.mail.deliver()
+      await waitForListeners()
       return await reply.code(204).send(null)
     }
   })

@@ -11,6 +11,7 @@ import { lockUser } from '../../people/locks.ts'
 import { mailLimits } from '../../protocol/mail-limits.ts'
 import { sessionAnswer } from '../../sign-in/session-answer.ts'
 import { beginSession, clientOf, type SignedIn } from '../../sign-in/sessions.ts'
+import { PASSKEY } from '../methods.ts'
 import { askToProve, readProof } from './ceremonies.ts'
 import { findPasskey, keepChallenge, noteUse, takeChallenge, type CredentialRow } from './credentials.ts'
 import { requireParty } from './passkey-routes.ts'
@@ -83,13 +84,13 @@ const passkeySignInRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (a
       if (!person || !await noteUse(tx, id, counter)) throw new AuthError('webauthn_verification_failed')
       if (isBanned(person.banned_until)) throw new AuthError('user_banned')
       if (person.email_confirmed_at === null) throw new AuthError('email_not_confirmed', { status: 403 })
-      const signedIn = await beginSession(tx, person, 'passkey', clientOf(request))
+      const signedIn = await beginSession(tx, person, PASSKEY, clientOf(request))
       await audit.append(tx, {
         actor: `user:${user_id}`,
         ip: request.ip,
         action: 'accesso',
         object: `session:${signedIn.session.id}`,
-        details: { method: 'passkey', passkey: id }
+        details: { method: PASSKEY, passkey: id }
       })
       return signedIn
     })
