@@ -80,7 +80,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     let atInstants = 0
     let failures = 0
     await Promise.all(servers.map(async (each) => {
-      while (done.kills < kills || done.pgKills < pgKills) {
+      while (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
         // Every other time PostgreSQL is killed at an instant, and not at a step.
@@ -116,6 +116,11 @@ async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): P
     await expireLeases(sql).catch(() => { /* PostgreSQL is starting. */ })
     await sleep(EXPIRE_EVERY_MS)
   }
+}
+
+/** How many submissions there are: where servers are slow, more of them live until there are enough to judge by. */
+async function begun (sql: Connection['sql']): Promise<number> {
+  return await sql<{ n: number }[]>`select count(*)::int as n from invii`.then(([row]) => row!.n, () => 0)
 }
 
 async function expireLeases (sql: Connection['sql']): Promise<void> {

@@ -1,7 +1,7 @@
 import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { callers, type Callers } from './callers.ts'
+import { callers, ONE_JSON, type Callers } from './callers.ts'
 import { operationsOf, resolver, type Document, withAnswers } from './document.ts'
 import { judge, type Answer, type Judge } from './judge.ts'
 import { requests, type FuzzedRequest } from './requests.ts'
@@ -93,22 +93,27 @@ async function one (fuzzed: FuzzedRequest, { address, agent, who, judged, result
   if (undo) {
     await fetch(address + undo.path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...await who.headers('service') },
+      headers: { ...ONE_JSON, ...await who.headers('service') },
       body: JSON.stringify(undo.body)
     })
   }
 }
 
 function exchange (
-  agent: Agent, address: string, { operation: { method }, path, headers, body }: FuzzedRequest,
-  credentials: Record<string, string>
+  agent: Agent, address: string, fuzzed: FuzzedRequest, credentials: Record<string, string>
 ): Promise<Answer> {
+  const { operation: { method }, path, headers, body } = fuzzed
   const { hostname, port } = new URL(address)
   const length: Record<string, string> = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     // The path as it is: a URL object would put it right.
     const request = send({ agent, hostname, port, method, path, headers: { ...headers, ...credentials, ...length } })
-    request.on('error', reject)
+    request.on('error', (err) => {
+      // The server has ended a connection that was kept while the request was on its way, on a machine that is busy.
+      if (request.reusedSocket && 'code' in err && err.code === 'ECONNRESET') {
+        exchange(agent, address, fuzzed, credentials).then(resolve, reject)
+      } else reject(err)
+    })
     request.on('response', (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
