@@ -32,6 +32,26 @@ export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
   })
 }
 
+const PARTS = ['rss', 'heapTotal', 'external', 'arrayBuffers'] as const
+
+/**
+ * How each part of the memory has gone in each life, from its first look to its last: what rises with none of the
+ * others is held by machine code, or by the allocator.
+ */
+export function describeParts (samples: readonly Sample[]): string[] {
+  return [...Map.groupBy(samples, ({ life }) => life)].flatMap(([life, all]) => {
+    const looks = all.flatMap(({ minute, parts }) => parts ? [{ minute, ...parts }] : [])
+    const [first, last] = [looks[0], looks.at(-1)]
+    if (first === undefined || last === first) return []
+    const said = PARTS.map((part) => {
+      const slope = theilSen(looks.map((look) => ({ x: look.minute, y: look[part] })))
+      const change = `${slope >= 0 ? '+' : ''}${slope.toFixed(2)}/min`
+      return `${part} ${first[part].toFixed(0)} → ${last![part].toFixed(0)} MB (${change})`
+    })
+    return [`server ${life}: ${said.join(', ')}`]
+  })
+}
+
 function judgeSlope (figure: Figure, life: number, settled: readonly Sample[]): Verdict {
   const { perMinute, unit } = BOUNDS[figure]
   const slope = theilSen(known(settled, figure).map((sample) => ({ x: sample.minute, y: sample[figure] })))

@@ -4,14 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const ASKED_MS = 20_000
 const MEGABYTE = 1024 * 1024
 
+/** What the process says of its memory, in megabytes: which part of it grows. `rss` is of all threads. */
+export interface Parts { heapTotal: number, external: number, arrayBuffers: number, rss: number }
+
+export interface Held {
+  /** Megabytes that the main thread holds after a collection of its garbage: what it could not give back. */
+  heap: number
+  parts?: Parts
+}
+
 interface Usage { usedSize: number, backingStorageSize?: number }
 
 /**
- * Megabytes that the main thread of a server holds after a collection of its garbage: what it could not give back. It
- * is asked through Node's inspector, which listens at that port from the first time on; a server does not end while
- * somebody is connected to it. NaN where the server ended meanwhile.
+ * What a server holds in memory. It is asked through Node's inspector, which listens at that port from the first time
+ * on; a server does not end while somebody is connected to it. NaN where the server ended meanwhile.
  */
-export async function liveHeap (pid: number, port: number): Promise<number> {
+export async function liveHeap (pid: number, port: number): Promise<Held> {
   let socket: WebSocket | undefined
   try {
     process.kill(pid, 'SIGUSR1')
@@ -19,9 +27,15 @@ export async function liveHeap (pid: number, port: number): Promise<number> {
     await happens(socket, 'open')
     await call(socket, 1, 'HeapProfiler.collectGarbage')
     const { usedSize, backingStorageSize = 0 } = await call<Usage>(socket, 2, 'Runtime.getHeapUsage')
-    return (usedSize + backingStorageSize) / MEGABYTE
+    const heap = (usedSize + backingStorageSize) / MEGABYTE
+    const { result } = await call<{ result: { value: string } }>(socket, 3, 'Runtime.evaluate', {
+      expression: 'JSON.stringify(process.memoryUsage())'
+    })
+    const { heapTotal, external, arrayBuffers, rss } = JSON.parse(result.value) as Parts
+    const [total, outside, buffers, resident] = [heapTotal, external, arrayBuffers, rss].map((each) => each / MEGABYTE)
+    return { heap, parts: { heapTotal: total!, external: outside!, arrayBuffers: buffers!, rss: resident! } }
   } catch {
-    return NaN
+    return { heap: NaN }
   } finally {
     socket?.close()
   }
@@ -41,9 +55,9 @@ async function inspectorOf (port: number): Promise<string> {
   }
 }
 
-async function call<T> (socket: WebSocket, id: number, method: string): Promise<T> {
+async function call<T> (socket: WebSocket, id: number, method: string, params: object = {}): Promise<T> {
   const answered = happens(socket, 'message', (text) => (JSON.parse(text) as { id?: number }).id === id)
-  socket.send(JSON.stringify({ id, method }))
+  socket.send(JSON.stringify({ id, method, params }))
   return (JSON.parse(await answered) as { result: T }).result
 }
 

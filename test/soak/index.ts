@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
-import { judgeFlatness } from './flatness.ts'
+import { describeParts, judgeFlatness } from './flatness.ts'
 import { drawRun } from './picture.ts'
 import { soak } from './run.ts'
 
@@ -24,6 +24,7 @@ const verdicts = judgeFlatness(samples)
 for (const { name, value, bound, ok } of verdicts) {
   print(`${ok ? 'ok   ' : 'MISS '} ${name.padEnd(52)} ${value.padStart(16)}  ${bound}`)
 }
+for (const said of describeParts(samples)) print(`      ${said}`)
 if (verdicts.length === 0) print('      no life was long enough to say whether anything grows')
 for (const { name, detail, faults } of findings) {
   print(`${faults.length === 0 ? 'ok   ' : 'MISS '} ${name.padEnd(16)} ${detail}`)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from './caller.ts'
 import type { Disturbances } from './disturbances.ts'
-import { liveHeap } from './heap.ts'
+import { liveHeap, type Parts } from './heap.ts'
 import type { Lives } from './lives.ts'
 import { DRIVER, type Surroundings } from './surroundings.ts'
 
@@ -14,6 +14,8 @@ export interface Sample {
   memory: number
   /** Megabytes that the main thread holds when its garbage is collected; NaN where that was not looked at. */
   heap: number
+  /** Where the memory is, in megabytes; looked at as often as the heap. */
+  parts?: Parts
   /** Open files and sockets. */
   descriptors: number
   /** Of the server to the database. */
@@ -51,10 +53,10 @@ export async function takeSamples (subject: Subject, everyMs: number, signal: Ab
       [name, (count - (before.classes[name] ?? 0)) / seconds]))
     before = now
     const seen = await look(subject, pid).catch(() => undefined)
-    const heap = turn % HEAP_EVERY === 0 ? await liveHeap(pid, subject.surroundings.inspector) : NaN
+    const held = turn % HEAP_EVERY === 0 ? await liveHeap(pid, subject.surroundings.inspector) : { heap: NaN }
     // A server that was ended meanwhile has no figures.
     if (seen && lives.current?.pid === pid) {
-      samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, heap, rates })
+      samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, ...held, rates })
     }
   }
   return samples

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import type { Changes } from '#src/plugins/changes.ts'
 
@@ -8,17 +9,18 @@ const LONGEST_MS = 15 * 60_000
 export interface OpenStreams {
   /**
    * Aborted when what let the caller in is not good any more, or may not be: the session, the key or the person has
-   * changed, the access token has run out, the settings have changed, or 15 minutes are over.
+   * changed, the access token has run out, the settings have changed, or 15 minutes are over;
+   * or one of the others is.
    */
-  signalFor (request: FastifyRequest): { signal: AbortSignal, forget: () => void }
+  signalFor (request: FastifyRequest, others: readonly AbortSignal[]): { signal: AbortSignal, forget: () => void }
 }
 
 /** The streams that are open, and whose they are. */
 export function openStreams (changes: Changes): OpenStreams {
-  const open = new Map<AbortController, Principal>()
+  const open = new Map<LimitedSignal, Principal>()
 
   function endIf (isConcerned: (principal: Principal) => boolean): void {
-    for (const [controller, principal] of open) if (isConcerned(principal)) controller.abort()
+    for (const [limited, principal] of open) if (isConcerned(principal)) limited.abort()
   }
 
   const all = () => endIf(() => true)
@@ -30,11 +32,16 @@ export function openStreams (changes: Changes): OpenStreams {
   }, all)
 
   return {
-    signalFor (request) {
-      const controller = new AbortController()
-      open.set(controller, request.principal!)
-      const limit = AbortSignal.timeout(Math.max(0, Math.min(LONGEST_MS, expiryOf(request) - Date.now())))
-      return { signal: AbortSignal.any([controller.signal, limit]), forget: () => { open.delete(controller) } }
+    signalFor (request, others) {
+      const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, expiryOf(request) - Date.now())))
+      open.set(limited, request.principal!)
+      return {
+        signal: limited.signal,
+        forget () {
+          open.delete(limited)
+          limited.end()
+        }
+      }
     }
   }
 }

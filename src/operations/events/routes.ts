@@ -86,7 +86,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
     finished(reply.raw, takeTurn(request))
     await feed.ready()
-    const { signal, forget } = streams.signalFor(request)
+    const { signal, forget } = streams.signalFor(request, [app.closing, departureOf(reply)])
     finished(reply.raw, forget)
     await feed.order()
     const last = position ? undefined : await lastEvent(db)
@@ -96,9 +96,8 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
     const filters = { tipo, prenotazione_id, all: request.principal!.admin }
     // What ends the stream does not reach it while it waits for a client that does not read.
     cutWhenStalled(reply.raw, stalledReaderMs)
-    const ended = AbortSignal.any([signal, app.closing, departureOf(reply)])
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
-      .send(eventStream({ feed, filters, from, signal: ended, heartbeatMs }))
+      .send(eventStream({ feed, filters, from, signal, heartbeatMs }))
   }
 }
 export default eventRoutes

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
 import type { Receivers } from './receivers.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -34,13 +35,15 @@ export type Send = (message: Message, signal: AbortSignal) => Promise<Outcome>
  */
 export function sender (receivers: Receivers, limitMs: number): Send {
   return async (message, signal) => {
-    const limit = AbortSignal.timeout(limitMs)
+    const limit = limitedSignal([signal], limitMs)
     try {
-      const { statusCode, headers } = await exchange(receivers, message, AbortSignal.any([signal, limit]))
+      const { statusCode, headers } = await exchange(receivers, message, limit.signal)
       const wait = retryAfterMs(headers['retry-after'])
       return { stato_http: statusCode!, errore: null, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
     } catch (err) {
-      return { stato_http: null, errore: limit.aborted ? 'TEMPO_SCADUTO' : codeOf(err) }
+      return { stato_http: null, errore: limit.isTooLate() ? 'TEMPO_SCADUTO' : codeOf(err) }
+    } finally {
+      limit.end()
     }
   }
 }

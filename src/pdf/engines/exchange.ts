@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
 import {
   MotorePdfIncomprensibile, MotorePdfIrraggiungibile, MotorePdfOccupato, MotorePdfRifiuta, MotorePdfTroppoLento
 } from './errors.ts'
@@ -26,8 +27,17 @@ export interface Answer { bytes: Buffer }
  * @throws the errors of `errors.ts`
  */
 export async function exchange (url: URL, asked: Asked): Promise<Answer> {
-  const { makes = false, patienceMs = PATIENCE_MS, ...init } = asked
-  const signal = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(init.signal ? [init.signal] : [])])
+  const { patienceMs = PATIENCE_MS, ...rest } = asked
+  const limit = limitedSignal(rest.signal ? [rest.signal] : [], patienceMs)
+  try {
+    return await exchangeWithin(url, rest, limit.signal)
+  } finally {
+    limit.end()
+  }
+}
+
+async function exchangeWithin (url: URL, asked: Omit<Asked, 'patienceMs'>, signal: AbortSignal): Promise<Answer> {
+  const { makes = false, ...init } = asked
   const ask = () => fetch(url, { ...init, signal, redirect: 'manual' }).catch((err: unknown) => {
     if (isRefused(err)) return undefined
     throw signal.aborted ? new MotorePdfTroppoLento() : new MotorePdfIrraggiungibile()

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database } from '../database/connect.ts'
 import { failureOf, replyOf, UNREADABLE, type Failure } from './failure.ts'
@@ -89,15 +90,13 @@ export function mailWorker (
     } catch {
       return { reply: null, failure: { code: UNREADABLE, permanent: true, ofThisMail: true } }
     }
+    const limit = limitedSignal([breakOff.signal], ATTEMPT_MS)
     try {
-      const reply = await transport.send(
-        content,
-        mail.message_id,
-        AbortSignal.any([breakOff.signal, AbortSignal.timeout(ATTEMPT_MS)])
-      )
-      return { reply }
+      return { reply: await transport.send(content, mail.message_id, limit.signal) }
     } catch (err) {
       return { reply: replyOf(err), failure: failureOf(err) }
+    } finally {
+      limit.end()
     }
   }
 

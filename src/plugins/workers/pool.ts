@@ -43,6 +43,8 @@ export interface PoolOptions {
   memoryMb: number
   /** Milliseconds after which a thread that has nothing to do ends. */
   idleMs: number
+  /** Tasks after which the threads are replaced: the memory of a library in machine language never shrinks. */
+  tasksMax?: number
 }
 
 export interface WorkerPool extends Workers {
@@ -54,8 +56,8 @@ export interface WorkerPool extends Workers {
 
 type Reason = 'deadline' | 'unwanted'
 
-/** Threads, and how many tasks have them. */
-interface Crew { pool: Piscina, tasks: number, isRetired: boolean }
+/** Threads, how many tasks have them, and how many they have had. */
+interface Crew { pool: Piscina, tasks: number, total: number, isRetired: boolean }
 
 /** What the library says when a thread has ended without an error of the task. */
 const EXITED = /^worker exited with code|^Terminating worker thread$/
@@ -65,7 +67,7 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
  * not in the library: when a thread is ended, that one forgets the tasks that wait, and starts another thread while the
  * ended one is still at its work in machine language.
  */
-export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
+export function workerPool ({ threads, turns, memoryMb, idleMs, tasksMax = 200 }: PoolOptions): WorkerPool {
   const takeTurn = limitTurns(turns)
   const line = slots(threads)
   const aloneLine = slots(1)
@@ -90,7 +92,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
     })
     // An idle thread that fails is replaced when it is needed.
     pool.on('error', () => {})
-    const crew: Crew = { pool, tasks: 0, isRetired: false }
+    const crew: Crew = { pool, tasks: 0, total: 0, isRetired: false }
     alive.add(crew)
     return crew
   }
@@ -100,12 +102,13 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
     const crew = await (opened ??= open())
     if (crew.isRetired) return await take()
     crew.tasks++
+    if (++crew.total >= tasksMax) retire(crew)
     return crew
   }
 
   /**
-   * After a failure that nobody foresaw a library in machine language may be in disorder, and would fail in every task
-   * that comes after: what runs is brought to its end, and what follows has new threads.
+   * What runs is brought to its end, and what follows has new threads: after many tasks, and after a failure that
+   * nobody foresaw, since a library in machine language may be in disorder, and fail in every task that comes after.
    */
   function retire (crew: Crew): void {
     if (crew.isRetired) return

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { slots } from '#src/plugins/workers/slots.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/plugins/workers/errors.ts'
 import type { TextReply, TextRequest } from './thread.ts'
@@ -62,9 +63,9 @@ export function textEngine (
 
   async function readNow (request: TextRequest, stop: AbortSignal): Promise<string> {
     const running = thread ??= start()
-    const replied = new AbortController()
+    const waiting = limitedSignal([stop])
+    const { signal } = waiting
     try {
-      const signal = AbortSignal.any([stop, replied.signal])
       const reply = Promise.race([
         once(running, 'message', { signal }) as Promise<[TextReply]>,
         once(running, 'exit', { signal }).then(() => { throw new LavoroNonRiuscito() })
@@ -79,18 +80,27 @@ export function textEngine (
       await end()
       throw stop.aborted ? new LavoroTroppoLungo() : err instanceof LavoroNonRiuscito ? err : new LavoroNonRiuscito()
     } finally {
-      replied.abort()
+      waiting.abort()
     }
+  }
+
+  async function takePlace (stops: readonly AbortSignal[]): Promise<() => void> {
+    const waiting = limitedSignal(stops)
+    return await line.take(waiting.signal).finally(waiting.end)
   }
 
   return {
     async read (request, unwanted = closing.signal) {
-      const stop = AbortSignal.any([AbortSignal.timeout(deadlineMs), closing.signal])
-      const leave = await line.take(AbortSignal.any([stop, unwanted])).catch(() => { throw new LavoroNonIniziato() })
+      const stop = limitedSignal([closing.signal], deadlineMs)
+      const leave = await takePlace([stop.signal, unwanted]).catch(() => {
+        stop.end()
+        throw new LavoroNonIniziato()
+      })
       clearTimeout(idle)
       try {
-        return await readNow(request, stop)
+        return await readNow(request, stop.signal)
       } finally {
+        stop.end()
         leave()
         if (line.count().taken === 0 && !closing.signal.aborted) idle = setTimeout(() => { void end() }, idleMs).unref()
       }

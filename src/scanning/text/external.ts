@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { OcrProviderName } from '#schemas/config.ts'
+import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { wholeForm } from '#src/lib/whole-form.ts'
 import {
   OcrCredenzialiRifiutate, OcrImmagineTroppoGrande, OcrNonDisponibile, OcrQuotaEsaurita, OcrRispostaNonValida
@@ -39,6 +40,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
   const provider = PROVIDERS[name]
 
   async function ask (request: ReturnType<Provider['request']>, signal: AbortSignal): Promise<ProviderReading> {
+    const limit = limitedSignal([signal], timeoutMs)
     try {
       const { headers, body } = request
       const whole = body instanceof FormData ? await wholeForm(body) : { body, headers: {} }
@@ -48,11 +50,13 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
         headers: { ...headers, ...whole.headers },
         // A redirect would send the picture and the key to another server.
         redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+        signal: limit.signal
       })
       return provider.read(response.status, parsed(await bodyOf(response)))
     } catch {
       return { fault: 'unavailable' }
+    } finally {
+      limit.end()
     }
   }
 

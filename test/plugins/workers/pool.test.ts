@@ -44,6 +44,24 @@ t.test('what a task throws arrives, and no further task runs in its thread', asy
   t.same(pool.count(), { running: 0, waiting: 0 })
 })
 
+t.test('after a number of tasks the threads are replaced, under steady work too, and no task is lost', async (t) => {
+  const { pool, run } = open(t, { threads: 2, tasksMax: 5 })
+  const found: number[] = []
+  const worker = async () => {
+    for (let n = 0; n < 10; n++) {
+      await run({ do: 'wait', ms: 5 })
+      found.push((await look(run)).thread)
+    }
+  }
+  await Promise.all([worker(), worker()])
+  t.equal(found.length, 20)
+  t.ok(new Set(found).size >= 4, `${new Set(found).size} threads`)
+  t.same(pool.count(), { running: 0, waiting: 0 })
+  const slow = run({ do: 'wait', ms: 300 })
+  for (let n = 0; n < 5; n++) await run({ do: 'echo', value: n })
+  t.equal(await slow, undefined, 'one that runs meanwhile comes to its end')
+})
+
 t.test('beside a task that throws another one goes on to its end', async (t) => {
   const { run } = open(t, { threads: 2 })
   const other = run({ do: 'wait', ms: 300 })

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import process from 'node:process'
+import t from 'tap'
+import { freePort } from '#test/free-port.ts'
+import { describeParts } from './flatness.ts'
+import { liveHeap } from './heap.ts'
+import type { Sample } from './sampler.ts'
+
+t.test('of a server it is told what it holds, and in which part of its memory', async (t) => {
+  const port = await freePort()
+  const program = 'globalThis.held = new ArrayBuffer(2 ** 26); setInterval(() => {}, 1000); console.log("ready")'
+  const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  t.teardown(async () => {
+    const ended = once(child, 'close')
+    child.kill('SIGKILL')
+    await ended
+  })
+  await once(child.stdout, 'data')
+  const { heap, parts } = await liveHeap(child.pid!, port)
+  t.ok(heap > 64 && heap < 200, String(heap))
+  t.ok(parts!.arrayBuffers >= 64 && parts!.arrayBuffers < 80, JSON.stringify(parts))
+  t.ok(parts!.rss > parts!.heapTotal)
+})
+
+t.test('how each part of the memory went in a life is one line', async (t) => {
+  const at = (minute: number, rss: number) =>
+    ({ minute, life: 1, parts: { rss, heapTotal: 50, external: 8, arrayBuffers: 4 } }) as unknown as Sample
+  t.same(describeParts([at(0, 100), { minute: 1, life: 1 } as Sample, at(2, 110), { minute: 3, life: 2 } as Sample]), [
+    'server 1: rss 100 → 110 MB (+5.00/min), heapTotal 50 → 50 MB (+0.00/min), ' +
+      'external 8 → 8 MB (+0.00/min), arrayBuffers 4 → 4 MB (+0.00/min)'
+  ])
+})
