@@ -16,8 +16,23 @@ const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlh
 const FileName = Type.String({ maxLength: 2048, examples: [NAME] })
 const BucketName = Type.String({ maxLength: 200, examples: [BUCKET] })
 
+/** The codes of Supabase Storage that are answered. */
+export const STORAGE_ERROR_CODES = [
+  'NoSuchBucket', 'NoSuchKey', 'InvalidKey', 'InvalidBucketName', 'InvalidRequest', 'InvalidMimeType', 'InvalidJWT',
+  'InvalidSignature', 'InvalidRange', 'EntityTooLarge', 'KeyAlreadyExists', 'BucketAlreadyExists', 'ResourceNotEmpty',
+  'FeatureNotEnabled', 'AccessDenied', 'SlowDown', 'InternalError'
+] as const
+
 export const StorageErrorBody = Closed(
-  { statusCode: Type.String(), error: Type.String(), message: Type.String(), code: Type.String() },
+  {
+    statusCode: Type.String({
+      description: 'Lo status dell’errore. Quello di HTTP è lo stesso per 401, 403, 416, 429, 500 e 503; per ogni ' +
+        'altro, anche `404`, `409` e `413`, è 400'
+    }),
+    error: Type.String(),
+    message: Type.String(),
+    code: OneOf(STORAGE_ERROR_CODES, { description: 'Il codice, che un programma riconosce' })
+  },
   {
     $id: 'ErroreStorage',
     examples: [{ statusCode: '404', error: 'not_found', message: 'Object not found', code: 'NoSuchKey' }]

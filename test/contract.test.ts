@@ -293,6 +293,29 @@ t.test('the contract', async (t) => {
     }
   })
 
+  t.test('an operation names the errors of its key and of its ranges', async (t) => {
+    for (const { name, config } of named) {
+      const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
+      const keyed = ['409', '422'].filter((status) => codes[status]?.some((code) => code.startsWith('IDEMPOTENCY_')))
+      t.same(keyed, config.idempotent ? ['409', '422'] : [], `${name}: its key`)
+      if (!('206' in responses)) continue
+      t.ok('416' in responses, `${name}: a range beyond the end`)
+      if (!isProviders(name)) t.ok(codes['416']?.includes('INTERVALLO_NON_VALIDO'), `${name}: its code`)
+    }
+  })
+
+  t.test('an error of a protocol is described by the fields that it has there, and its codes are listed', async (t) => {
+    for (const { name, responses } of operations.filter(({ name }) => isProviders(name))) {
+      if (name.includes('/storage/')) t.notOk('404' in responses, `${name}: a 404 is never sent`)
+      for (const [status, { description }] of Object.entries(responses)) {
+        t.notMatch(description, /`(?:dettagli|codice|requestId)`/, `${name} ${status}`)
+      }
+    }
+    const { ErroreAuth, ErroreStorage } = document.components.schemas as Record<string, Schema>
+    t.ok((ErroreAuth?.properties?.error_code?.enum ?? []).includes('invalid_credentials'))
+    t.ok((ErroreStorage?.properties?.code?.enum ?? []).includes('NoSuchKey'))
+  })
+
   t.test('an example of an answer has the status at which it stands, and a code that comes with it', async (t) => {
     let seen = 0
     for (const { name, responses } of operations) {

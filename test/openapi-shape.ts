@@ -93,7 +93,8 @@ interface Operation {
   security?: object[]
   parameters?: { name: string, in: string, required?: boolean, schema: object, example?: unknown }[]
   requestBody?: { content: Record<string, Media> }
-  responses: Record<string, { content?: Record<string, Media> }>
+  responses: Record<string, { description: string, content?: Record<string, Media> }>
+  'x-codici'?: Record<string, string[]>
 }
 
 export interface OpenApi {

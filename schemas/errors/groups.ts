@@ -5,6 +5,9 @@ import type { ErrorCode } from './catalogue.ts'
 /** Of whatever reads a stored file. */
 export const READING_ERRORS = ['FILE_ILLEGGIBILE', 'ARCHIVIO_NON_DISPONIBILE'] as const satisfies ErrorCode[]
 
+/** Of whatever sends a stored file, whole or in part. */
+export const DOWNLOAD_ERRORS = ['INTERVALLO_NON_VALIDO', ...READING_ERRORS] as const satisfies ErrorCode[]
+
 /** Of whatever stores an image that comes with the request. */
 export const IMAGE_ERRORS = [
   'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'ARCHIVIO_NON_DISPONIBILE'

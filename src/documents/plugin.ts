@@ -4,7 +4,7 @@ import {
   DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
 } from '#schemas/document.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
-import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
+import { IMAGE_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
@@ -78,7 +78,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     config: { access: 'auth' },
     schema: {
       operationId: 'getDocumento',
-      errorCodes: ['DOCUMENTO_NON_TROVATO', ...READING_ERRORS],
+      errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
       tags,
       summary: 'L’immagine di un lato del documento di un ospite',
       params: DocumentParams,

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import type { AUTH_ERROR_CODES } from '#schemas/auth/errors.ts'
 import { FACTOR_ERRORS } from './factors/errors.ts'
 
 /** The errors of Supabase Auth that this provider answers (`internal/api/apierrors`): status and text by code. */
@@ -49,7 +50,7 @@ const AUTH_ERRORS = {
   validation_failed: [400, 'Invalid request'],
   weak_password: [422, 'Password is too weak'],
   web3_provider_disabled: [422, 'Web3 provider is disabled']
-} as const
+} as const satisfies Record<typeof AUTH_ERROR_CODES[number], readonly [status: number, text: string]>
 
 export type AuthErrorCode = keyof typeof AUTH_ERRORS
 

@@ -5,7 +5,7 @@ import {
   Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterQuery, LetterRemoved
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
-import { PDF_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
+import { PDF_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
@@ -61,7 +61,6 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth' },
     schema: {
       operationId: 'getLettera',
-      errorCodes: ['LETTERA_NON_TROVATA'],
       tags,
       summary: 'La lettera di benvenuto di una prenotazione, se c’è',
       params: LetterParams,
@@ -79,7 +78,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     config: { access: 'auth' },
     schema: {
       operationId: 'downloadLettera',
-      errorCodes: ['LETTERA_NON_TROVATA', ...READING_ERRORS],
+      errorCodes: ['LETTERA_NON_TROVATA', ...DOWNLOAD_ERRORS],
       tags,
       summary: 'Il PDF della lettera di benvenuto di una prenotazione',
       params: LetterParams,

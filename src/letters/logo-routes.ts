@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
 import { LOGO_BODY_MAX, LogoAnswer, LogoRemoved, LogoUpload } from '#schemas/establishment.ts'
-import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
+import { IMAGE_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
@@ -59,7 +59,7 @@ export const logoRoutes: FastifyPluginAsyncTypebox<LogoOptions> = async (app, { 
     config: { access: 'auth' },
     schema: {
       operationId: 'getLogo',
-      errorCodes: ['LOGO_NON_TROVATO', ...READING_ERRORS],
+      errorCodes: ['LOGO_NON_TROVATO', ...DOWNLOAD_ERRORS],
       tags,
       summary: 'Il logo delle lettere',
       response: { 200: DocumentImage, 206: DocumentImagePart, 304: Type.Null() }

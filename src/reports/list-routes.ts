@@ -11,7 +11,7 @@ import { downloadUrl } from './answers.ts'
 import { PdfDiLettera, PdfNonTrovato } from './errors.ts'
 import { answerList } from './lists.ts'
 import { checkVisible, visibleTo } from './whose.ts'
-import { READING_ERRORS } from '#schemas/errors/groups.ts'
+import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 
 const tags = ['PDF']
 
@@ -78,7 +78,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (
     config: { access: 'auth' },
     schema: {
       operationId: 'downloadPdf',
-      errorCodes: ['PDF_NON_TROVATO', ...READING_ERRORS],
+      errorCodes: ['PDF_NON_TROVATO', ...DOWNLOAD_ERRORS],
       tags,
       summary: 'Un PDF che è stato conservato',
       params: PdfParams,

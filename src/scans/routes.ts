@@ -7,7 +7,7 @@ import {
   ScanImagePart, ScanList, ScanQuery
 } from '#schemas/scan.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
-import { IMAGE_ERRORS, READING_ERRORS } from '#schemas/errors/groups.ts'
+import { IMAGE_ERRORS, DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
@@ -102,7 +102,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     config: { access: 'auth' },
     schema: {
       operationId: 'getImmagineScansione',
-      errorCodes: ['SCANSIONE_NON_TROVATA', ...READING_ERRORS],
+      errorCodes: ['SCANSIONE_NON_TROVATA', ...DOWNLOAD_ERRORS],
       tags,
       summary: 'L’immagine di una scansione',
       params: IdParams,

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { SignedUrl, SignedUrlQuery, StoredFileParams } from '#schemas/signed-url.ts'
 import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
-import { READING_ERRORS } from '#schemas/errors/groups.ts'
+import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { StoredObject } from '#src/plugins/storage/storage.ts'
 import { FileNonTrovato } from './errors.ts'
 import type { Files } from './files.ts'
@@ -23,7 +23,7 @@ const storageRoutes: FastifyPluginAsyncTypebox<{ publicUrl: string, links: Links
       config: { access: 'auth' },
       schema: {
         operationId: 'getSignedUrl',
-        errorCodes: ['BUCKET_NON_TROVATO', 'FILE_NON_TROVATO'],
+        errorCodes: ['FILE_NON_TROVATO'],
         tags,
         summary: 'Un link che legge un file per un minuto',
         querystring: SignedUrlQuery,
@@ -43,7 +43,7 @@ const storageRoutes: FastifyPluginAsyncTypebox<{ publicUrl: string, links: Links
       config: { access: 'auth' },
       schema: {
         operationId: 'getStoredFile',
-        errorCodes: ['BUCKET_NON_TROVATO', 'FILE_NON_TROVATO', 'INTERVALLO_NON_VALIDO', ...READING_ERRORS],
+        errorCodes: ['FILE_NON_TROVATO', ...DOWNLOAD_ERRORS],
         tags,
         summary: 'Un file dell’archivio',
         params: StoredFileParams,

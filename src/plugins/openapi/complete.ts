@@ -1,9 +1,9 @@
-import type { FastifySchema } from 'fastify'
-import { statusesOf, type ErrorCode } from '#schemas/errors/catalogue.ts'
+import { statusesOf } from '#schemas/errors/catalogue.ts'
 import type { Access } from '../auth.ts'
 import { exampleOf, type Shape } from './examples.ts'
 import {
-  describeHeaders, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, REQUEST_HEADERS, sentHeaders, type Trait
+  describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, REQUEST_HEADERS,
+  sentHeaders, type Trait
 } from './headers.ts'
 import { describeStatus } from './statuses.ts'
 
@@ -44,7 +44,7 @@ export function complete (document: Description, traits: ReadonlyMap<string, Tra
 
 function completeOperation (operation: Operation, trait: Trait, find: (ref: string) => Shape | undefined): void {
   const { schema, config } = trait
-  const codes = codesByStatus(schema)
+  const codes = codesByStatus(trait)
   if (Object.keys(codes).length > 0) operation['x-codici'] = codes
   operation.description = [schema.description, ...describeUse(trait), ...describeCodes(codes)]
     .filter(Boolean).join('\n\n')
@@ -60,7 +60,7 @@ function completeOperation (operation: Operation, trait: Trait, find: (ref: stri
     if ('$ref' in answer) continue
     const sent = sentHeaders(trait, status)
     const isLocated = sent.some(({ name }) => name === 'Location')
-    answer.description = describeStatus(status, answer.description, { isLocated })
+    answer.description = describeStatus(status, answer.description, { isLocated, protocol: protocolOf(trait) })
     answer.headers = describeHeaders(sent)
     if (answer.content && /^2/.test(status)) addExamples(answer.content, find)
   }
@@ -94,18 +94,26 @@ function describeUse (trait: Trait): string[] {
   ].filter((sentence): sentence is string => Boolean(sentence))
 }
 
+/** Of whatever honours `Idempotency-Key`. */
+const KEY_CODES: Readonly<Record<string, readonly string[]>> = {
+  409: ['IDEMPOTENCY_KEY_IN_CORSO', 'IDEMPOTENCY_KEY_ESEGUITA'], 422: ['IDEMPOTENCY_KEY_RIUSATA']
+}
+
 /** A code that comes with several statuses stands at those that the operation declares. */
-function codesByStatus ({ errorCodes = [], response }: FastifySchema): Record<string, readonly ErrorCode[]> {
-  const byStatus: Record<string, ErrorCode[]> = {}
+function codesByStatus ({ schema: { errorCodes = [], response }, config }: Trait): Record<string, readonly string[]> {
+  const byStatus: Record<string, string[]> = {}
   for (const code of new Set(errorCodes)) {
     const statuses = statusesOf(code).filter((status) => status >= 400)
     const declared = statuses.filter((status) => status in (response as object))
     for (const status of declared.length > 0 ? declared : statuses) (byStatus[status] ??= []).push(code)
   }
+  if (config.idempotent) {
+    for (const [status, list] of Object.entries(KEY_CODES)) (byStatus[status] ??= []).push(...list)
+  }
   return byStatus
 }
 
-function describeCodes (codes: Record<string, readonly ErrorCode[]>): string[] {
+function describeCodes (codes: Record<string, readonly string[]>): string[] {
   const lines = Object.entries(codes).map(([status, list]) =>
     `- ${status}: ${list.map((code) => `[\`${code}\`](/docs/errori#${code})`).join(', ')}`)
   return lines.length > 0 ? [`I suoi errori:\n\n${lines.join('\n')}`] : []
@@ -143,12 +151,14 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
     (schema.body || schema.querystring || schema.params) && 400,
     config.access !== 'public' && 401,
     config.access !== 'public' && 403,
-    schema.params && 404,
+    // The storage protocol tells of it within a 400.
+    schema.params && protocolOf(trait) !== 'storage' && 404,
     honoursIfMatch(trait) && 412,
+    protocolOf(trait) === 'storage' && hasStatus(trait, '206') && 416,
     config.rateLimit !== false && 429,
     500
   ].filter((status) => typeof status === 'number')
-  for (const status of [...statuses, ...Object.keys(codesByStatus(schema))]) {
+  for (const status of [...statuses, ...Object.keys(codesByStatus(trait))]) {
     responses[status] ??= structuredClone(responses[`${String(status)[0]}XX`]!)
   }
 }

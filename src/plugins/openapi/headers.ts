@@ -142,7 +142,7 @@ export const REQUEST_HEADERS = {
 type RequestHeaderName = keyof typeof REQUEST_HEADERS
 
 const statusesOf = ({ schema }: Trait) => Object.keys(schema.response as object)
-const hasStatus = (trait: Trait, status: string) => statusesOf(trait).includes(status)
+export const hasStatus = (trait: Trait, status: string) => statusesOf(trait).includes(status)
 /** What is made has a version from then on; what is changed or deleted has had one. */
 export const honoursIfMatch = ({ method, config }: Trait) =>
   config.versioned === true && ['PUT', 'PATCH', 'DELETE'].includes(method)
@@ -161,9 +161,13 @@ const isOneOf = (tag: string) => ({ schema }: Trait) => schema.tags?.includes(ta
 const makesPdf = (trait: Trait) => trait.config.heavy === true && (isOneOf('PDF')(trait) || isOneOf('Lettere')(trait))
 const isIdempotent = ({ config }: Trait) => config.idempotent === true
 const isCounted = ({ config }: Trait) => config.rateLimit !== false
-/** By its errors: they are those of the provider's protocol. */
-const isOfProvider = ({ schema }: Trait) =>
-  (schema.response as Record<string, { $ref?: string } | undefined>)['4xx']?.$ref === 'ErroreAuth#'
+/** Whose errors a route answers: those of the provider's protocol, of the storage's, or this API's own. */
+export function protocolOf ({ schema }: Trait): Protocol | undefined {
+  return PROTOCOLS[(schema.response as Record<string, { $ref?: string } | undefined>)['4xx']?.$ref ?? '']
+}
+export type Protocol = 'auth' | 'storage'
+const PROTOCOLS: Readonly<Record<string, Protocol>> = { 'ErroreAuth#': 'auth', 'ErroreStorage#': 'storage' }
+const isOfProvider = (trait: Trait) => protocolOf(trait) === 'auth'
 
 /** Which of them a route honours, by what else is known of it. */
 const HONOURED: readonly { name: RequestHeaderName, by: (trait: Trait) => boolean }[] = [

@@ -1,3 +1,5 @@
+import type { Protocol } from './headers.ts'
+
 /** What a status means, in the words of the description; a class stands for those that have no words of their own. */
 const STATUSES: Readonly<Record<string, string>> = {
   200: 'Riuscito',
@@ -14,7 +16,9 @@ const STATUSES: Readonly<Record<string, string>> = {
   404: 'Non c’è',
   409: 'È in contrasto con quello che c’è già',
   412: 'È cambiato da quando lo si è letto: va letto di nuovo',
+  410: 'Non c’è più',
   413: 'È troppo grande',
+  416: '`Range` comincia oltre la fine del file: quanto è lungo lo dice `Content-Range`',
   422: 'È chiaro, ma non si può eseguire: gli errori dicono perché',
   429: 'Troppe richieste: `Retry-After` dice fra quanti secondi riprovare',
   500: 'Un errore del server: `requestId` lo identifica nel suo registro',
@@ -24,11 +28,33 @@ const STATUSES: Readonly<Record<string, string>> = {
   '5XX': 'Un altro errore del server o di un servizio da cui dipende: `codice` dice quale'
 }
 
+/** In the protocols errors have other fields. */
+const OF_PROTOCOLS: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
+  auth: {
+    400: 'La richiesta non è valida: `msg` dice perché',
+    422: 'È chiaro, ma non si può eseguire: `error_code` dice perché',
+    500: 'Un errore del server: `error_id` lo identifica nel suo registro',
+    '4XX': 'Un altro errore della richiesta: `error_code` dice quale',
+    '5XX': 'Un altro errore del server: `error_code` dice quale'
+  },
+  storage: {
+    400: 'La richiesta non è valida, o il file o il bucket non c’è (`statusCode` è `404`), c’è già (`409`) o è ' +
+      'troppo grande (`413`): `code` dice quale',
+    416: '`Range` comincia oltre la fine del file: quanto è lungo lo dice `Content-Range`',
+    500: 'Un errore del server: `X-Request-Id` lo identifica nel suo registro',
+    '4XX': 'Un altro errore della richiesta: `code` dice quale',
+    '5XX': 'Un altro errore del server: `code` dice quale'
+  }
+}
+
 /** What Fastify's description says where nobody has said anything. */
 const UNSAID = 'Default Response'
 
+interface Told { isLocated: boolean, protocol: Protocol | undefined }
+
 /** The words for a status, unless the route has words of its own. */
-export function describeStatus (status: string, said: string, { isLocated = false } = {}): string {
-  const words = said === UNSAID ? STATUSES[status] ?? STATUSES[`${status[0]}XX`] ?? said : said
+export function describeStatus (status: string, said: string, { isLocated, protocol }: Told): string {
+  const known = { ...STATUSES, ...protocol && OF_PROTOCOLS[protocol] }
+  const words = said === UNSAID ? known[status] ?? known[`${status[0]}XX`] ?? said : said
   return status === '201' && isLocated ? `${words}: l’indirizzo è in \`Location\`` : words
 }

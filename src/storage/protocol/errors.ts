@@ -40,8 +40,12 @@ const KINDS = {
 export type StorageErrorCode = keyof typeof KINDS
 
 /** Kinds that go by another code: the protocol has none for them. */
-const CODES: Partial<Record<StorageErrorCode, string>> = {
+const CODES = {
   NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
+} as const
+
+function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
+  return kind === 'NoSuchRoute' || kind === 'NoCredentials' || kind === 'Unavailable' ? CODES[kind] : kind
 }
 
 /** Statuses that clients, proxies and people go by in HTTP, too; all others are a 400, as with the real server. */
@@ -89,7 +93,7 @@ export function renderStorageError (err: FastifyError | StorageError, request: F
   }
   if (status === 401) challenge(request, reply)
   request.errorCode = code
-  const body: StorageErrorBody = { statusCode: String(status), error, message, code: CODES[code] ?? code }
+  const body: StorageErrorBody = { statusCode: String(status), error, message, code: codeOf(code) }
   return reply
     .code(TOLD.has(status) ? status : 400)
     .header('cache-control', 'no-store')
