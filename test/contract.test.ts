@@ -294,6 +294,17 @@ t.test('the contract', async (t) => {
     }
   })
 
+  t.test('the words that the provider takes in free text are named', async (t) => {
+    for (const [name, parameter, words] of [
+      ['POST /auth/v1/token', 'grant_type', /password.*refresh_token.*pkce.*id_token/],
+      ['POST /auth/v1/logout', 'scope', /global.*local.*others/],
+      ['GET /auth/v1/authorize', 'code_challenge_method', /s256.*plain/]
+    ] as const) {
+      const { parameters = [] } = operations.find((each) => each.name === name)!
+      t.match(parameters.find((each) => each.name === parameter), { description: words }, `${name} ${parameter}`)
+    }
+  })
+
   t.test('an operation names the errors of its key and of its ranges', async (t) => {
     for (const { name, config } of named) {
       const { responses, 'x-codici': codes = {} } = operations.find((each) => each.name === described(name))!
