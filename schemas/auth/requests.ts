@@ -7,7 +7,8 @@ import { Uuid } from './uuid.ts'
  * Bodies of the provider are open objects: clients send fields that it does not use, and newer clients send more.
  */
 
-const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
+const text = (maxLength: number, description?: string) =>
+  Type.Optional(Type.String({ maxLength, ...description !== undefined && { description } }))
 /** Clients send null for a missing value. */
 const nullable = (maxLength: number) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
@@ -15,18 +16,18 @@ const Email = Type.String({ maxLength: 254 })
 const Password = Type.String({ maxLength: 4096 })
 const codeChallenge = { code_challenge: nullable(128), code_challenge_method: nullable(10) }
 
-export const GrantQuery = Open({ grant_type: text(40) })
+export const GrantQuery = Open({ grant_type: text(40, '`password`, `refresh_token`, `pkce` o `id_token`') })
 
 export const GrantBody = Open(
   {
-    email: text(254),
+    email: text(254, 'Di `password`, obbligatorio con `password`'),
     phone: text(40),
     password: Type.Optional(Password),
-    refresh_token: text(200),
-    auth_code: text(200),
-    code_verifier: text(200),
+    refresh_token: text(200, 'Di `refresh_token`, obbligatorio'),
+    auth_code: text(200, 'Di `pkce`, obbligatorio: il codice con cui il browser è tornato'),
+    code_verifier: text(200, 'Di `pkce`, obbligatorio: quello di cui `code_challenge` era l’impronta'),
     /** Of the grant `id_token`. */
-    id_token: text(10_000),
+    id_token: text(10_000, 'Di `id_token`, obbligatorio con `provider` o `issuer`'),
     access_token: text(10_000),
     nonce: text(500),
     provider: text(60),
@@ -37,11 +38,13 @@ export const GrantBody = Open(
 )
 export type GrantBody = Static<typeof GrantBody>
 
-export const LogoutQuery = Open({ scope: text(20) })
+export const LogoutQuery = Open({
+  scope: text(20, 'Quali sessioni finiscono: `global` tutte (se manca), `local` questa, `others` le altre')
+})
 export const EmptyBody = Open({}, { examples: [{}] })
 
 /** The address that the browser is sent to afterwards. */
-export const RedirectQuery = Open({ redirect_to: text(2000) })
+export const RedirectQuery = Open({ redirect_to: text(2000, 'Dove si manda il browser dopo') })
 
 export const UserUpdate = Open({
   email: Type.Optional(Email),
@@ -81,7 +84,12 @@ export const OtpBody = Open(
 )
 
 export const ResendBody = Open(
-  { type: Type.String({ maxLength: 40 }), email: text(254), phone: text(40), ...codeChallenge },
+  {
+    type: Type.String({ maxLength: 40, description: '`signup` o `email_change`' }),
+    email: text(254),
+    phone: text(40),
+    ...codeChallenge
+  },
   { examples: [{ type: 'signup', email: 'anna@example.org' }] }
 )
 
@@ -97,9 +105,9 @@ export const AuthorizeQuery = Open({
   provider: text(60),
   redirect_to: text(2000),
   scopes: text(500),
-  code_challenge: text(128),
-  code_challenge_method: text(10),
-  skip_http_redirect: text(10),
+  code_challenge: text(128, 'L’impronta di un segreto di chi chiama (PKCE)'),
+  code_challenge_method: text(10, '`s256` o `plain`'),
+  skip_http_redirect: text(10, '`true`: l’indirizzo viene nella risposta, senza seguirlo'),
   prompt: text(40)
 })
 export const CallbackQuery = Open(

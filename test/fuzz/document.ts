@@ -37,7 +37,10 @@ export interface Operation {
   security?: object[]
   parameters?: { name: string, in: string, required?: boolean, schema: SchemaOf, example?: Json }[]
   requestBody?: { content: Record<string, Media> }
-  responses: Record<string, { content?: Record<string, Media>, headers?: object }>
+  responses: Record<string, {
+    content?: Record<string, Media>
+    headers?: Record<string, { $ref?: string, required?: boolean }>
+  }>
   /** The codes of its own errors, by status. */
   'x-codici'?: Record<string, string[]>
 }
@@ -50,7 +53,7 @@ export interface Described {
 
 export interface Document {
   paths: Record<string, Record<string, Operation>>
-  components: { headers: object }
+  components: { headers: Record<string, { required?: boolean }> }
 }
 
 /** Answers that many operations share are written once: each operation gets its own again. */

@@ -21,10 +21,13 @@ const MAINTENANCE = /"(?:error|msg|message)":"Servizio in manutenzione/
 
 /**
  * An answer is no 5xx, but one whose code the operation names as its own; its status, its type and its body are those
- * that the description promises, and it has no header of ours that is not declared.
+ * that the description promises, and it has the headers that are promised, and none of ours that is not declared.
  */
 export function judge (document: Document): Judge {
   const compiled = validators(document)
+  const { headers: named } = document.components
+  const isPromised = (header: { $ref?: string, required?: boolean }) =>
+    (header.$ref === undefined ? header : named[header.$ref.split('/').at(-1)!])?.required === true
 
   return ({ operation: { method, path, operation } }, answer) => {
     const { status, body } = answer
@@ -37,6 +40,9 @@ export function judge (document: Document): Judge {
     const told = Object.keys(operation.responses[declared]!.headers ?? {})
     const untold = own.filter((name) => name.toLowerCase() in answer.headers && !told.includes(name))
     if (untold.length > 0) return `status ${status} has the headers ${untold.join(', ')}, which are not declared`
+    const promised = told.filter((name) => isPromised(operation.responses[declared]!.headers![name]!))
+    const missing = promised.filter((name) => !(name.toLowerCase() in answer.headers))
+    if (missing.length > 0) return `status ${status} lacks the headers ${missing.join(', ')}, which are promised`
     const fault = faultOfBody(answer, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
       compiled('paths', path, method.toLowerCase(), 'responses', declared, 'content', type, 'schema'))
     return fault && `status ${status} ${fault}`

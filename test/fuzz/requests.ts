@@ -30,11 +30,12 @@ export function requests (operation: Described, kind: Kind, resolve: Resolve): A
   const media = type === undefined ? undefined : requestBody!.content[type]
   return fc.record({
     caller: fc.oneof({ weight: 4, arbitrary: fc.constant('service' as const) }, fc.constantFrom(...CALLERS)),
-    path: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve)))
-      .map((values) => pathOf(operation, values)),
+    given: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve))),
     body: media?.schema === undefined ? noBody(kind) : body(media.schema, kind, resolve, type!),
     headers: headers(kind, type && BODY_TYPES[type])
-  }).map((made) => ({ ...made, operation, kind }))
+  }).map(({ given, headers, ...made }) => ({
+    ...made, path: pathOf(operation, given), headers: { ...headersOf(given), ...headers }, operation, kind
+  }))
 }
 
 type Parameter = NonNullable<Described['operation']['parameters']>[number]
@@ -45,10 +46,33 @@ function parameter ({ name, in: place, required, schema, example }: Parameter, k
   const right = fc.oneof(...given, fitting(schema, resolve))
     .map((value) => encodeURIComponent(String(value).toWellFormed()))
   const weight = kind === 'nearly' ? 5 : 1
+  if (place === 'header') return headerParameter(name, fc.oneof(...given, fitting(schema, resolve)), kind)
   const text = kind === 'valid' ? right : fc.oneof({ weight, arbitrary: right }, hostileParameter)
   const isFixed = required === true || place === 'path'
   return (isFixed ? text : fc.option(text, { nil: undefined, freq: kind === 'hostile' ? 1 : 3 }))
     .map((text): Given => ({ name, in: place, text }))
+}
+
+/** What HTTP lets stand in a header: a client refuses to send the rest, or a parser to read it. */
+const sendable = (value: unknown) => String(value).replace(/[^\x20-\x7e]/g, '').trim().slice(0, 3000)
+
+/** Values that headers of requests are read for, whatever the description says of them. */
+const STRANGE = fc.constantFrom(
+  '', '"', '*', 'W/"', '"a", W/"b" , *', '%00', '-1', 'bytes=9-1', 'bytes=0-0,5-6', 'bytes=-0',
+  'bytes=99999999999999999-', 'respond-async, wait=-1', 'respond-async;wait', 'Thu, 99 Foo 0000 25:61:61 GMT',
+  'x'.repeat(3000), '\'; drop table x; --'
+)
+
+/** A header that the description names: as it should be, or not. */
+function headerParameter (name: string, right: Arbitrary<unknown>, kind: Kind): Arbitrary<Given> {
+  const value = right.map(sendable)
+  const text = kind === 'valid' ? value : fc.oneof(value, STRANGE, hostileParameter.map(sendable))
+  return fc.option(text, { nil: undefined, freq: 2 }).map((text) => ({ name, in: 'header', text }))
+}
+
+function headersOf (given: readonly Given[]): Record<string, string> {
+  const pairs = given.filter((each) => each.in === 'header' && each.text !== undefined)
+  return Object.fromEntries(pairs.map(({ name, text }) => [name.toLowerCase(), text!]))
 }
 
 function pathOf ({ path }: Described, given: Given[]): string {

@@ -26,6 +26,7 @@ const NOT_OFFERED: readonly Row[] = [
   [['GET', 'POST'], ['/admin/oauth/clients'], 'admin', 'feature_disabled'],
   [['GET', 'PUT', 'DELETE'], ['/admin/oauth/clients/:id'], 'admin', 'feature_disabled'],
   [['POST'], ['/admin/oauth/clients/:id/regenerate_secret'], 'admin', 'feature_disabled'],
+  [['GET'], ['/admin/audit'], 'admin', 'feature_disabled', 'The audit log is read at /api/v1/audit'],
   [['GET', 'POST'], ['/admin/custom-providers'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS],
   [['GET', 'PUT', 'DELETE'], ['/admin/custom-providers/:id'], 'admin', 'feature_disabled', CUSTOM_PROVIDERS]
 ]

@@ -13,6 +13,12 @@ import { signUp } from './signup-routes.ts'
 
 const tags = ['Provider di identità']
 
+/** Where a sign-in by mail is asked for. Older clients know the second address, of which nothing is said any more. */
+const SIGN_INS = [
+  { url: '/otp', operationId: 'authOtp', hide: false },
+  { url: '/magiclink', operationId: 'authMagicLink', hide: true }
+]
+
 /** Requests for mails. The answers are the same for addresses without an account. */
 const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { config, flows }) => {
   app.route({
@@ -44,38 +50,41 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
     }
   })
 
-  app.route({
-    method: 'POST',
-    url: '/otp',
-    config: { access: 'public' },
-    schema: {
-      operationId: 'authOtp',
-      tags,
-      summary: 'Chiede un collegamento o un codice per accedere',
-      querystring: RedirectQuery,
-      body: OtpBody,
-      response: { 200: Nothing }
-    },
-    handler: async (request, reply) => {
-      const {
-        body,
-        query: { redirect_to }
-      } = request
-      if (body.phone && !body.email) throw new AuthError('phone_provider_disabled')
-      flows.requireMail()
-      const email = requireAddress(body)
-      const user_metadata = storableMetadata(body.data ?? {})
-      const target = flows.linkTarget(redirect_to, body)
-      const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
-      await flows.countMail(request, reply, 'magiclink', email)
-      await flows.runUniformly(async (tx) => {
-        const user = await findUser(tx, { email })
-        if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', target)
-        else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', target)
-      })
-      return {}
-    }
-  })
+  for (const { url, operationId, hide } of SIGN_INS) {
+    app.route({
+      method: 'POST',
+      url,
+      config: { access: 'public' },
+      schema: {
+        operationId,
+        hide,
+        tags,
+        summary: 'Chiede un collegamento o un codice per accedere',
+        querystring: RedirectQuery,
+        body: OtpBody,
+        response: { 200: Nothing }
+      },
+      handler: async (request, reply) => {
+        const {
+          body,
+          query: { redirect_to }
+        } = request
+        if (body.phone && !body.email) throw new AuthError('phone_provider_disabled')
+        flows.requireMail()
+        const email = requireAddress(body)
+        const user_metadata = storableMetadata(body.data ?? {})
+        const target = flows.linkTarget(redirect_to, body)
+        const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
+        await flows.countMail(request, reply, 'magiclink', email)
+        await flows.runUniformly(async (tx) => {
+          const user = await findUser(tx, { email })
+          if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', target)
+          else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', target)
+        })
+        return {}
+      }
+    })
+  }
 
   app.route({
     method: 'POST',

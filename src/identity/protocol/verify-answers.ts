@@ -18,9 +18,9 @@ export function verifyAnswers (signer: TokenSigner) {
     async landingOf (
       redirectTo: string,
       result: SignedIn | { code: string } | 'waiting',
-      type: string
+      { type, isPkce }: { type: string, isPkce: boolean }
     ): Promise<string> {
-      if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE)
+      if (result === 'waiting') return redirectWithMessage(redirectTo, WAITING_MESSAGE, isPkce)
       if ('code' in result) return redirectWithCode(redirectTo, result.code)
       return redirectWithSession(redirectTo, await sessionAnswer(signer, result.user, result.session), { type })
     }

@@ -88,15 +88,24 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       const redirect = (address: string) => reply.redirect(address, 303)
       try {
         await flows.countProof(request, reply)
+        const { take, refusal } = byLink({ link, kinds: kindsOf(type) })
+        let isPkce = false
         const result = await redeem<SignedIn | { code: string }>(
           request,
-          byLink({ link, kinds: kindsOf(type) }),
+          {
+            async take (tx) {
+              const token = await take(tx)
+              isPkce = token !== undefined && token.flow_state_id !== null
+              return token
+            },
+            refusal
+          },
           async (tx, person, token) =>
             token.flow_state_id === null
               ? await beginSessionOf(tx, request, person, token)
               : { code: await issueCodeOf(tx, request, person, token, token.flow_state_id) }
         )
-        return await redirect(await landingOf(redirectTo, result, type))
+        return await redirect(await landingOf(redirectTo, result, { type, isPkce }))
       } catch (err) {
         if (!(err instanceof AuthError)) throw err
         const { code, message } = err

@@ -86,9 +86,11 @@ export function redirectWithSession (
   })
 }
 
-/** With a message for the person in the fragment. */
-export function redirectWithMessage (redirectTo: string, message: string): string {
-  return withFragment(redirectTo, { message })
+/** With a message for the person in the fragment; clients with PKCE read the query. */
+export function redirectWithMessage (redirectTo: string, message: string, isPkce: boolean): string {
+  const url = new URL(redirectTo)
+  if (isPkce) url.searchParams.set('message', message)
+  return withFragment(url.href, { message })
 }
 
 /** With an error in the query, and again in the fragment, where older clients read it. */

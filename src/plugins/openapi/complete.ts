@@ -1,5 +1,6 @@
 import { statusesOf } from '#schemas/errors/catalogue.ts'
 import type { Access } from '../auth.ts'
+import { exampleOfError } from './error-examples.ts'
 import { exampleOf, type Shape } from './examples.ts'
 import {
   describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, REQUEST_HEADERS,
@@ -62,7 +63,8 @@ function completeOperation (operation: Operation, trait: Trait, find: (ref: stri
     const isLocated = sent.some(({ name }) => name === 'Location')
     answer.description = describeStatus(status, answer.description, { isLocated, protocol: protocolOf(trait) })
     answer.headers = describeHeaders(sent)
-    if (answer.content && /^2/.test(status)) addExamples(answer.content, find)
+    if (answer.content && /^[45]/.test(status)) addErrorExample(answer.content, exampleOfError(status, protocolOf(trait)))
+    if (answer.content) addExamples(answer.content, find)
   }
 }
 
@@ -166,6 +168,14 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
 function isOptional (content: Record<string, Media>): boolean {
   return Object.values(content).every(({ schema }) =>
     schema.type === 'object' && !schema.required?.length && !schema.anyOf)
+}
+
+/** Errors that have the common shape look like their status; one with a shape of its own has examples of its own. */
+const COMMON_SHAPE = /^#\/components\/schemas\/Errore(?:Auth|Storage)?$/
+
+function addErrorExample (content: Record<string, Media>, example: object): void {
+  const media = content['application/json']
+  if (media?.schema.$ref !== undefined && COMMON_SHAPE.test(media.schema.$ref)) media.example = example
 }
 
 function addExamples (content: Record<string, Media>, find: (ref: string) => Shape | undefined): void {

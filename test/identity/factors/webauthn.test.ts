@@ -192,6 +192,11 @@ t.test('at an IP address nothing is offered that a browser could not do', async 
     (await as(app, somebody, 'POST', `/auth/v1${path}`, payload)).json<{ error_code: string }>().error_code
   t.equal(await post('/passkeys/authentication/options', {}), 'passkey_disabled')
   t.equal(await post('/passkeys/registration/options', {}), 'passkey_disabled')
+  for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+    const url = `/auth/v1/passkeys${method === 'GET' ? '' : '/00000000-0000-4000-8000-000000000000'}`
+    const answer = await as(app, somebody, method, url, method === 'PATCH' ? { friendly_name: 'x' } : undefined)
+    t.match([answer.statusCode, answer.json()], [404, { error_code: 'passkey_disabled' }], method)
+  }
   t.equal(await post('/factors', { factor_type: 'webauthn' }), 'mfa_webauthn_enroll_not_enabled')
   t.match((await app.inject('/auth/v1/settings')).json(), { passkeys_enabled: false })
 })

@@ -99,6 +99,14 @@ t.test('a change of one’s address', async (t) => {
     }
   )
 
+  t.test('with PKCE the first link says in the query, too, that the other is missing', async (t) => {
+    const { old } = await begin('dalia', 'pkce')
+    const { target, fragment } = await follow(old.link)
+    t.equal(target.searchParams.get('message'), HALF_WAY)
+    t.equal(fragment.get('message'), HALF_WAY)
+    t.notOk(target.searchParams.has('code'))
+  })
+
   t.test('two confirmations at the same moment are one change', async (t) => {
     const { auth: { admin } } = await administrator()
     for (const name of ['elena', 'emma', 'elsa', 'edda', 'elisa', 'egle']) {

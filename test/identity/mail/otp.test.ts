@@ -27,6 +27,15 @@ t.test('sign-in by mail', async (t) => {
     )
   })
 
+  t.test('older clients ask for the same at another address', async (t) => {
+    const payload = { email: 'magda@ospiti.example' }
+    await person(payload.email)
+    const asked = await app.inject({ method: 'POST', url: '/auth/v1/magiclink', payload })
+    t.same([asked.statusCode, asked.json()], [200, {}])
+    const { fragment } = await follow((await letter()).link)
+    t.equal((await client().auth.getUser(fragment.get('access_token')!)).data.user?.email, payload.email)
+  })
+
   t.test('an unknown address gets a pending account, unless the client does not want it', async (t) => {
     await client().auth.signInWithOtp({
       email: 'bea@ospiti.example',

@@ -97,7 +97,10 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       summary: 'Le proprie passkey',
       response: { 200: Type.Array(Ref(Passkey), { examples: [Passkey.examples] }) }
     },
-    handler: async ({ principal }) => (await listPasskeys(db, principal!.userId!)).map(presentPasskey)
+    handler: async ({ principal }) => {
+      requireParty(party)
+      return (await listPasskeys(db, principal!.userId!)).map(presentPasskey)
+    }
   })
 
   app.route({
@@ -113,6 +116,7 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       response: { 200: Ref(Passkey) }
     },
     handler: async ({ principal, params, body }) => {
+      requireParty(party)
       const id = parseUuid(params.passkey_id, 'passkey_id')
       const { userId, sessionId } = principal!
       return presentPasskey(await db.transaction(async (tx) => {
@@ -134,6 +138,7 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       response: { 204: Type.Null() }
     },
     handler: async (request, reply) => {
+      requireParty(party)
       const id = parseUuid(request.params.passkey_id, 'passkey_id')
       const { userId, sessionId } = request.principal!
       await db.transaction(async (tx) => {
