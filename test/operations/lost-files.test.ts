@@ -62,6 +62,8 @@ t.test('a file that a disk has lost, whole or in part, is named, and the rest is
 
   const away = { ...real, get: async () => { throw fault('EMFILE') } }
   const path = join(folder, 'senza.bak')
-  await t.rejects(createBackup({ sql, backend: away, keys }, path, BACKUP_PASSPHRASE), { message: 'EMFILE' })
+  await t.rejects(createBackup({ sql, backend: away, keys }, path, BACKUP_PASSPHRASE), {
+    message: 'i file non si possono leggere (EMFILE)'
+  })
   t.notOk(existsSync(path) || existsSync(`${path}.partial`), 'a fault that is no file’s makes no backup')
 })

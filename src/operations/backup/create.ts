@@ -173,7 +173,7 @@ async function * inFull (content: AsyncIterable<Buffer>, size: number, onCut: ()
       yield piece
     }
   } catch (err) {
-    if (!isOfFile(err)) throw err
+    if (!isOfFile(err)) throw storeError(err)
   }
   if (length < size) onCut()
   for (; length < size; length += ZEROS.length) yield ZEROS.subarray(0, size - length)
@@ -187,8 +187,14 @@ async function readable<T> (opening: Promise<T>): Promise<T | undefined> {
     return await opening
   } catch (err) {
     if (isOfFile(err)) return undefined
-    throw err
+    throw storeError(err)
   }
+}
+
+/** What the place of the files says: else it would be taken for the database's word, or the backup's own file. */
+function storeError (err: unknown): unknown {
+  const code = err instanceof Error && 'code' in err ? String(err.code) : undefined
+  return code === undefined ? err : new OperationError(`i file non si possono leggere (${code})`, { cause: err })
 }
 
 /** Of one file, or of a part of the disk. Other errors are of the whole place, or ours. */

@@ -30,15 +30,15 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
 
   async function write (): Promise<number> {
     // One that is there was left by a process that was killed.
-    await rm(partial, { force: true })
-    const handle = await open(partial, 'wx', 0o600)
+    await ofFile(rm(partial, { force: true }))
+    const handle = await ofFile(open(partial, 'wx', 0o600))
     let size = 0
     try {
       for await (const piece of content) {
-        await handle.writeFile(piece)
+        await ofFile(handle.writeFile(piece))
         size += piece.length
       }
-      await handle.sync()
+      await ofFile(handle.sync())
       const [own, named] = await Promise.all([handle.stat(), stat(partial).catch(() => undefined)])
       if (own.ino !== named?.ino) throw new TakenOver(`un altro salvataggio scrive ${file}`)
     } finally {
@@ -53,10 +53,15 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
     } catch (err) {
       if (err instanceof TakenOver) throw err
       await remove()
-      if (err instanceof OperationError) throw err
-      const code = err instanceof Error && 'syscall' in err && 'code' in err ? String(err.code) : undefined
-      throw code === undefined ? err : new OperationError(`${file} non si può scrivere (${code})`, { cause: err })
+      throw err
     }
+  }
+
+  /** The content may fail as well: what a connection says is nothing of the file. */
+  async function ofFile<T> (work: Promise<T>): Promise<T> {
+    return await work.catch((err: NodeJS.ErrnoException) => {
+      throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })
+    })
   }
 
   const size = await orNothing(write)
@@ -65,8 +70,8 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
     remove,
     settle: (check) => orNothing(async () => {
       await check?.(partial)
-      await rename(partial, file)
-      await syncFolder(dirname(file))
+      await ofFile(rename(partial, file))
+      await ofFile(syncFolder(dirname(file)))
     })
   }
 }
