@@ -85,13 +85,19 @@ export default fp(async function errors (app) {
   app.setErrorHandler(renderError)
 }, { name: 'errors' })
 
-/** What the router refuses meets no hook: its address, its log line and the headers of every answer are set here. */
+/**
+ * What the router refuses meets no hook: its address, its log line and the headers of every answer are set here, and
+ * it is counted, so that a burst of it meets the limit.
+ */
 export function renderFrameworkError (
   err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
 ): void {
   settleAddress(request)
-  render(err, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
-  requestLog.requestCompleted(null, request, reply)
+  const refuse = (problem: FastifyError) => {
+    render(problem, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
+    requestLog.requestCompleted(null, request, reply)
+  }
+  request.server.countBare(request, reply).then(() => refuse(err), refuse)
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {

@@ -20,6 +20,11 @@ declare module 'fastify' {
      * scopes that write their errors themselves.
      */
     refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
+    /**
+     * Counts a request that meets no hook, by its address.
+     * @throws TroppeRichieste
+     */
+    countBare: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
   }
 }
 
@@ -80,6 +85,8 @@ export default fp<{ config: Config }>(async function limits (app, { config }) {
     if (!request.is404) return done()
     limit.call(this, request, reply).then(() => done(), done)
   })
+
+  app.decorate('countBare', async (request, reply) => { await limit.call(app, request, reply) })
 
   app.decorate('refuseUnknown', function refuseUnknown (request, reply) {
     const path = request.url.split('?', 1)[0]!

@@ -161,3 +161,14 @@ t.test('after the window the count begins anew', async (t) => {
   for (let status = 429; status !== 404; await sleep(10)) [status = 0] = await statuses(test, 1, '/nulla')
   t.pass()
 })
+
+t.test('addresses that the router refuses are counted by who asks, under every protocol', async (t) => {
+  const test = await build(t, { RATE_LIMIT_MAX: MAX })
+  const long = `/api/v1/prenotazioni/${'1'.repeat(400)}`
+  t.same(await statuses(test, 1, long), [414])
+  t.same(await statuses(test, 2, '/%zz'), [400, 400])
+  const refused = await test.app.inject('/storage/v1/object/%zz')
+  t.equal(refused.statusCode, 429)
+  t.match(refused.headers, { 'ratelimit-remaining': '0', 'retry-after': /^\d+$/, 'x-request-id': /./ })
+  t.same(await statuses(test, 1, '/%zz', { remoteAddress: '192.0.2.7' }), [400])
+})
