@@ -81,6 +81,9 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       const { method, routeOptions: { schema, config, url } } = request
       // A page is no part of the description.
       if (schema?.operationId === undefined || schema.hide || method === 'HEAD') return
+      // A status that a test answers with.
+      const responses = (schema.response ?? {}) as Responses
+      if (!(responses[reply.statusCode] ?? responses[`${String(reply.statusCode)[0]}xx`])) return
       const sent = sentHeaders({ method, schema, config }, String(reply.statusCode))
       const where = `${method} ${url} ${reply.statusCode}`
       for (const name of Object.keys(reply.getHeaders())) {

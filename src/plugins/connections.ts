@@ -35,8 +35,9 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
   app.addHook('onRequest', function settle (request, reply, done) {
-    // What came in one piece with too many others is still handed over.
-    if (request.raw.socket.destroyed) return reply.hijack()
+    // What came in one piece with too many others is still handed over; whoever has gone has no address any more.
+    const address: string | undefined = request.ip
+    if (request.raw.socket.destroyed || address === undefined) return reply.hijack()
     settleAddress(request)
     done()
   })
@@ -86,7 +87,7 @@ function boundUnanswered () {
  * proxy's.
  */
 export function settleAddress (request: FastifyRequest): void {
-  const { ip, socket } = request
+  const { ip = '', socket }: { ip?: string, socket: FastifyRequest['socket'] } = request
   const address = canonicalAddress(ip) ?? canonicalAddress(socket.remoteAddress ?? '') ?? ip
   if (address !== ip) Object.defineProperty(request, 'ip', { value: address })
 }

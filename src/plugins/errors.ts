@@ -118,8 +118,11 @@ export function settleError (err: FastifyError, request: FastifyRequest, reply: 
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)
-  // Of the answer that failed.
-  reply.code(problem.status).removeHeader('content-encoding').header('cache-control', 'no-store')
+  // They belong to what was done, and an answer that failed does not tell of it.
+  if (problem.status >= 500) reply.removeHeader('etag').removeHeader('location')
+  // Of the answer that failed. What is refused at once meets no hook that sets the request's id.
+  reply.code(problem.status).removeHeader('content-encoding')
+    .headers({ 'cache-control': 'no-store', 'x-request-id': request.id })
   return problem
 }
 

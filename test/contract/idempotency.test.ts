@@ -13,9 +13,15 @@ const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
 /** After the work is done, before its answer is kept. */
 const FAILS_LATE = 'x-prova-guasto'
 const failed = new WeakSet<FastifyRequest>()
+const answer = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
 async function failLate (request: FastifyRequest, _reply: FastifyReply, payload: unknown) {
   if (request.headers[FAILS_LATE] === undefined || failed.has(request)) return payload
   failed.add(request)
+  if (request.headers[FAILS_LATE] === 'aspetta') {
+    answer.isDue.resolve()
+    await answer.goesOut.promise
+    return payload
+  }
   throw new Error('guasto dopo il lavoro')
 }
 const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
@@ -86,21 +92,36 @@ t.test('Idempotency-Key', async (t) => {
     })
   }
 
+  t.test('a request whose work is done, and whose answer is on its way, is still at work for a repeated one', async (t) => {
+    const send = (more: Record<string, string> = {}) => app.inject({
+      method: 'POST',
+      url: '/api/v1/prenotazioni',
+      payload: booking({ nome_cognome: 'Dora Attesa' }),
+      headers: { authorization, 'idempotency-key': 'in arrivo', ...more }
+    })
+    const first = send({ [FAILS_LATE]: 'aspetta' })
+    await answer.isDue.promise
+    t.match((await send()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+    answer.goesOut.resolve()
+    t.equal((await first).statusCode, 201)
+    t.equal((await send()).headers['idempotency-replayed'], 'true')
+  })
+
   t.test('a failure whose key cannot be set free is answered as any other, without a word of the inside', async (t) => {
     await app.sql.unsafe(`
       create function stays() returns trigger language plpgsql as $$ begin raise 'stays'; end $$;
       create trigger stays before insert on prenotazioni execute function stays();
       create trigger stays before delete on idempotency_keys execute function stays()`)
     t.teardown(() => app.sql.unsafe('drop function stays cascade'))
-    const answer = await app.inject({
+    const reply = await app.inject({
       method: 'POST',
       url: '/api/v1/prenotazioni',
       payload: booking(),
       headers: { authorization, 'idempotency-key': 'resta' }
     })
-    t.equal(answer.statusCode, 500)
-    t.same(Object.keys(answer.json()).sort(), ['codice', 'error', 'requestId', 'status'])
-    t.notMatch(answer.body, /delete|idempotency_keys|stays/)
+    t.equal(reply.statusCode, 500)
+    t.same(Object.keys(reply.json()).sort(), ['codice', 'error', 'requestId', 'status'])
+    t.notMatch(reply.body, /delete|idempotency_keys|stays/)
   })
 
   t.test('the answer that made a user is forgotten with the user', async (t) => {

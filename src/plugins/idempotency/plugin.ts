@@ -73,8 +73,10 @@ const ANSWER_MAX = 65_536
 /** And of a refusal: it costs the caller nothing, and could be asked for under thousands of keys. */
 const REFUSAL_MAX = 4096
 
-/** The status of a key whose work is done, and whose answer is not yet known, or never will be. */
+/** The status of a key whose work is done, and whose answer is not yet known. */
 const DONE = 0
+/** No request takes longer. */
+const WHILE_MS = 5 * 60_000
 
 /** Between the references of one key. */
 const SEPARATOR = ' '
@@ -154,6 +156,8 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       request.begun = stored.reference!.split(SEPARATOR)
       return
     }
+    // Its answer is still on the way, unless it takes longer than any request.
+    if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
     // Lost, too large, or about something that is gone.
     if (stored.body === null) throw new ChiaveEseguita()
     reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
@@ -177,6 +181,8 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
       const isOver = request.failedTransiently && request.hasEnded
       const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
       await app.db.delete(keys).where(isOver ? mine : nothingDone)
+        // What was done has lost its answer.
+        .then(() => app.db.update(keys).set({ status }).where(and(under, eq(keys.status, DONE))))
         .catch((err: unknown) => request.log.error({ err }, 'an Idempotency-Key could not be set free'))
     } else {
       const headers = Object.fromEntries(
