@@ -76,10 +76,10 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       return validate
     }
 
-    /** A header that a route sends is described there, and one that is promised is sent. */
+    /** A header that a route sends is described there, and one that is promised is sent. Pages are not described. */
     function checkHeaders (request: FastifyRequest, reply: FastifyReply) {
       const { method, routeOptions: { schema, config, url } } = request
-      if (schema?.operationId === undefined || method === 'HEAD') return
+      if (schema?.operationId === undefined || schema.hide || method === 'HEAD') return
       const sent = sentHeaders({ method, schema, config }, String(reply.statusCode))
       const where = `${method} ${url} ${reply.statusCode}`
       for (const name of Object.keys(reply.getHeaders())) {
