@@ -15,7 +15,7 @@ const Answer = Closed({
 
 /** What the check says of a route that declares `schema` for 200 and answers so. */
 async function complaints (
-  handler: RouteHandlerMethod, schema: TSchema = Answer, operationId?: string
+  handler: RouteHandlerMethod, schema: TSchema = Answer, own: { operationId?: string, hide?: true } = {}
 ): Promise<string[]> {
   const said: string[] = []
   const app = Fastify({ schemaController })
@@ -24,7 +24,7 @@ async function complaints (
   app.get('/prova', {
     config: { access: 'auth', rateLimit: false },
     schema: {
-      ...operationId && { operationId },
+      ...own,
       response: { 200: schema, 206: schema, 304: Type.Null(), '4xx': Ref(ErrorBody) }
     }
   }, handler)
@@ -107,10 +107,12 @@ t.test('a header that the description does not name fails, and one that it promi
     'accept-ranges': 'bytes',
     'content-disposition': 'inline'
   }
-  const said = async (sent: Record<string, string>) =>
-    await complaints(async (_request, reply) => reply.headers(sent).send({ nome: 'Anna' }), Answer, 'prova')
+  const said = async (sent: Record<string, string>, own = {}) => await complaints(
+    async (_request, reply) => reply.headers(sent).send({ nome: 'Anna' }), Answer, { operationId: 'prova', ...own }
+  )
   t.same(await said(headers), [])
   t.same(await said({ ...headers, location: '/' }), ['GET /prova 200: the header location is not declared'])
   const { etag, ...others } = headers
   t.same(await said(others), ['GET /prova 200: the header ETag is promised, and missing'])
+  t.same(await said({ 'content-language': 'it' }, { hide: true }), [], 'a page is no part of the description')
 })

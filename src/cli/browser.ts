@@ -2,6 +2,8 @@ import { hash, randomBytes } from 'node:crypto'
 import { on, once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { html } from '#src/lib/html.ts'
+import { htmlPage, pagePolicy } from '#src/lib/page.ts'
 import { expectBody } from './answers.ts'
 import type { Context } from './context.ts'
 import { CliError, EXIT } from './errors.ts'
@@ -66,6 +68,20 @@ async function pageFor (context: Context, provider: string, query: Record<string
   )
 }
 
+const STYLE = `:root { color-scheme: light dark; } body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto;
+  max-width: 40rem; padding: 1rem; } h1 { font-size: 1.6rem; line-height: 1.2; }`
+
+/** What the browser shows in the end. */
+const RECEIVED = htmlPage({
+  language: 'it',
+  title: 'Ricevuto',
+  style: STYLE,
+  content: html`<main>
+<h1>Ricevuto</h1>
+<p>Si può chiudere questa pagina e tornare al terminale.</p>
+</main>`
+})
+
 type Exchange = [request: IncomingMessage, response: ServerResponse]
 
 /** The code that the browser brings to an address of this machine. */
@@ -87,7 +103,9 @@ async function codeAt (server: Server, path: string, withinMs: number): Promise<
 }
 
 async function tell (response: ServerResponse, done: boolean): Promise<void> {
-  response.writeHead(done ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-  response.end(done ? 'Ricevuto: si può chiudere questa pagina e tornare al terminale.\n' : '')
+  response.writeHead(done ? 200 : 404, {
+    'content-type': 'text/html; charset=utf-8', 'content-security-policy': pagePolicy(STYLE), connection: 'close'
+  })
+  response.end(done ? RECEIVED : '')
   await once(response, 'close')
 }

@@ -1,34 +1,14 @@
-import { once } from 'node:events'
-import { PassThrough, Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { run } from '#src/cli/run.ts'
-import { temporaryFolder } from '#test/helper.ts'
 import { codeOf, forgetCodes } from '#test/identity/factors/authenticator.ts'
 import { visitorBrowser, type VisitorBrowser } from '#test/identity/pages/visitor.ts'
 import { account, EMAIL, keysOf, PASSWORD } from './account.ts'
+import { begin } from './by-browser.ts'
 import { user } from './process.ts'
 import { site } from './site.ts'
 
 const server = await site(t, { RATE_LIMIT_LOGIN_MAX: '1000', CORS_ORIGINS: 'https://app.example' })
 const { app, url } = server
 await account(server)
-
-/** The program, until it names the page to open. */
-async function begin (args: readonly string[], timeoutMs?: number, at = url) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = run(args, {
-    env: { LOCANDA_URL: at },
-    stdin: Readable.from([]),
-    stdout,
-    stderr,
-    home: temporaryFolder(t),
-    hostname: 'portatile',
-    ...(timeoutMs === undefined ? {} : { timeoutMs })
-  }).finally(() => { stdout.end() })
-  const [said] = await once(stderr, 'data') as [Buffer]
-  return { code, said: String(said), page: /^http.*$/m.exec(String(said))?.[0] ?? '', out: text(stdout) }
-}
 
 /** Where the page leads the browser back to. */
 function backOf (browser: VisitorBrowser): string {
@@ -41,7 +21,7 @@ async function signIn (page: string): Promise<VisitorBrowser> {
 }
 
 t.test('a person signs in on the pages, and the program gets a key without seeing the password', async (t) => {
-  const { code, page, said, out } = await begin(['login', '--browser'])
+  const { code, page, said, out } = await begin(t, url, ['login', '--browser'])
   t.match(said, /^Aprire nel browser di questo computer, e accedere:\nhttp.*\n$/)
   t.match(new URL(page).searchParams.get('redirect_to'), /^http:\/\/127\.0\.0\.1:\d+\/[\da-f]{32}$/)
   const browser = await signIn(page)
@@ -62,12 +42,12 @@ t.test('a person signs in on the pages, and the program gets a key without seein
 })
 
 t.test('who is signed in already is asked whether a program of this computer may', async (t) => {
-  const first = await begin(['login', '--browser'])
+  const first = await begin(t, url, ['login', '--browser'])
   const browser = await signIn(first.page)
   await browser.submit('/auth/accedi/continua')
   await fetch(backOf(browser))
   t.equal(await first.code, 0)
-  const { code, page, out } = await begin(['key', '--browser', '--giorni', '3'])
+  const { code, page, out } = await begin(t, url, ['key', '--browser', '--giorni', '3'])
   await browser.open(page)
   t.match(browser.page().body, 'Un programma di questo computer')
   t.equal(backOf(browser), '', 'the address alone gives nothing away')
@@ -95,7 +75,7 @@ t.test('the button agrees to the program that the page named, and to no other', 
 })
 
 t.test('who declines, or signs out, is not asked again; another account may answer', async (t) => {
-  const { page } = await begin(['login', '--browser'], 300)
+  const { page } = await begin(t, url, ['login', '--browser'], 300)
   const { host } = new URL(new URL(page).searchParams.get('redirect_to')!)
   const asks = (browser: VisitorBrowser) => browser.page().body.includes(host)
   const browser = await signIn(page)
@@ -120,7 +100,7 @@ t.test('a second factor is proven on the page, and the key counts as made with i
   const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(browser.page().body)![1]!.replaceAll(' ', '')
   await browser.submit('/auth/account/fattori/conferma', { code: codeOf(secret) })
   await forgetCodes(app)
-  const { code, page } = await begin(['login', '--browser'])
+  const { code, page } = await begin(t, url, ['login', '--browser'])
   const other = await signIn(page)
   t.equal(other.page().path, '/auth/verifica')
   await other.submit('/auth/verifica', { code: codeOf(secret) })
@@ -144,7 +124,7 @@ t.test('where a recent proof is wanted, it is asked for before the question', as
     select jsonb_agg(each || jsonb_build_object('timestamp', (each->>'timestamp')::int - 3600))
     from jsonb_array_elements(amr) as each)`
   await strict.app.identity.waitForListeners()
-  const { code, page } = await begin(['login', '--browser'], undefined, strict.url)
+  const { code, page } = await begin(t, strict.url, ['login', '--browser'])
   await browser.open(page)
   t.equal(browser.page().path, '/auth/verifica')
   await browser.submit('/auth/verifica', { code: codeOf(secret) })
@@ -172,7 +152,7 @@ t.test('an address of this machine is one of a program only as a program would w
 })
 
 t.test('a program that nobody answers gives up, and one without pages to go to says so', async (t) => {
-  const { code } = await begin(['login', '--browser'], 300)
+  const { code } = await begin(t, url, ['login', '--browser'], 300)
   t.equal(await code, 3)
   const { run: runHere } = user(t)
   t.match(await runHere(['login', '--browser', '--email', EMAIL], { env: { LOCANDA_URL: url } }), {
