@@ -92,7 +92,7 @@ t.test('Idempotency-Key', async (t) => {
     })
   }
 
-  t.test('a request whose work is done, and whose answer is on its way, is still at work for a repeated one', async (t) => {
+  t.test('a request whose work is done, and whose answer is on its way, is still at work for another', async (t) => {
     const send = (more: Record<string, string> = {}) => app.inject({
       method: 'POST',
       url: '/api/v1/prenotazioni',
