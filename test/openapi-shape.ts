@@ -91,7 +91,14 @@ interface Operation {
   description?: string
   tags: string[]
   security?: object[]
-  parameters?: { name: string, in: string, description?: string, required?: boolean, schema: object, example?: unknown }[]
+  parameters?: {
+    name: string
+    in: string
+    description?: string
+    required?: boolean
+    schema: object
+    example?: unknown
+  }[]
   requestBody?: { content: Record<string, Media> }
   responses: Record<string, { description: string, content?: Record<string, Media> }>
   'x-codici'?: Record<string, string[]>
