@@ -19,7 +19,7 @@ const APP_CODE = /^\d{6}$/
 export async function proveSecondFactor (context: Context, signedIn: SignIn): Promise<string> {
   const { terminal } = context
   const apps = verifiedFactors(signedIn.user, 'totp')
-  // A device (WebAuthn) cannot be asked here: whoever has one and no app has recovery codes, or signs in by browser.
+  // A device (WebAuthn) cannot be asked here. Who has a device and no app uses a recovery code, or the browser.
   const hasCodes = verifiedFactors(signedIn.user, 'recovery_code').length > 0
   if (apps.length === 0 && !hasCodes) {
     if (verifiedFactors(signedIn.user, 'webauthn').length === 0) return signedIn.bearer

@@ -1,10 +1,10 @@
-/** A signal that somebody else's, a time limit, or a call aborts. */
+/** A signal that is aborted by any of other signals, by a time limit, or by a call. */
 export interface LimitedSignal {
   signal: AbortSignal
   /** Whether the time limit has aborted it. */
   isTooLate (): boolean
   abort (): void
-  /** Lets go of the time limit and of the others' signals: to be called when nobody listens any more. */
+  /** Lets go of the time limit and of the other signals. The caller calls it when the work is over. */
   end (): void
 }
 
@@ -18,9 +18,9 @@ export function limitedSignal (others: readonly AbortSignal[], ms?: number): Lim
   let tooLate = false
   const timer = ms === undefined ? undefined : setTimeout(onTime, ms).unref()
   for (const other of others) {
-    if (other.aborted) abort()
-    else other.addEventListener('abort', abort, { once: true })
+    other.addEventListener('abort', abort, { once: true })
   }
+  if (others.some(({ aborted }) => aborted)) abort()
 
   function onTime (): void {
     tooLate = !controller.signal.aborted

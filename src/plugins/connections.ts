@@ -35,7 +35,7 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
   app.addHook('onRequest', function settle (request, reply, done) {
-    // What came in one piece with too many others is still handed over; whoever has gone has no address any more.
+    // Node still hands over a request of a connection that was cut, and one whose client has gone: it has no address.
     const address: string | undefined = request.ip
     if (request.raw.socket.destroyed || address === undefined) return reply.hijack()
     settleAddress(request)

@@ -38,7 +38,7 @@ const FAILURES_IN_A_ROW = 3
 const PATIENCE = sql`interval '3 days'`
 /** And at least so many failed attempts. */
 const FAILURES_MIN = 10
-/** No rest is as long, with the attempt after it: for what is above it this server was off, and nobody was asked. */
+/** A rest and the attempt after it are shorter. In a longer time without an attempt this server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
 /** The webhooks that may be served now. */

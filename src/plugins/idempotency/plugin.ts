@@ -168,8 +168,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (request.idempotencyKey === null) return payload
     const under = ofKey(request)
     const mine = and(under, or(isNull(keys.status), eq(keys.status, DONE)))
-    // Whatever becomes of the note: where this hook throws, Fastify calls it once more for the answer of the error, and
-    // sends the second error as it is.
+    // Once only: should this hook throw, Fastify calls it again for the answer of the error.
     request.idempotencyKey = null
     const { statusCode: status } = reply
     const body = String(payload)

@@ -6,7 +6,7 @@ export const OcrNonDisponibile = createError(
   'Il provider OCR non risponde: riprovare fra poco, o con solo_mrz',
   503
 )
-/** The provider refuses further pictures for now. */
+/** The provider refuses further pictures for some time. */
 export const OcrQuotaEsaurita = createError(
   'OCR_QUOTA_ESAURITA',
   'Il provider OCR non accetta altre immagini per ora: riprovare più tardi, o con solo_mrz',

@@ -144,7 +144,7 @@ const passkeyRoutes: FastifyPluginAsyncTypebox<IdentityOptions> = async (app, { 
       await db.transaction(async (tx) => {
         const user = await getSessionOwner(tx, { userId: userId!, sessionId: sessionId! })
         await removePasskey(tx, user.id, id)
-        // Whoever has found or copied the device may be in one.
+        // A person who has found the device may use one of them.
         const revoked = await endPasskeySessions(tx, user.id, sessionId)
         await notify(app, tx, user, 'passkey_removed')
         await audit.append(tx, {
