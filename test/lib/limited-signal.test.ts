@@ -16,6 +16,7 @@ t.test('a limited signal is aborted by another one, by time, and by a call', asy
   t.ok(byOther.signal.aborted)
   t.notOk(byOther.isTooLate())
   t.ok(limitedSignal([one.signal, two.signal]).signal.aborted, 'by one that was aborted before, too')
+  t.ok(limitedSignal([two.signal, one.signal]).signal.aborted)
   const byTime = limitedSignal([one.signal], 1)
   const keptAlive = setTimeout(() => {}, LONG_MS)
   await once(byTime.signal, 'abort')

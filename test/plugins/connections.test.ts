@@ -58,3 +58,14 @@ t.test('a request that expects what nobody knows is answered, counted and logged
   t.match(JSON.parse(body), { status: 404, codice: 'RISORSA_NON_TROVATA' })
   t.equal(logs.filter(({ msg, status }) => msg === 'request' && status === 404).length, 1)
 })
+
+t.test('a client that is gone before its request is read costs no line of the log that is an alarm', async (t) => {
+  const { app, logs } = await build(t)
+  const port = await listen(app)
+  for (let n = 0; n < 50; n++) {
+    const socket = await openSocket(t, port, target('GET', '/health/live', KEEP))
+    socket.resetAndDestroy()
+  }
+  t.equal((await exchange(port, target('GET', '/health/live'))).status, 200)
+  t.same(logs.filter(({ level }) => Number(level) >= 50), [])
+})
