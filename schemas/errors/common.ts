@@ -75,8 +75,8 @@ export const COMMON = {
     },
     SECONDO_FATTORE_RECENTE: {
       statuses: [403],
-      cause: 'L’ultima conferma del secondo fattore ha più di 15 minuti.',
-      remedy: 'Confermarlo di nuovo, poi ripetere.'
+      cause: 'L’ultima conferma del secondo fattore ha più di 15 minuti, o l’account non ne ha.',
+      remedy: 'Confermarlo di nuovo, o registrarne uno, poi ripetere con il nuovo token.'
     },
     RISORSA_NON_TROVATA: {
       statuses: [404],

@@ -32,7 +32,7 @@ export const SecondoFattoreDaRegistrare = createError(
 )
 export const SecondoFattoreRecente = createError(
   'SECONDO_FATTORE_RECENTE',
-  'Per questa azione il secondo fattore va confermato di nuovo: l’ultima conferma ha più di 15 minuti',
+  'Questa azione vuole un secondo fattore confermato da meno di 15 minuti: confermarlo, o registrarne uno se manca',
   403
 )
 export const RisorsaNonTrovata = createError('RISORSA_NON_TROVATA', 'Risorsa non trovata', 404)

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
+import { within } from '#src/lib/within.ts'
 import { DEPARTED } from './departures.ts'
 
 /** A number that is read when a client asks for the metrics, or one for each value of a label. */
@@ -17,7 +18,8 @@ export interface GaugeSource {
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Adds a gauge to `/metrics`. What cannot be read is logged and left out (`NaN`): the rest is shown all the same.
+     * Adds a gauge to `/metrics`. What cannot be read, or not within three seconds, is logged and left out
+     * (`NaN`): the rest is shown all the same.
      */
     addGauge (source: GaugeSource): void
   }
@@ -62,6 +64,16 @@ const PROCESS: readonly ProcessGauge[] = [
   ['process_open_fds', 'Open file descriptors.', ({ descriptors }) => descriptors]
 ]
 
+/** Prometheus waits for 10 s as a rule: one figure that does not come must not cost it all others. */
+const READ_WITHIN_MS = 3000
+
+async function inTime<T> (reading: Promise<T>): Promise<T> {
+  let read: { value: T } | undefined
+  await within(READ_WITHIN_MS, reading.then((value) => { read = { value } }))
+  if (read === undefined) throw new Error(`no answer within ${READ_WITHIN_MS} ms`)
+  return read.value
+}
+
 /** Prometheus metrics at `/metrics`: the process, the durations of requests, and what the areas add. */
 export default fp<MetricsOptions>(async function metrics (app, { processFigures }) {
   const registry = new Registry()
@@ -96,7 +108,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
       async collect () {
         this.reset()
         try {
-          const values = await read()
+          const values = await inTime(read())
           if (typeof values === 'number') this.set(values)
           else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
         } catch (err) {

@@ -114,17 +114,19 @@ t.test('the ledger shows its state as it is when it is asked', async (t) => {
   t.match(await read('locanda_missing_receipts'), { 'age_days="25-30"': 1, 'age_days="lost"': 1 })
 })
 
-t.test('a gauge that cannot be read leaves the others readable, and shows no number of its own', async (t) => {
+t.test('a gauge that cannot be read, or never comes, leaves the others readable, and shows no number', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(departures)
   await app.register(metrics)
   app.addGauge({ name: 'rotta', help: 'x', read: async () => { throw new Error('fermo') } })
+  app.addGauge({ name: 'muta', help: 'x', read: () => new Promise(() => {}) })
   app.addGauge({ name: 'rotta_per_stato', help: 'x', label: 'stato', read: async () => { throw new Error('fermo') } })
   app.addGauge({ name: 'sana', help: 'x', label: 'stato', read: async () => ({ uno: 1 }) })
   const { body, statusCode } = await app.inject('/metrics')
   t.equal(statusCode, 200)
   t.same(samples(body, 'locanda_rotta'), { '': NaN })
+  t.same(samples(body, 'locanda_muta'), { '': NaN })
   t.same(samples(body, 'locanda_rotta_per_stato'), {})
   t.same(samples(body, 'locanda_sana'), { 'stato="uno"': 1 })
 })

@@ -20,6 +20,7 @@ export const dayRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> 
       access: 'auth',
       scope: 'invio',
       idempotent: true,
+      headers: { reads: ['Prefer'], sends: { 'Preference-Applied': [200] } },
       findFaults: ({ body }) => dayFaults(body, context.clock.today())
     },
     schema: {

@@ -19,6 +19,8 @@ export interface Requester {
   locate (id: number): void
   /** The answer is not the last one: a repeated request with the same key is told of what was begun, as it is then. */
   leaveOpen (): void
+  /** Says in the answer, to whoever asked for it, that it was not waited for the end. */
+  tellUnawaited (): void
   /**
    * The answer is the last one, and is kept: what was begun has ended, or nothing had to be. Where nothing was sent for
    * a reason that may pass, a repeated request with the same key begins anew.
@@ -39,8 +41,8 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
       request.hasEnded = true
       request.isUndecided = false
     },
-    leaveOpen () {
-      request.isUndecided = true
+    leaveOpen () { request.isUndecided = true },
+    tellUnawaited () {
       if (isAsync) reply.header('preference-applied', 'respond-async')
     }
   }

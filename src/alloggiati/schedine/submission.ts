@@ -91,6 +91,7 @@ async function send (
   const result = await follow(ledger, { id, ricevuta }, requester)
   if (result === undefined || isUnderWay(result.stato)) {
     requester.leaveOpen()
+    requester.tellUnawaited()
     const until = (await readWaiting(db, [ricevuta])).get(ricevuta)
     const told = until && tellWaiting(until)
     throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, told }, requester.isAsync ? 202 : 422)
