@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
@@ -7,8 +7,24 @@ import { migrate } from '#src/plugins/database/migrate.ts'
 import { databaseUrl } from '#test/database.ts'
 import { STATE_FILE, type State } from './state.ts'
 
-/* One cluster for the run, one template database, migrated once; every test copies it. */
-const dataDir = mkdtempSync(join(tmpdir(), 'locanda-test-'))
+const MEMORY = '/dev/shm'
+/** A run takes less; some containers have 64 MB. */
+const ENOUGH = 3 * 2 ** 30
+
+function roomInMemory (): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= ENOUGH
+  } catch {
+    return false
+  }
+}
+
+/*
+ * One cluster for the run, one template database, migrated once; every test copies it. In memory, where there is room:
+ * to copy and to drop the 650 files of a database there takes a quarter of the processor time that it takes in ext4.
+ */
+const dataDir = mkdtempSync(join(roomInMemory() ? MEMORY : tmpdir(), 'locanda-test-'))
 // Nobody needs these data after a power cut: dropping a database takes a tenth of the time.
 const settings = {
   fsync: 'off',
