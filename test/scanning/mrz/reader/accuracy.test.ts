@@ -12,10 +12,10 @@ import { skip } from './render.ts'
 
 const network = readNetwork(new URL('../../../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 const words = await page(['Si ricorda ai gentili ospiti che la colazione', 'è servita dalle 7 e 30 alle 10'])
-const hidden = await clutter(24, words)
+const hidden = await clutter(12, words)
 const pictures = skip
   ? []
-  : await Promise.all(cases(36, 7).map(async (each, n) => (
+  : await Promise.all(cases(18, 7).map(async (each, n) => (
     { ...each, bytes: await pictureOf({ ...each, quarters: n % 4 }) })))
 
 async function reading (bytes: Buffer) {
