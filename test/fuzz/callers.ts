@@ -12,7 +12,8 @@ export interface Callers {
 }
 
 /** A connection of its own: one that is kept may end while a request is on its way, on a machine that is busy. */
-export const ONE_JSON = { 'content-type': 'application/json', connection: 'close' }
+export const ONE = { connection: 'close' }
+export const ONE_JSON = { 'content-type': 'application/json', ...ONE }
 
 const PASSWORD = 'una-frase-lunga-per-tutti'
 

@@ -1,7 +1,7 @@
 import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { callers, ONE_JSON, type Callers } from './callers.ts'
+import { callers, ONE, ONE_JSON, type Callers } from './callers.ts'
 import { operationsOf, resolver, type Document, withAnswers } from './document.ts'
 import { judge, type Answer, type Judge } from './judge.ts'
 import { requests, type FuzzedRequest } from './requests.ts'
@@ -40,7 +40,7 @@ const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
 /** Sends requests made from the server's own description, and judges each answer by it. */
 export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true })
-  const document = withAnswers(await (await fetch(`${address}/openapi.json`)).json() as Document)
+  const document = withAnswers(await (await fetch(`${address}/openapi.json`, { headers: ONE })).json() as Document)
   const who = callers(address, keys)
   const judged = judge(document)
   const result: FuzzResult = {

@@ -86,18 +86,20 @@ t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one
 
 t.test('verifying without a hash, or with an unreadable one, costs as much work as with a good one', async (t) => {
   const known = await passwords.hash('la password giusta')
-  const work = { known: 0, nobody: 0, unreadable: 0 }
+  const work = { known: Infinity, nobody: Infinity, unreadable: Infinity }
   const measured = async (who: keyof typeof work, text: string | null) => {
     const before = cpuUsage()
     t.equal(await passwords.verify(text, 'quella sbagliata'), false)
-    work[who] += cpuUsage(before).user
+    const { user, system } = cpuUsage(before)
+    work[who] = Math.min(work[who], user + system)
   }
   for (let round = 0; round < 8; round++) {
     await measured('known', known)
     await measured('nobody', null)
     await measured('unreadable', 'x')
   }
-  // Processor time, not the clock's: without the work it would be a hundredth.
+  // Processor time, not the clock's, and the least of the rounds: other threads of the process only add to it. Without
+  // the work it would be a hundredth.
   for (const who of ['nobody', 'unreadable'] as const) {
     t.ok(work[who] > work.known / 3 && work[who] < work.known * 3, `${who}: ${work[who]} of ${work.known}`)
   }
