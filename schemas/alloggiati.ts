@@ -215,7 +215,13 @@ export const CheckFailure = errorWith(
   { connected: Type.Boolean() }
 )
 
-export const ReceiptQuery = Closed({ data: Day })
+export const ReceiptQuery = Closed({
+  data: {
+    ...Day,
+    description: 'Il giorno in cui le schedine sono state inviate, prima di oggi. La Polizia dà le ricevute degli ' +
+      'ultimi 30 giorni; quelle già scaricate restano'
+  }
+})
 
 export const BookingToVerify = Closed({
   prenotazione_id: Id,
@@ -227,7 +233,10 @@ export const BookingToVerify = Closed({
 }, { $id: 'PrenotazioneDaVerificare' })
 export type BookingToVerify = Static<typeof BookingToVerify>
 
-export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
+export const CrossCheckQuery = Closed({
+  da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno; se manca, dal primo' }),
+  a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso, e non dopo oggi; se manca, oggi' })
+})
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
 
 export const CrossCheckAnswer = Closed(

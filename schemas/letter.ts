@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
+import { BookingId, Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
 import { Name } from './guest.ts'
-import { paging } from './paging.ts'
+import { pagingOrWhole } from './paging.ts'
 
 /**
  * Text of several lines. A word of more characters than the PDF engine takes in one is refused here, where the field is
@@ -62,8 +62,8 @@ export const Letter = Closed({
 }, { $id: 'LetteraBenvenuto', examples: [EXAMPLE] })
 export type Letter = Static<typeof Letter>
 
-export const LetterParams = Closed({ prenotazioneId: Id })
-export const LetterQuery = Closed(paging)
+export const LetterParams = Closed({ prenotazioneId: BookingId })
+export const LetterQuery = Closed(pagingOrWhole)
 export const LetterList = Closed({ data: Type.Array(Ref(Letter)) })
 
 export const LetterFound = Closed(

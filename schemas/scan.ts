@@ -85,7 +85,10 @@ export const Scan = Closed({
 }, { $id: 'Scansione', examples: [SCAN_EXAMPLE] })
 export type Scan = Static<typeof Scan>
 
-export const ScanQuery = Closed({ ...paging, prenotazione_id: Type.Optional(Id) })
+export const ScanQuery = Closed({
+  ...paging,
+  prenotazione_id: Type.Optional({ ...Id, description: 'Soltanto quelle unite a questa prenotazione' })
+})
 export type ScanQuery = Static<typeof ScanQuery>
 
 export const ScanList = Closed({ data: Type.Array(Ref(Scan)) }, { examples: [{ data: [SCAN_EXAMPLE] }] })

@@ -44,7 +44,9 @@ export const LogoutQuery = Open({
 export const EmptyBody = Open({}, { examples: [{}] })
 
 /** The address that the browser is sent to afterwards. */
-export const RedirectQuery = Open({ redirect_to: text(2000, 'Dove si manda il browser dopo') })
+const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di questo server, di CORS_ORIGINS o di ' +
+  'REDIRECT_URLS. Al posto di ogni altro, e se manca, il primo di CORS_ORIGINS, o quello di questo server')
+export const RedirectQuery = Open({ redirect_to })
 
 export const UserUpdate = Open({
   email: Type.Optional(Email),
@@ -83,6 +85,9 @@ export const OtpBody = Open(
   }
 )
 
+const PROOF_TYPES = 'Per che cosa era la e-mail: `signup` o `invite`, che valgono lo stesso; `magiclink` o ' +
+  '`recovery`, che valgono lo stesso; `email`: uno qualunque di questi; `email_change`: un cambio d’indirizzo'
+
 export const ResendBody = Open(
   {
     type: Type.String({ maxLength: 40, description: '`signup` o `email_change`' }),
@@ -97,21 +102,37 @@ export const VerifyBody = Open({
   type: Type.String({ maxLength: 40 }), token: text(200), token_hash: text(200), email: text(254), phone: text(40)
 }, { examples: [{ type: 'recovery', email: 'anna@example.org', token: '123456' }] })
 
-export const VerifyQuery = Open({ token: text(200), token_hash: text(200), type: text(40), redirect_to: text(2000) })
+export const VerifyQuery = Open({
+  token: text(200, 'Il segreto del collegamento, come sta nella e-mail'),
+  token_hash: text(200, 'Un altro nome di `token`: se c’è, vale questo'),
+  type: text(40, PROOF_TYPES),
+  redirect_to
+})
 
-export const IdentityParams = Closed({ identity_id: Type.String({ maxLength: 60 }) })
+export const IdentityParams = Closed({
+  identity_id: Type.String({
+    maxLength: 60, description: 'L’`identity_id` dell’identità, un UUID: in `identities` dell’utente'
+  })
+})
 
 export const AuthorizeQuery = Open({
-  provider: text(60),
-  redirect_to: text(2000),
-  scopes: text(500),
+  provider: text(60, 'Il nome di un provider di OAUTH_PROVIDERS: `true` in `external` di GET /auth/v1/settings. Per ' +
+    'accedere anche `custom:locanda`, le pagine di questo server, che vogliono `code_challenge`'),
+  redirect_to,
+  scopes: text(500, 'Ambiti da chiedere al provider oltre ai soliti, separati da spazi'),
   code_challenge: text(128, 'L’impronta di un segreto di chi chiama (PKCE)'),
   code_challenge_method: text(10, '`s256` o `plain`'),
   skip_http_redirect: text(10, '`true`: l’indirizzo viene nella risposta, senza seguirlo'),
-  prompt: text(40)
+  prompt: text(40, 'Passato al provider com’è, per esempio `select_account`; così anche `login_hint`, `hd` e simili')
 })
 export const CallbackQuery = Open(
-  { state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) },
+  {
+    state: text(100, 'Quale accesso è: quello che il provider ha avuto con la richiesta; vale una volta'),
+    code: text(4096, 'Il codice del provider, che il server scambia con l’identità'),
+    error: text(200, 'Il codice d’errore del provider, al posto di `code`'),
+    error_description: text(2000, 'L’errore del provider, in parole'),
+    iss: text(500, 'Quale provider risponde (RFC 9207): dev’essere quello a cui si è chiesto')
+  },
   {
     examples: [{ state: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', code: 'abc' }]
   }
@@ -119,8 +140,15 @@ export const CallbackQuery = Open(
 
 /* The administration. */
 
-export const AdminUsersQuery = Open({ page: text(10), per_page: text(10), filter: text(254), sort: text(40) })
-export const UserParams = Closed({ user_id: Type.String({ maxLength: 60 }) })
+export const AdminUsersQuery = Open({
+  page: text(10, 'Quale pagina, da 1; se manca, la prima'),
+  per_page: text(10, 'Utenti per pagina, al massimo 1000; se manca, 50'),
+  filter: text(254, 'Testo cercato nell’e-mail e in `user_metadata`, senza badare alle maiuscole'),
+  sort: text(40, '`created_at asc` o `created_at desc`; se manca, dal più recente')
+})
+export const UserParams = Closed({
+  user_id: Type.String({ maxLength: 60, description: 'L’id dell’utente, un UUID' })
+})
 
 const adminFields = {
   email: Type.Optional(Email),
