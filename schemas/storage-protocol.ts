@@ -70,10 +70,6 @@ export const UploadLinkQuery = Open({
     'e vale un minuto')
 })
 
-/** The bytes of a file, of whatever type; forms have the file in their last part. */
-export const FileBody = {
-  content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
-}
 export const FileContent = {
   description: 'Il contenuto del file',
   content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
