@@ -51,12 +51,16 @@ export const Conferma = {
   motivo: Type.Optional(Motivo)
 }
 
+export const TestMode = Type.Boolean({
+  description: '`true`: solo la prova del servizio; non si invia e non si registra nulla'
+})
+
 /** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
 export const InvioBody = Closed({
   ospiti: Ospiti,
   prenotazione: Type.Optional(Soggiorno),
   soggiorno: Type.Optional(Soggiorno),
-  testMode: Type.Optional(Type.Boolean()),
+  testMode: Type.Optional(TestMode),
   ...Conferma
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>

@@ -77,12 +77,14 @@ const input = {
   ...person,
   email: Type.Optional(Nullable(Email)),
   telefono: Type.Optional(Nullable(Text(50))),
-  paese_id: Id,
+  paese_id: { ...Id, description: 'Il paese di provenienza: il codice numerico ISO 3166-1 (GET /api/v1/paesi)' },
   check_in: Day,
-  check_out: Type.Optional(Day),
+  check_out: Type.Optional({
+    ...Day, description: 'La partenza; serve questa o numero_notti, e con tutti e due vale questa'
+  }),
   numero_notti: Type.Optional(Notti),
   numero_ospiti: Ospiti,
-  idf_gen: Type.Optional(Nullable(Text(100)))
+  idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' })))
 }
 
 /**

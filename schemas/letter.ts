@@ -20,13 +20,16 @@ const lingua = Type.String({
   examples: ['IT']
 })
 
+const paragraph = (which: string) =>
+  Type.Optional({ ...Paragraphs(2000), description: `Il ${which} paragrafo, al posto di quello solito` })
+
 /** What stands in the letter instead of the usual texts; a text of blanks alone counts as none. */
 export const LetterWishes = Closed({
   nome_ospite: Type.Optional(Text(200, { description: 'Se manca, il nome_ospite del corpo' })),
   greeting: Type.Optional(Text(300, { description: 'Il saluto' })),
-  text1: Type.Optional(Paragraphs(2000)),
-  text2: Type.Optional(Paragraphs(2000)),
-  text3: Type.Optional(Paragraphs(2000)),
+  text1: paragraph('primo'),
+  text2: paragraph('secondo'),
+  text3: paragraph('terzo'),
   enjoy_text: Type.Optional(Text(100, { description: 'L’augurio nel riquadro colorato' })),
   codice: Type.Optional(Type.Integer({
     minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Se manca, l’idf_gen della prenotazione'

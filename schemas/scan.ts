@@ -31,7 +31,9 @@ export const ScanData = Closed({ ...documentFields, ...furtherFields })
 export type ScanData = Static<typeof ScanData>
 
 /** The place of a guest in the booking's list, 0-based. */
-const GuestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
+const GuestIndex = Type.Integer({
+  minimum: 0, maximum: 999, description: 'Quale ospite della prenotazione, da 0', examples: [0]
+})
 
 const EXAMPLE = {
   name: 'BIANCA',
@@ -110,7 +112,7 @@ const GuestCompletion = Type.Partial(GuestInput, { additionalProperties: false }
 export const ScanGuestBody = Closed({
   prenotazione_id: Id,
   guest_idx: GuestIndex,
-  dati: Type.Optional(GuestCompletion)
+  dati: Type.Optional({ ...GuestCompletion, description: 'Campi che il documento non dice, o che si correggono' })
 }, {
   examples: [{
     prenotazione_id: 1,

@@ -80,7 +80,13 @@ export const Uploaded = Closed({ Id: Type.String(), Key: Type.String() }, {
   examples: [{ Id: ID, Key: `${BUCKET}/${NAME}` }]
 })
 
-const expiresIn = Type.Integer({ minimum: 1, maximum: 315_360_000, examples: [60] })
+const expiresIn = Type.Integer({
+  minimum: 1,
+  maximum: 315_360_000,
+  description: 'Per quanti secondi il link vale: al massimo un’ora nei bucket del prodotto tranne public, 7 giorni ' +
+    'altrove',
+  examples: [60]
+})
 
 export const SignBody = Open({ expiresIn }, { examples: [{ expiresIn: 60 }] })
 export const SignManyBody = Open(
@@ -237,8 +243,8 @@ export type ListV2Answer = Static<typeof ListV2Answer>
 const transfer = {
   bucketId: BucketName,
   sourceKey: FileName,
-  destinationKey: FileName,
-  destinationBucket: Type.Optional(Nullable(BucketName))
+  destinationKey: { ...FileName, description: 'Il nome nuovo, con le sue cartelle' },
+  destinationBucket: Type.Optional(Nullable({ ...BucketName, description: 'Il bucket nuovo; se manca, lo stesso' }))
 }
 const TRANSFER = { bucketId: BUCKET, sourceKey: NAME, destinationKey: 'archivio/piantina.png' }
 export const MoveBody = Open(transfer, { examples: [TRANSFER] })
@@ -248,30 +254,36 @@ export const Moved = Closed({ message: Type.String(), Id: Type.String(), Key: Ty
 
 export const CopyBody = Open({
   ...transfer,
-  copyMetadata: Type.Optional(Type.Boolean())
+  copyMetadata: Type.Optional(Type.Boolean({ description: '`false`: senza i metadati di chi ha caricato il file' }))
 }, { examples: [TRANSFER] })
 export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectRow.properties }, {
   examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
 })
 
 const bucketFields = {
-  public: Type.Optional(Type.Boolean()),
+  public: Type.Optional(Type.Boolean({ description: '`true`: chiunque ne legge i file' })),
   /** Bytes, or a text such as `10MB`. */
   file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
-    type: ['integer', 'string', 'null'], minimum: 0, maximum: 1e15, maxLength: 20, examples: ['10MB']
+    type: ['integer', 'string', 'null'],
+    minimum: 0,
+    maximum: 1e15,
+    maxLength: 20,
+    examples: ['10MB'],
+    description: 'Byte di un file al massimo, o un testo come `10MB`; null: il limite del server'
   })),
   allowed_mime_types: Type.Optional(Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
     items: Type.String({ maxLength: 127, examples: ['image/png'] }),
-    maxItems: 100
+    maxItems: 100,
+    description: 'I soli tipi di file ammessi, anche come `image/*`; null o vuoto: tutti'
   }))
 } satisfies TProperties
 
 export const BucketCreation = Open(
   {
-    name: BucketName,
-    id: Type.Optional(BucketName),
-    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'])),
+    name: { ...BucketName, description: 'Il nome: lettere e cifre ASCII, `.`, `_` e `-`, al massimo 100' },
+    id: Type.Optional({ ...BucketName, description: 'Il nome, al posto di name' }),
+    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'], { description: 'Solo `STANDARD`; `ANALYTICS` è rifiutato' })),
     ...bucketFields
   },
   { examples: [{ id: BUCKET, name: BUCKET, public: false }] }

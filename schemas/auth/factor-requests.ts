@@ -32,7 +32,11 @@ export const UserFactorParams = Closed({
 export const FactorChange = Open({ friendly_name: name(100) }, { examples: [{ friendly_name: 'Telefono di Anna' }] })
 
 export const EnrolBody = Open(
-  { factor_type: Type.String({ maxLength: 40 }), friendly_name: name(100), issuer: name(64) },
+  {
+    factor_type: Type.String({ maxLength: 40, description: '`totp` o `webauthn`' }),
+    friendly_name: name(100),
+    issuer: name(64)
+  },
   { examples: [{ factor_type: 'totp', friendly_name: 'Telefono di Anna' }] }
 )
 
