@@ -51,12 +51,16 @@ export const Conferma = {
   motivo: Type.Optional(Motivo)
 }
 
+export const TestMode = Type.Boolean({
+  description: '`true`: solo la prova del servizio; non si invia e non si registra nulla'
+})
+
 /** `prenotazione` or `soggiorno`: which of them is there is checked in the handler, with an error that names both. */
 export const InvioBody = Closed({
   ospiti: Ospiti,
   prenotazione: Type.Optional(Soggiorno),
   soggiorno: Type.Optional(Soggiorno),
-  testMode: Type.Optional(Type.Boolean()),
+  testMode: Type.Optional(TestMode),
   ...Conferma
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>
@@ -215,7 +219,13 @@ export const CheckFailure = errorWith(
   { connected: Type.Boolean() }
 )
 
-export const ReceiptQuery = Closed({ data: Day })
+export const ReceiptQuery = Closed({
+  data: {
+    ...Day,
+    description: 'Il giorno in cui le schedine sono state inviate, prima di oggi. La Polizia dà le ricevute degli ' +
+      'ultimi 30 giorni; quelle già scaricate restano'
+  }
+})
 
 export const BookingToVerify = Closed({
   prenotazione_id: Id,
@@ -227,7 +237,10 @@ export const BookingToVerify = Closed({
 }, { $id: 'PrenotazioneDaVerificare' })
 export type BookingToVerify = Static<typeof BookingToVerify>
 
-export const CrossCheckQuery = Closed({ da: Type.Optional(Day), a: Type.Optional(Day) })
+export const CrossCheckQuery = Closed({
+  da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno; se manca, dal primo' }),
+  a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso, e non dopo oggi; se manca, oggi' })
+})
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
 
 export const CrossCheckAnswer = Closed(

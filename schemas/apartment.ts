@@ -81,7 +81,9 @@ export const ApartmentBody = Closed(
 )
 export type ApartmentBody = Static<typeof ApartmentBody>
 
-export const ApartmentParams = Closed({ id: ApartmentId({ examples: [0] }) })
+export const ApartmentParams = Closed({
+  id: ApartmentId({ description: 'L’id che gli ha dato la Polizia: è nell’elenco', examples: [0] })
+})
 
 export const ApartmentAnswer = (status: 200 | 201) =>
   Closed(

@@ -67,7 +67,12 @@ export type ApiKey = Static<typeof ApiKey>
 export const ApiKeyList = Closed({ data: Type.Array(Ref(ApiKey)) })
 
 export const KeyParams = Closed({
-  id: Type.String({ pattern: '^[0-9a-f]{16}$', maxLength: 16, examples: ['0f1e2d3c4b5a6978'] })
+  id: Type.String({
+    pattern: '^[0-9a-f]{16}$',
+    maxLength: 16,
+    description: 'L’id della chiave, come lo dà l’elenco: non la chiave stessa',
+    examples: ['0f1e2d3c4b5a6978']
+  })
 })
 export const KeyQuery = Closed({
   tutte: Type.Optional(Type.Boolean({ description: 'Quelle di tutti: per amministratori' }))

@@ -95,8 +95,14 @@ const Moment = Type.String({ ...QueryInstant, maxLength: 40 })
 const Bound = (description: string) => Type.Union([Day, Moment], { description })
 
 export const AuditQuery = Closed({
-  actor: Type.Optional(Text(200, { minLength: 1, examples: ['server'] })),
-  action: Type.Optional(OneOf(AZIONI)),
+  actor: Type.Optional(Text(200, {
+    minLength: 1,
+    description: 'Chi ha agito, per intero: `user:` e l’id di una persona, `server`, `service`, `anonimo` o `sistema`',
+    examples: ['server']
+  })),
+  action: Type.Optional(OneOf(AZIONI, {
+    description: 'Soltanto questa azione; che cosa vuol dire lo dice `descrizione` di ogni riga'
+  })),
   da: Type.Optional(Bound('Da questo istante, o dall\'inizio di questo giorno (Europe/Rome)')),
   a: Type.Optional(Bound('Fino a questo istante, o alla fine di questo giorno (Europe/Rome)')),
   ...paging

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Nullable, OneOf, QueryInstant, Text } from './common.ts'
 import { Guest, Name } from './guest.ts'
-import { paging } from './paging.ts'
+import { pagingOrWhole } from './paging.ts'
 
 const Lingua = Type.String({
   pattern: '^[A-Z]{2}$',
@@ -77,12 +77,14 @@ const input = {
   ...person,
   email: Type.Optional(Nullable(Email)),
   telefono: Type.Optional(Nullable(Text(50))),
-  paese_id: Id,
+  paese_id: { ...Id, description: 'Il paese di provenienza: il codice numerico ISO 3166-1 (GET /api/v1/paesi)' },
   check_in: Day,
-  check_out: Type.Optional(Day),
+  check_out: Type.Optional({
+    ...Day, description: 'La partenza; serve questa o numero_notti, e con tutti e due vale questa'
+  }),
   numero_notti: Type.Optional(Notti),
   numero_ospiti: Ospiti,
-  idf_gen: Type.Optional(Nullable(Text(100)))
+  idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' })))
 }
 
 /**
@@ -122,12 +124,16 @@ export const BOOKING_SORTS = ['id', '-id', 'check_in', '-check_in', 'updated_at'
 
 export const BookingQuery = Closed({
   q: Type.Optional(Text(100, { minLength: 1, description: 'Cerca in nome, codice ed e-mail' })),
-  check_in_da: Type.Optional(Day),
-  check_in_a: Type.Optional(Day),
-  paese_id: Type.Optional(Id),
-  updated_since: Type.Optional(QueryInstant),
-  sort: Type.Optional(OneOf(BOOKING_SORTS)),
-  ...paging
+  check_in_da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno' }),
+  check_in_a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso' }),
+  paese_id: Type.Optional({
+    ...Id, description: 'Soltanto di questo paese: il codice numerico ISO 3166-1 (GET /api/v1/paesi)'
+  }),
+  updated_since: Type.Optional({ ...QueryInstant, description: 'Soltanto quelle cambiate da questo istante in poi' }),
+  sort: Type.Optional(OneOf(BOOKING_SORTS, {
+    description: 'Secondo che cosa si ordina, con `-` dal più grande o dal più recente; se manca, `id`'
+  })),
+  ...pagingOrWhole
 })
 export type BookingQuery = Static<typeof BookingQuery>
 
@@ -152,15 +158,20 @@ const HOUR = '([01]\\d|2[0-3])'
  * FullCalendar's ISO instants (with or without offset), or plain days; a `+` that was not percent-encoded arrives as a
  * blank.
  */
-const CalendarBound = Type.String({
+const CalendarBound = (description: string) => Type.Optional(Type.String({
   maxLength: 40,
+  description,
   pattern: `^\\d{4}-\\d{2}-\\d{2}(T${HOUR}:[0-5]\\d(:[0-5]\\d(\\.\\d{1,9})?)?(Z|[+ -]${HOUR}:?[0-5]\\d)?)?$`,
   examples: ['2026-11-01T00:00:00+01:00']
-})
+}))
 export const CalendarQuery = Closed({
-  start: Type.Optional(CalendarBound),
-  end: Type.Optional(CalendarBound),
-  timeZone: Type.Optional(Type.String({ maxLength: 60 })),
-  _: Type.Optional(Type.String({ maxLength: 40 }))
+  start: CalendarBound('Soggiorni che toccano i giorni da questo: un giorno, o un istante ISO 8601, di cui vale ' +
+    'il giorno che vi è scritto, o con `Z` quello di Roma; se manca, dal primo'),
+  end: CalendarBound('Fino al giorno prima di questo, o a questo se l’ora non è mezzanotte; si scrive come `start`; ' +
+    'se manca, fino all’ultimo'),
+  timeZone: Type.Optional(Type.String({
+    maxLength: 60, description: 'Lo manda FullCalendar; non cambia la risposta: i giorni sono quelli di Roma'
+  })),
+  _: Type.Optional(Type.String({ maxLength: 40, description: 'Un valore sempre diverso contro le cache; è ignorato' }))
 })
 export type CalendarQuery = Static<typeof CalendarQuery>

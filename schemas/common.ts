@@ -49,6 +49,9 @@ export function fieldNames<T extends TProperties> ({ properties }: TObject<T>): 
 /** A number that PostgreSQL's `integer` holds and that can identify a row. */
 export const Id = Type.Integer({ minimum: 1, maximum: 2_147_483_647, examples: [1] })
 
+/** Where a booking is named in an address. */
+export const BookingId = Type.Integer({ ...Id, description: 'L’id della prenotazione' })
+
 /** A calendar day that exists, `YYYY-MM-DD`. */
 export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-11-21'] })
 
@@ -72,7 +75,7 @@ export function Text (maxLength: number, options: StringOptions = {}) {
   return Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', ...options })
 }
 
-export const IdParams = Closed({ id: Id })
+export const IdParams = Closed({ id: { ...Id, description: 'L’id, come lo dà l’elenco' } })
 
 export const FieldError = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type FieldError = Static<typeof FieldError>

@@ -15,7 +15,7 @@ export type WidgetData = Static<typeof WidgetData>
 const COUNTRIES_MAX = 250
 
 export const TopCountriesQuery = Closed({
-  limit: Type.Integer({ minimum: 1, maximum: COUNTRIES_MAX, default: 10 })
+  limit: Type.Integer({ minimum: 1, maximum: COUNTRIES_MAX, default: 10, description: 'Quanti paesi, dal primo' })
 })
 
 export const TopCountries = Type.Array(

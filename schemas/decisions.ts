@@ -18,7 +18,10 @@ const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f
 
 export const DecisionBody = Closed(
   {
-    decisione: OneOf(DECISIONS),
+    decisione: OneOf(DECISIONS, {
+      description: '`reinvia`: si invia di nuovo; `acquisito`: la Polizia l’ha acquisito; `depositato`: comunicato ' +
+        'per altra via (portale, PEC); `annulla`: si abbandona'
+    }),
     motivo: Motivo,
     protocollo: Type.Optional(
       Text(100, { ...NOT_BLANK, description: 'Obbligatorio per depositato: il protocollo del portale o della PEC' })
@@ -81,7 +84,10 @@ export const SuspensionState = Closed(
   }
 )
 export type SuspensionState = Static<typeof SuspensionState>
-export const SuspensionBody = Closed({ sospeso: Type.Boolean(), motivo: Text(500, { minLength: 1 }) }, {
+export const SuspensionBody = Closed({
+  sospeso: Type.Boolean({ description: '`true`: non parte più nessun invio; `false`: si riprende' }),
+  motivo: Text(500, { minLength: 1 })
+}, {
   examples: [{ sospeso: true, motivo: 'Controllo delle credenziali' }]
 })
 
@@ -93,6 +99,10 @@ export const PoliceAccount = Closed({
 }, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
 export type PoliceAccount = Static<typeof PoliceAccount>
 export const PoliceAccountBody = Closed(
-  { canale_esclusivo: Type.Boolean() },
+  {
+    canale_esclusivo: Type.Boolean({
+      description: '`true`: con questo account invia soltanto questo server, e una ricevuta che torna è una prova'
+    })
+  },
   { examples: [{ canale_esclusivo: true }] }
 )

@@ -1,16 +1,22 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, OneOf } from './common.ts'
+import { BookingId, Closed, OneOf } from './common.ts'
 import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText, JPEG_EXAMPLE } from './image.ts'
 import { SIDES } from './storage.ts'
 
 /** The place of a guest in the booking's list, 0-based; as many as `saveOspiti` takes. */
-const guestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
+const guestIndex = Type.Integer({
+  minimum: 0,
+  maximum: 999,
+  description: 'Quale ospite della prenotazione, da 0, nell’ordine in cui sono salvati',
+  examples: [0]
+})
+const side = OneOf(SIDES, { description: 'Il lato del documento: `front` il fronte, `back` il retro' })
 
 export const DocumentUpload = Closed(
   {
-    booking_id: Id,
+    booking_id: BookingId,
     guest_idx: guestIndex,
-    side: OneOf(SIDES),
+    side,
     base64Image: ImageText,
     ext: OneOf(IMAGE_EXTENSIONS)
   },
@@ -30,7 +36,7 @@ export const DocumentUploadAnswer = Closed(
   }
 )
 
-export const DocumentParams = Closed({ booking_id: Id, guest_idx: guestIndex, side: OneOf(SIDES) })
+export const DocumentParams = Closed({ booking_id: BookingId, guest_idx: guestIndex, side })
 export type DocumentParams = Static<typeof DocumentParams>
 
 const content = Object.fromEntries(Object.values(IMAGE_FORMATS).map(({ contentType }) => [

@@ -84,6 +84,7 @@ export const EmailQuery = Closed({
   ids: Type.String({
     pattern: `^[1-9]\\d{0,9}(,[1-9]\\d{0,9}){0,${RECIPIENTS_MAX - 1}}$`,
     maxLength: 11 * RECIPIENTS_MAX,
+    description: `Fino a ${RECIPIENTS_MAX} id della risposta di POST /api/send-email, separati da virgole`,
     examples: ['12,13']
   })
 })

@@ -56,9 +56,16 @@ export const Event = Closed({
 export type Event = Static<typeof Event>
 
 export const EventQuery = Closed({
-  tipo: Type.Optional(EventTypeName),
-  prenotazione_id: Type.Optional(Id),
-  ...paging
+  tipo: Type.Optional({
+    ...EventTypeName, description: 'Soltanto gli eventi di questo tipo; `invio.` e uno stato: l’invio vi è passato'
+  }),
+  prenotazione_id: Type.Optional({ ...Id, description: 'Soltanto gli eventi che riguardano questa prenotazione' }),
+  ...paging,
+  cursor: Type.Optional({
+    ...paging.cursor,
+    description: 'Il cursor dell’ultimo evento letto: vengono quelli successivi. Se manca, le pagine cominciano dal ' +
+      'più vecchio, il flusso da adesso'
+  })
 })
 export type EventQuery = Static<typeof EventQuery>
 

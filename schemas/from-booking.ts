@@ -1,5 +1,5 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
-import { Conferma } from './alloggiati.ts'
+import { Conferma, TestMode } from './alloggiati.ts'
 import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, Nullable, Ref } from './common.ts'
 import { SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
@@ -37,7 +37,7 @@ export const InvioPrenotazioneBody = Nullable(
     {
       id_appartamento: Type.Optional(IdAppartamento),
       dal: Type.Optional(Dal),
-      testMode: Type.Optional(Type.Boolean()),
+      testMode: Type.Optional(TestMode),
       solo_mancanti: Type.Optional(Type.Boolean({ description: 'Soltanto gli ospiti non ancora inviati' })),
       ...Conferma
     },

@@ -1,5 +1,6 @@
 import { Type, type Static, type StringOptions } from '@sinclair/typebox'
 import { Closed, Day, Id, Nullable, OneOf, Text, fieldNames } from './common.ts'
+import { GUEST_WORDS } from './schedina.ts'
 
 /** A name: not empty, and not of blanks alone. */
 export function Name (maxLength: number, options: StringOptions = {}) {
@@ -23,7 +24,8 @@ export const Guest = Closed({
 export type Guest = Static<typeof Guest>
 
 /** A field that may be absent, null or empty: all three mean "not known", and are stored as null. */
-const optional = (maxLength: number) => Type.Optional(Nullable(Text(maxLength)))
+const optional = (maxLength: number, description?: string) =>
+  Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
 
 /** A guest as `saveOspiti` takes it. The last four fields let a schedina be built from what is stored. */
 export const GuestInput = Closed(
@@ -40,15 +42,15 @@ export const GuestInput = Closed(
     data_nascita: Type.Optional(
       Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'day-or-empty', maxLength: 10 })
     ),
-    luogo_nascita: optional(100),
-    cittadinanza: optional(20),
-    tipo_documento: optional(20),
+    luogo_nascita: optional(100, 'In parole; alla Polizia vanno i tre campi con i codici'),
+    cittadinanza: optional(20, GUEST_WORDS.cittadinanza),
+    tipo_documento: optional(20, GUEST_WORDS.tipo_documento),
     numero_documento: optional(50),
-    luogo_rilascio: optional(100),
-    tipo_alloggiato: optional(2),
-    comune_nascita: optional(20),
-    provincia_nascita: optional(2),
-    stato_nascita: optional(20)
+    luogo_rilascio: optional(100, GUEST_WORDS.luogo_rilascio),
+    tipo_alloggiato: optional(2, GUEST_WORDS.tipo_alloggiato),
+    comune_nascita: optional(20, GUEST_WORDS.comune_nascita),
+    provincia_nascita: optional(2, GUEST_WORDS.provincia_nascita),
+    stato_nascita: optional(20, GUEST_WORDS.stato_nascita)
   },
   { $id: 'OspiteDaSalvare' }
 )

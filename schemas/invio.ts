@@ -1,16 +1,17 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
 import { paging } from './paging.ts'
-import { ATTEMPT_OUTCOMES, DECISIONS, ROW_OUTCOMES, STATE_NAMES } from './submission.ts'
+import { ATTEMPT_OUTCOMES, DECISIONS, ROW_OUTCOMES, STATE_NAMES, STATES } from './submission.ts'
 
 /* The submission ledger as it is shown. */
 
 const Stato = OneOf(STATE_NAMES)
+const STATE_WORDS = Object.entries(STATES).map(([name, words]) => `\`${name}\`: ${words}`).join('; ')
 
 const fields = {
   id: Id,
   ricevuta: Type.String(),
-  stato: Stato,
+  stato: { ...Stato, description: STATE_WORDS },
   metodo: Type.String(),
   id_appartamento: Nullable(Type.Integer()),
   prenotazione_id: Nullable(Type.Integer()),
@@ -46,11 +47,13 @@ export const Invio = Closed(fields, { $id: 'Invio', examples: [EXAMPLE] })
 export type Invio = Static<typeof Invio>
 
 export const InvioQuery = Closed({
-  stato: Type.Optional(Stato),
-  prenotazione_id: Type.Optional(Id),
-  da: Type.Optional(Day),
-  a: Type.Optional(Day),
-  ricevuta: Type.Optional(Text(40, { minLength: 1, examples: ['AW-20261121-1'] })),
+  stato: Type.Optional({ ...Stato, description: `Soltanto quelli in questo stato. ${STATE_WORDS}` }),
+  prenotazione_id: Type.Optional({ ...Id, description: 'Soltanto quelli con ospiti di questa prenotazione' }),
+  da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno' }),
+  a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso' }),
+  ricevuta: Type.Optional(Text(40, {
+    minLength: 1, description: 'Soltanto quello con questa ricevuta, per intero', examples: ['AW-20261121-1']
+  })),
   ...paging
 })
 export type InvioQuery = Static<typeof InvioQuery>

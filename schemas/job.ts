@@ -6,7 +6,9 @@ export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
 export const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })
 
-export const JobParams = Closed({ nome: JobName })
+export const JobParams = Closed({
+  nome: { ...JobName, description: 'Il nome del lavoro, come lo dà GET /api/v1/jobs' }
+})
 
 /** A recurring job and its last run; durations are milliseconds. */
 export const Job = Closed({

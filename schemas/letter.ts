@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
+import { BookingId, Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
 import { Name } from './guest.ts'
-import { paging } from './paging.ts'
+import { pagingOrWhole } from './paging.ts'
 
 /**
  * Text of several lines. A word of more characters than the PDF engine takes in one is refused here, where the field is
@@ -20,13 +20,16 @@ const lingua = Type.String({
   examples: ['IT']
 })
 
+const paragraph = (which: string) =>
+  Type.Optional({ ...Paragraphs(2000), description: `Il ${which} paragrafo, al posto di quello solito` })
+
 /** What stands in the letter instead of the usual texts; a text of blanks alone counts as none. */
 export const LetterWishes = Closed({
   nome_ospite: Type.Optional(Text(200, { description: 'Se manca, il nome_ospite del corpo' })),
   greeting: Type.Optional(Text(300, { description: 'Il saluto' })),
-  text1: Type.Optional(Paragraphs(2000)),
-  text2: Type.Optional(Paragraphs(2000)),
-  text3: Type.Optional(Paragraphs(2000)),
+  text1: paragraph('primo'),
+  text2: paragraph('secondo'),
+  text3: paragraph('terzo'),
   enjoy_text: Type.Optional(Text(100, { description: 'L’augurio nel riquadro colorato' })),
   codice: Type.Optional(Type.Integer({
     minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Se manca, l’idf_gen della prenotazione'
@@ -62,8 +65,8 @@ export const Letter = Closed({
 }, { $id: 'LetteraBenvenuto', examples: [EXAMPLE] })
 export type Letter = Static<typeof Letter>
 
-export const LetterParams = Closed({ prenotazioneId: Id })
-export const LetterQuery = Closed(paging)
+export const LetterParams = Closed({ prenotazioneId: BookingId })
+export const LetterQuery = Closed(pagingOrWhole)
 export const LetterList = Closed({ data: Type.Array(Ref(Letter)) })
 
 export const LetterFound = Closed(

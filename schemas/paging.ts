@@ -1,10 +1,22 @@
 import { Type } from '@sinclair/typebox'
 
+const limit = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description }))
+
 /** Query fields of a list that is given in pages. */
 export const paging = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  limit: limit('Elementi per pagina; se manca, 100'),
   conteggio: Type.Optional(Type.Boolean({
     description: 'Se contare gli elementi in X-Total-Count; senza cursor sì, con cursor no'
   })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }))
+  cursor: Type.Optional(Type.String({
+    maxLength: 200,
+    pattern: '^[A-Za-z0-9_-]+$',
+    description: 'Da dove prosegue la pagina: è nell’indirizzo in Link della pagina prima, con gli altri parametri'
+  }))
+}
+
+/** The same, where a request without them is answered with the whole list. */
+export const pagingOrWhole = {
+  ...paging,
+  limit: limit('Elementi per pagina; se manca, tutto l’elenco, o 100 con cursor')
 }

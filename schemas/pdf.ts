@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, OneOf, Ref, Text } from './common.ts'
-import { paging } from './paging.ts'
+import { pagingOrWhole } from './paging.ts'
 
 /* PDFs that the product has made and keeps. */
 
@@ -18,7 +18,11 @@ const CREATED = '2026-11-23T09:30:00.000Z'
 const id = Type.String({ examples: [EXAMPLE_ID] })
 const downloadUrl = Type.String({ examples: [EXAMPLE_URL] })
 /** As the caller names people: the id of a user of the identity provider. */
-const userId = Text(100, { minLength: 1, examples: ['7d0f9c1e-5a63-4b1c-8a52-3f5f9a1f7d10'] })
+const userId = Text(100, {
+  minLength: 1,
+  description: 'L’id della persona di cui sono; di altri li vedono gli amministratori e la chiave del server',
+  examples: ['7d0f9c1e-5a63-4b1c-8a52-3f5f9a1f7d10']
+})
 
 export const PdfListItem = Closed(
   { id, nome: Type.String({ examples: ['report-2026-11-23.pdf'] }), created_at: Instant, download_url: downloadUrl },
@@ -48,13 +52,15 @@ export const PdfHistoryItem = Closed({
 })
 export type PdfHistoryItem = Static<typeof PdfHistoryItem>
 
-export const PdfListQuery = Closed({ user_id: userId, ...paging })
-export const PdfHistoryQuery = Closed(paging)
+export const PdfListQuery = Closed({ user_id: userId, ...pagingOrWhole })
+export const PdfHistoryQuery = Closed(pagingOrWhole)
 export const PdfList = Closed({ data: Type.Array(Ref(PdfListItem)) })
 export const PdfHistory = Closed({ data: Type.Array(Ref(PdfHistoryItem)) })
 
 /** Of a PDF that is kept; what has another form is the id of none. */
-export const PdfParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }) })
+export const PdfParams = Closed({
+  id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$', description: 'L’id del PDF, come lo dà GET /api/history' })
+})
 
 export const PdfMade = Closed(
   {

@@ -10,10 +10,17 @@ export const PICTURE_SIDE_MAX = 512
 /** The fields of the form. A file that was sent is bytes, for which JSON Schema has no type. */
 export const PictureForm = Closed(
   {
-    file: Type.Unsafe<Buffer<ArrayBuffer>>({ contentMediaType: 'application/octet-stream', description: 'L’immagine' }),
-    userId: Uuid
+    file: Type.Unsafe<Buffer<ArrayBuffer>>({
+      contentMediaType: 'application/octet-stream',
+      description: 'L’immagine, con filename: JPEG, PNG o WebP, che si riconosce dai byte, al massimo ' +
+        `${PICTURE_BYTES_MAX / 1024 ** 2} MiB`
+    }),
+    userId: { ...Uuid, description: 'L’id dell’operatore' }
   },
-  { examples: [{ file: '…', userId: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11' }] }
+  {
+    description: 'Un modulo con questi campi e nessun altro: `curl -F file=@anna.jpg -F userId=6f0f4c5e-… …`',
+    examples: [{ file: '…', userId: '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11' }]
+  }
 )
 export type PictureForm = Static<typeof PictureForm>
 

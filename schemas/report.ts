@@ -14,9 +14,16 @@ export const TEMPLATE_MAX = 64_000
 
 /** The id of a template: the contract's has 16 hexadecimal digits; any other is the id of none. */
 const templateId = Text(100, { minLength: 1, examples: ['d2577b23c4d40496'] })
+const reportTemplateId = { ...templateId, description: 'L’id del modello; se manca, quello predefinito dei report' }
 /** The id of the person for whom it is made. */
-const userId = Text(100, { minLength: 1, examples: ['7d0f9c1e-5a63-4b1c-8a52-3f5f9a1f7d10'] })
-const title = Text(200, { examples: ['Report finanziario 2026'] })
+const userId = Text(100, {
+  minLength: 1,
+  description: 'L’id della persona per cui è e si conserva; se manca, chi chiama',
+  examples: ['7d0f9c1e-5a63-4b1c-8a52-3f5f9a1f7d10']
+})
+const title = Text(200, {
+  description: 'Il titolo del report, che dà anche il nome al file', examples: ['Report finanziario 2026']
+})
 
 const rowExample = {
   listingId: 'L1',
@@ -32,12 +39,13 @@ export const TemplateText = Type.String({
   minLength: 1,
   maxLength: TEMPLATE_MAX,
   pattern: '^[^\\u0000\\ud800-\\udfff]*$',
+  description: 'Il codice del modello: elementi come `<page>` e `<p>`, e Liquid',
   examples: ['<document><page><p>Buongiorno {{ nome }}</p></page></document>']
 })
 
 export const PdfRequest = Closed(
   {
-    template_id: Type.Optional(templateId),
+    template_id: Type.Optional({ ...templateId, description: 'L’id di un modello salvato' }),
     template: Type.Optional(TemplateText),
     data: Type.Optional(Open({}, { description: 'I valori che il modello nomina' })),
     nome: Type.Optional(Text(150, { minLength: 1, description: 'Il nome del file', examples: ['conferma.pdf'] })),
@@ -55,8 +63,10 @@ export type PdfRequest = Static<typeof PdfRequest>
 
 export const ReportRequest = Closed(
   {
-    rows: Type.Array(Open({}), { maxItems: REPORT_ROWS_MAX }),
-    templateId: Type.Optional(templateId),
+    rows: Type.Array(Open({}), {
+      maxItems: REPORT_ROWS_MAX, description: 'Le righe: oggetti con i campi che si vogliono, che sono le colonne'
+    }),
+    templateId: Type.Optional(reportTemplateId),
     user_id: Type.Optional(userId),
     titolo: Type.Optional(title)
   },
@@ -66,12 +76,17 @@ export type ReportRequest = Static<typeof ReportRequest>
 
 /** A form with a CSV file. */
 export const ReportForm = Closed({
-  file: Type.Unsafe<Buffer>({ contentMediaType: 'text/csv', description: 'Al massimo 8 MiB e 20000 righe' }),
-  templateId: Type.Optional(templateId),
+  file: Type.Unsafe<Buffer>({
+    contentMediaType: 'text/csv',
+    description: `Il file CSV, con filename: al massimo ${CSV_BYTES_MAX / 1024 ** 2} MiB e ${REPORT_ROWS_MAX} righe`
+  }),
+  templateId: Type.Optional(reportTemplateId),
   user_id: Type.Optional(userId),
   titolo: Type.Optional(title),
   decimali: Type.Optional(OneOf(['punto', 'virgola'] as const, {
     description: 'Come il file scrive i numeri: 1234.50 (punto) o 1.234,50 (virgola). Senza, 1.234 e 1,5 sono rifiutati'
   }))
+}, {
+  description: 'Un modulo con questi campi e nessun altro: `curl -F file=@incassi.csv -F decimali=virgola …`'
 })
 export type ReportForm = Static<typeof ReportForm>

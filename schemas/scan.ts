@@ -31,7 +31,9 @@ export const ScanData = Closed({ ...documentFields, ...furtherFields })
 export type ScanData = Static<typeof ScanData>
 
 /** The place of a guest in the booking's list, 0-based. */
-const GuestIndex = Type.Integer({ minimum: 0, maximum: 999, examples: [0] })
+const GuestIndex = Type.Integer({
+  minimum: 0, maximum: 999, description: 'Quale ospite della prenotazione, da 0', examples: [0]
+})
 
 const EXAMPLE = {
   name: 'BIANCA',
@@ -85,7 +87,10 @@ export const Scan = Closed({
 }, { $id: 'Scansione', examples: [SCAN_EXAMPLE] })
 export type Scan = Static<typeof Scan>
 
-export const ScanQuery = Closed({ ...paging, prenotazione_id: Type.Optional(Id) })
+export const ScanQuery = Closed({
+  ...paging,
+  prenotazione_id: Type.Optional({ ...Id, description: 'Soltanto quelle unite a questa prenotazione' })
+})
 export type ScanQuery = Static<typeof ScanQuery>
 
 export const ScanList = Closed({ data: Type.Array(Ref(Scan)) }, { examples: [{ data: [SCAN_EXAMPLE] }] })
@@ -107,7 +112,7 @@ const GuestCompletion = Type.Partial(GuestInput, { additionalProperties: false }
 export const ScanGuestBody = Closed({
   prenotazione_id: Id,
   guest_idx: GuestIndex,
-  dati: Type.Optional(GuestCompletion)
+  dati: Type.Optional({ ...GuestCompletion, description: 'Campi che il documento non dice, o che si correggono' })
 }, {
   examples: [{
     prenotazione_id: 1,

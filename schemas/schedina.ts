@@ -1,27 +1,41 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
 import { Closed, Nullable, Open } from './common.ts'
+import { GUEST_TYPES } from './guest-types.ts'
+
+/** What the fields of a guest are whose names do not say it; codes are those of the police. */
+export const GUEST_WORDS = {
+  tipo_alloggiato: 'Il codice: ' + GUEST_TYPES.map(({ codice, descrizione }) =>
+    `${codice} ${descrizione.toLowerCase()}`).join(', '),
+  comune_nascita: 'Per chi è nato in Italia: il codice del comune, da `comuni` di GET /api/alloggiati/codici',
+  provincia_nascita: 'Per chi è nato in Italia: la sigla della provincia',
+  stato_nascita: 'Il codice del paese di nascita, da `paesi` di GET /api/alloggiati/codici',
+  cittadinanza: 'Il codice del paese, da `paesi` di GET /api/alloggiati/codici',
+  tipo_documento: 'Il codice del documento, da `tipi_documento` di GET /api/alloggiati/codici',
+  luogo_rilascio: 'Dove è stato rilasciato il documento: il codice del comune, o del paese se è estero'
+} as const
 
 /** A value of a schedina as it comes in: bounded here, judged by the rules. */
-const Campo = Nullable(Type.String({ maxLength: 200 }))
+const Campo = (description?: string) =>
+  Type.Optional(Nullable(Type.String({ maxLength: 200, ...description !== undefined && { description } })))
 
 /**
  * A guest as the police service wants it. Open, as the contract types it: a stored guest can be passed whole.
  * Everything is optional here because a missing field is an item of `errors` that names guest and field, not a 400.
  */
 export const Schedina = Open({
-  tipo_alloggiato: Type.Optional(Campo),
-  cognome: Type.Optional(Campo),
-  nome: Type.Optional(Campo),
-  sesso: Type.Optional(Campo),
-  data_nascita: Type.Optional(Campo),
-  comune_nascita: Type.Optional(Campo),
-  provincia_nascita: Type.Optional(Campo),
-  stato_nascita: Type.Optional(Campo),
-  cittadinanza: Type.Optional(Campo),
-  tipo_documento: Type.Optional(Campo),
-  numero_documento: Type.Optional(Campo),
-  luogo_rilascio: Type.Optional(Campo)
+  tipo_alloggiato: Campo(GUEST_WORDS.tipo_alloggiato),
+  cognome: Campo(),
+  nome: Campo(),
+  sesso: Campo('`M` o `F`'),
+  data_nascita: Campo('AAAA-MM-GG'),
+  comune_nascita: Campo(GUEST_WORDS.comune_nascita),
+  provincia_nascita: Campo(GUEST_WORDS.provincia_nascita),
+  stato_nascita: Campo(GUEST_WORDS.stato_nascita),
+  cittadinanza: Campo(GUEST_WORDS.cittadinanza),
+  tipo_documento: Campo(GUEST_WORDS.tipo_documento),
+  numero_documento: Campo(),
+  luogo_rilascio: Campo(GUEST_WORDS.luogo_rilascio)
 })
 export type Schedina = Static<typeof Schedina>
 
@@ -32,10 +46,12 @@ export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'num
 
 /** The stay. Open as well: a whole booking can be passed. */
 export const Soggiorno = Open({
-  check_in: Type.Optional(Campo),
+  check_in: Campo('Il giorno di arrivo, AAAA-MM-GG'),
   numero_notti: Type.Optional(Type.Number()),
-  id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-  id_appartamento: Type.Optional(ApartmentId())
+  id: Type.Optional(Type.Integer({
+    minimum: 1, maximum: 2_147_483_647, description: 'La prenotazione; se manca, quella con lo stesso arrivo e ospite'
+  })),
+  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

@@ -16,7 +16,11 @@ export const FeatureChange = Closed(flag, { examples: [{ key: 'check_in_online',
 export const MAINTENANCE_ALLOWANCES = ['invii'] as const
 
 const message = Text(500)
-const allow = Type.Array(OneOf(MAINTENANCE_ALLOWANCES), { maxItems: MAINTENANCE_ALLOWANCES.length, uniqueItems: true })
+const allow = Type.Array(OneOf(MAINTENANCE_ALLOWANCES), {
+  maxItems: MAINTENANCE_ALLOWANCES.length,
+  uniqueItems: true,
+  description: 'Che cosa resta permesso; `invii`: nuovi invii alla Polizia'
+})
 const EXAMPLE = { enabled: true, message: 'Aggiornamento in corso, di nuovo in linea alle 14', allow: ['invii'] }
 
 /** How the maintenance shall be: without `message` it has none, without `allow` nothing is allowed. */

@@ -1,8 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant } from './common.ts'
+import { FILE_NAME } from './storage.ts'
 
-const bucket = Type.String({ minLength: 1, maxLength: 200, examples: ['documents'] })
-const file = Type.String({ minLength: 1, maxLength: 2048, examples: ['12/0/front.jpg'] })
+const bucket = Type.String({
+  minLength: 1, maxLength: 200, description: 'Il bucket in cui è il file', examples: ['documents']
+})
+const file = Type.String({
+  minLength: 1, maxLength: 2048, description: FILE_NAME, examples: ['12/0/front.jpg']
+})
 
 export const SignedUrlQuery = Closed({ bucket, file })
 

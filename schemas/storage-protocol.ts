@@ -1,5 +1,6 @@
 import { Type, type Static, type TProperties } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, Open } from './common.ts'
+import { FILE_NAME } from './storage.ts'
 
 /*
  * Requests and answers of the storage protocol, as the clients of Supabase Storage write and read them. Requests are
@@ -13,8 +14,10 @@ const ID = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
 const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlhbnRpbmEucG5nIn0.firma'
 
 /** Names are judged by the handler, which answers in the words of the protocol; longer ones go nowhere. */
-const FileName = Type.String({ maxLength: 2048, examples: [NAME] })
-const BucketName = Type.String({ maxLength: 200, examples: [BUCKET] })
+const FileName = Type.String({ maxLength: 2048, description: FILE_NAME, examples: [NAME] })
+const BucketName = Type.String({
+  maxLength: 200, description: 'Il nome del bucket, come lo dà GET /storage/v1/bucket', examples: [BUCKET]
+})
 
 /** The codes of Supabase Storage that are answered. */
 export const STORAGE_ERROR_CODES = [
@@ -45,19 +48,28 @@ export const FileParams = Closed({ bucket: BucketName, '*': FileName })
 export type FileParams = Static<typeof FileParams>
 
 /** `''` has the file saved under its own name. */
-const download = Type.Optional(Type.String({ maxLength: 1024, examples: ['piantina.png'] }))
+const download = Type.Optional(Type.String({
+  maxLength: 1024,
+  description: 'Il file si scarica con questo nome, senza mostrarlo; vuoto: con il suo',
+  examples: ['piantina.png']
+}))
 /** Sent by clients so that caches take two addresses for two things. */
-const cacheNonce = Type.Optional(Type.String({ maxLength: 200 }))
-const token = Type.String({ maxLength: 8192, examples: [TOKEN] })
+const cacheNonce = Type.Optional(Type.String({
+  maxLength: 200, description: 'Un valore qualunque: per le cache l’indirizzo è un altro; la risposta non cambia'
+}))
+const token = (description: string) => Type.String({ maxLength: 8192, description, examples: [TOKEN] })
 
 export const DownloadQuery = Open({ download, cacheNonce })
-export const LinkQuery = Open({ token, download, cacheNonce })
-export const UploadLinkQuery = Open({ token })
+export const LinkQuery = Open({
+  token: token('Il token del link: sta per le credenziali, per questo file soltanto e fino alla scadenza'),
+  download,
+  cacheNonce
+})
+export const UploadLinkQuery = Open({
+  token: token('Il token di POST /storage/v1/object/upload/sign/…: sta per le credenziali, per questo file soltanto, ' +
+    'e vale un minuto')
+})
 
-/** The bytes of a file, of whatever type; forms have the file in their last part. */
-export const FileBody = {
-  content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
-}
 export const FileContent = {
   description: 'Il contenuto del file',
   content: { '*/*': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } }
@@ -68,7 +80,13 @@ export const Uploaded = Closed({ Id: Type.String(), Key: Type.String() }, {
   examples: [{ Id: ID, Key: `${BUCKET}/${NAME}` }]
 })
 
-const expiresIn = Type.Integer({ minimum: 1, maximum: 315_360_000, examples: [60] })
+const expiresIn = Type.Integer({
+  minimum: 1,
+  maximum: 315_360_000,
+  description: 'Per quanti secondi il link vale: al massimo un’ora nei bucket del prodotto tranne public, 7 giorni ' +
+    'altrove',
+  examples: [60]
+})
 
 export const SignBody = Open({ expiresIn }, { examples: [{ expiresIn: 60 }] })
 export const SignManyBody = Open(
@@ -169,15 +187,22 @@ export const ObjectInfo = Closed({
 })
 export type ObjectInfo = Static<typeof ObjectInfo>
 
-const prefix = Type.String({ maxLength: 1024, examples: ['ospiti'] })
-const limit = Type.Integer({ minimum: 1, maximum: 1000, examples: [100] })
-const order = OneOf(['asc', 'desc'])
+const prefix = (description: string) => Type.String({ maxLength: 1024, description, examples: ['ospiti'] })
+const limit = (usual: number) => Type.Integer({
+  minimum: 1, maximum: 1000, description: `Quanti al massimo; se manca, ${usual}`, examples: [100]
+})
+const offset = Type.Optional(Type.Integer({
+  minimum: 0, maximum: 1_000_000, description: 'Quanti saltarne; se manca, nessuno', examples: [0]
+}))
+const order = OneOf(['asc', 'desc'], { description: '`asc` dal primo, `desc` dall’ultimo; se manca, `asc`' })
 
 export const ListBody = Open({
-  prefix,
-  limit: Type.Optional(limit),
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [0] })),
-  search: Type.Optional(Type.String({ maxLength: 1024 })),
+  prefix: prefix('La cartella; vuoto: quella di tutto il bucket'),
+  limit: Type.Optional(limit(100)),
+  offset,
+  search: Type.Optional(Type.String({
+    maxLength: 1024, description: 'Come comincia il nome nella cartella, senza badare alle maiuscole'
+  })),
   sortBy: Type.Optional(Open({
     column: Type.Optional(OneOf(['name', 'updated_at', 'created_at', 'last_accessed_at'])),
     order: Type.Optional(order)
@@ -186,10 +211,14 @@ export const ListBody = Open({
 export type ListBody = Static<typeof ListBody>
 
 export const ListV2Body = Open({
-  prefix: Type.Optional(prefix),
-  limit: Type.Optional(limit),
-  cursor: Type.Optional(Type.String({ maxLength: 4096 })),
-  with_delimiter: Type.Optional(Type.Boolean()),
+  prefix: Type.Optional(prefix('Come comincia il nome, cartelle comprese; se manca, tutti')),
+  limit: Type.Optional(limit(1000)),
+  cursor: Type.Optional(Type.String({
+    maxLength: 4096, description: 'Il `nextCursor` della parte prima, con lo stesso ordine'
+  })),
+  with_delimiter: Type.Optional(Type.Boolean({
+    description: '`true`: ciò che sta più in giù, oltre la prossima barra, viene come cartelle; se manca, come file'
+  })),
   sortBy: Type.Optional(Open({
     column: Type.Optional(OneOf(['name', 'updated_at', 'created_at'])),
     order: Type.Optional(order)
@@ -214,8 +243,8 @@ export type ListV2Answer = Static<typeof ListV2Answer>
 const transfer = {
   bucketId: BucketName,
   sourceKey: FileName,
-  destinationKey: FileName,
-  destinationBucket: Type.Optional(Nullable(BucketName))
+  destinationKey: { ...FileName, description: 'Il nome nuovo, con le sue cartelle' },
+  destinationBucket: Type.Optional(Nullable({ ...BucketName, description: 'Il bucket nuovo; se manca, lo stesso' }))
 }
 const TRANSFER = { bucketId: BUCKET, sourceKey: NAME, destinationKey: 'archivio/piantina.png' }
 export const MoveBody = Open(transfer, { examples: [TRANSFER] })
@@ -225,30 +254,36 @@ export const Moved = Closed({ message: Type.String(), Id: Type.String(), Key: Ty
 
 export const CopyBody = Open({
   ...transfer,
-  copyMetadata: Type.Optional(Type.Boolean())
+  copyMetadata: Type.Optional(Type.Boolean({ description: '`false`: senza i metadati di chi ha caricato il file' }))
 }, { examples: [TRANSFER] })
 export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectRow.properties }, {
   examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
 })
 
 const bucketFields = {
-  public: Type.Optional(Type.Boolean()),
+  public: Type.Optional(Type.Boolean({ description: '`true`: chiunque ne legge i file' })),
   /** Bytes, or a text such as `10MB`. */
   file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
-    type: ['integer', 'string', 'null'], minimum: 0, maximum: 1e15, maxLength: 20, examples: ['10MB']
+    type: ['integer', 'string', 'null'],
+    minimum: 0,
+    maximum: 1e15,
+    maxLength: 20,
+    examples: ['10MB'],
+    description: 'Byte di un file al massimo, o un testo come `10MB`; null: il limite del server'
   })),
   allowed_mime_types: Type.Optional(Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
     items: Type.String({ maxLength: 127, examples: ['image/png'] }),
-    maxItems: 100
+    maxItems: 100,
+    description: 'I soli tipi di file ammessi, anche come `image/*`; null o vuoto: tutti'
   }))
 } satisfies TProperties
 
 export const BucketCreation = Open(
   {
-    name: BucketName,
-    id: Type.Optional(BucketName),
-    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'])),
+    name: { ...BucketName, description: 'Il nome: lettere e cifre ASCII, `.`, `_` e `-`, al massimo 100' },
+    id: Type.Optional({ ...BucketName, description: 'Il nome, al posto di name' }),
+    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'], { description: 'Solo `STANDARD`; `ANALYTICS` è rifiutato' })),
     ...bucketFields
   },
   { examples: [{ id: BUCKET, name: BUCKET, public: false }] }
@@ -257,11 +292,15 @@ export const BucketUpdate = Open(bucketFields, { examples: [{ public: true }] })
 export type BucketUpdate = Static<typeof BucketUpdate>
 
 export const BucketListQuery = Open({
-  limit: Type.Optional(limit),
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [0] })),
-  sortColumn: Type.Optional(OneOf(['id', 'name', 'created_at', 'updated_at'])),
+  limit: Type.Optional(limit(100)),
+  offset,
+  sortColumn: Type.Optional(OneOf(['id', 'name', 'created_at', 'updated_at'], {
+    description: 'Secondo che cosa si ordina; se manca, `name`, che è lo stesso che `id`'
+  })),
   sortOrder: Type.Optional(order),
-  search: Type.Optional(Type.String({ maxLength: 200 }))
+  search: Type.Optional(Type.String({
+    maxLength: 200, description: 'Testo che sta nel nome, senza badare alle maiuscole'
+  }))
 })
 export type BucketListQuery = Static<typeof BucketListQuery>
 

@@ -45,7 +45,12 @@ export const TemplateSaving = Closed(
 export type TemplateSaving = Static<typeof TemplateSaving>
 
 /** An id that has another form is the id of none. */
-export const TemplateParams = Closed({ id: Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }) })
+export const TemplateParams = Closed({
+  id: Type.String({
+    pattern: '^[A-Za-z0-9-]{1,100}$',
+    description: 'L’id del modello, 16 cifre esadecimali minuscole; per uno nuovo lo sceglie chi lo salva'
+  })
+})
 
 export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
 export const TemplateAnswer = Closed({ data: Ref(Template) })
@@ -53,7 +58,10 @@ export const TemplateAnswer = Closed({ data: Ref(Template) })
 export const TemplateSaved = (status: 200 | 201) =>
   Closed({ data: Ref(Template), status: Type.Integer({ examples: [status] }) })
 /** A version of a template, which is a number that it had. */
-export const TemplateVersionParams = Closed({ ...TemplateParams.properties, versione: Id })
+export const TemplateVersionParams = Closed({
+  ...TemplateParams.properties,
+  versione: { ...Id, description: 'Quale versione, come la dà l’elenco delle versioni' }
+})
 export const TemplateVersions = Closed({
   data: Type.Array(Closed({ versione, nome, updated_at: Instant }))
 }, { examples: [{ data: [{ versione: 1, nome: 'Conferma', updated_at: '2026-11-23T09:30:00.000Z' }] }] })

@@ -106,7 +106,15 @@ export const Delivery = Closed({
 }, { $id: 'ConsegnaWebhook', examples: [DELIVERY] })
 export type Delivery = Static<typeof Delivery>
 
-export const DeliveryQuery = Closed({ stato: Type.Optional(OneOf(DELIVERY_STATES)), ...paging })
+export const DeliveryQuery = Closed({
+  stato: Type.Optional(OneOf(DELIVERY_STATES, {
+    description: 'Soltanto quelle in questo stato; `abbandonata`: il webhook è stato sospeso prima della consegna'
+  })),
+  ...paging
+})
 export const DeliveryList = Closed({ data: Type.Array(Ref(Delivery)) }, { examples: [{ data: [DELIVERY] }] })
 export const DeliveryAnswer = Closed({ data: Ref(Delivery) }, { examples: [{ data: DELIVERY }] })
-export const DeliveryParams = Closed({ id: Id, consegna: Id })
+export const DeliveryParams = Closed({
+  id: { ...Id, description: 'L’id del webhook' },
+  consegna: { ...Id, description: 'L’id della consegna, come lo dà l’elenco delle consegne' }
+})

@@ -120,6 +120,15 @@ t.test('the contract', async (t) => {
     )
   })
 
+  t.test('every parameter of every operation says what it is', async (t) => {
+    const parameters = operations.flatMap(({ name, parameters = [] }) =>
+      parameters.map(({ in: place, name: parameter, description = '' }) => ({
+        at: `${name} ${place} ${parameter}`, description
+      })))
+    t.same(parameters.filter(({ description }) => description.trim() === '').map(({ at }) => at), [])
+    t.ok(parameters.length > 300, String(parameters.length))
+  })
+
   t.test('every request schema is closed and bounded at every depth', async (t) => {
     const found = named.flatMap(({ name, schema }) =>
       [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Closed, OneOf, Open } from '#schemas/common.ts'
 import { FACTOR_TYPES } from './factor.ts'
 import { DeviceAnswer, DeviceOptions } from './passkey.ts'
+import { UserParams } from './requests.ts'
 import { Uuid } from './uuid.ts'
 
 /* What is asked and answered about second factors. */
@@ -14,7 +15,9 @@ const CODES = { id: ID, type: 'recovery_code', friendly_name: 'Recovery codes', 
 const name = (maxLength: number) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, pattern: '^[^\\u0000]*$' }))
 
-export const FactorParams = Closed({ factor_id: Type.String({ maxLength: 60 }) })
+export const FactorParams = Closed({
+  factor_id: Type.String({ maxLength: 60, description: 'L’id del secondo fattore, un UUID: in `factors` dell’utente' })
+})
 /** Not of the protocol. */
 export const FactorRemoval = Open({
   rimuovi_codici: Type.Optional(Type.Boolean({
@@ -22,14 +25,18 @@ export const FactorRemoval = Open({
   }))
 })
 export const UserFactorParams = Closed({
-  user_id: Type.String({ maxLength: 60 }),
-  factor_id: Type.String({ maxLength: 60 })
+  ...UserParams.properties,
+  ...FactorParams.properties
 })
 
 export const FactorChange = Open({ friendly_name: name(100) }, { examples: [{ friendly_name: 'Telefono di Anna' }] })
 
 export const EnrolBody = Open(
-  { factor_type: Type.String({ maxLength: 40 }), friendly_name: name(100), issuer: name(64) },
+  {
+    factor_type: Type.String({ maxLength: 40, description: '`totp` o `webauthn`' }),
+    friendly_name: name(100),
+    issuer: name(64)
+  },
   { examples: [{ factor_type: 'totp', friendly_name: 'Telefono di Anna' }] }
 )
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Open } from '#schemas/common.ts'
+import { UserParams } from './requests.ts'
 import { Uuid } from './uuid.ts'
 
 /** What a passkey's challenge is for. */
@@ -29,10 +30,12 @@ export const DeviceOptions = Type.Unsafe<object>(
 
 export const PasskeyOptions = Closed({ challenge_id: Uuid, options: DeviceOptions, expires_at })
 
-export const PasskeyParams = Closed({ passkey_id: Type.String({ maxLength: 60 }) })
+export const PasskeyParams = Closed({
+  passkey_id: Type.String({ maxLength: 60, description: 'L’id della passkey, un UUID: è nell’elenco' })
+})
 export const UserPasskeyParams = Closed({
-  user_id: Type.String({ maxLength: 60 }),
-  passkey_id: Type.String({ maxLength: 60 })
+  ...UserParams.properties,
+  ...PasskeyParams.properties
 })
 export const PasskeyUpdate = Open(
   { friendly_name: Type.String({ minLength: 1, maxLength: 120, pattern: '^[^\\u0000]*$' }) },

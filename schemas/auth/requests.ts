@@ -10,29 +10,37 @@ import { Uuid } from './uuid.ts'
 const text = (maxLength: number, description?: string) =>
   Type.Optional(Type.String({ maxLength, ...description !== undefined && { description } }))
 /** Clients send null for a missing value. */
-const nullable = (maxLength: number) =>
-  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength }))
+const nullable = (maxLength: number, description: string) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description }))
 const Email = Type.String({ maxLength: 254 })
 const Password = Type.String({ maxLength: 4096 })
-const codeChallenge = { code_challenge: nullable(128), code_challenge_method: nullable(10) }
+const CHALLENGE = 'L’impronta di un segreto di chi chiama (PKCE)'
+const CHALLENGE_METHOD = '`s256` o `plain`'
+const codeChallenge = {
+  code_challenge: nullable(128, CHALLENGE), code_challenge_method: nullable(10, CHALLENGE_METHOD)
+}
+/** Clients of the protocol may send one; nobody signs in with a telephone here. */
+const phone = text(40, 'Rifiutato: qui non c’è accesso con il telefono')
 
 export const GrantQuery = Open({ grant_type: text(40, '`password`, `refresh_token`, `pkce` o `id_token`') })
 
 export const GrantBody = Open(
   {
     email: text(254, 'Di `password`, obbligatorio con `password`'),
-    phone: text(40),
+    phone,
     password: Type.Optional(Password),
     refresh_token: text(200, 'Di `refresh_token`, obbligatorio'),
     auth_code: text(200, 'Di `pkce`, obbligatorio: il codice con cui il browser è tornato'),
     code_verifier: text(200, 'Di `pkce`, obbligatorio: quello di cui `code_challenge` era l’impronta'),
     /** Of the grant `id_token`. */
     id_token: text(10_000, 'Di `id_token`, obbligatorio con `provider` o `issuer`'),
-    access_token: text(10_000),
-    nonce: text(500),
-    provider: text(60),
-    issuer: text(500),
-    link_identity: Type.Optional(Type.Boolean())
+    access_token: text(10_000, 'Di `id_token`: il token d’accesso venuto insieme'),
+    nonce: text(500, 'Di `id_token`: quello con cui è stato chiesto'),
+    provider: text(60, 'Di `id_token`: il nome del provider che l’ha dato'),
+    issuer: text(500, 'Di `id_token`: l’emittente, se manca `provider`'),
+    link_identity: Type.Optional(Type.Boolean({
+      description: 'Di `id_token`: collega l’identità all’account di chi chiama'
+    }))
   },
   { examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }] }
 )
@@ -44,16 +52,20 @@ export const LogoutQuery = Open({
 export const EmptyBody = Open({}, { examples: [{}] })
 
 /** The address that the browser is sent to afterwards. */
-export const RedirectQuery = Open({ redirect_to: text(2000, 'Dove si manda il browser dopo') })
+const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di questo server, di CORS_ORIGINS o di ' +
+  'REDIRECT_URLS. Al posto di ogni altro, e se manca, il primo di CORS_ORIGINS, o quello di questo server')
+export const RedirectQuery = Open({ redirect_to })
 
 export const UserUpdate = Open({
   email: Type.Optional(Email),
-  phone: text(40),
+  phone,
   password: Type.Optional(Password),
   data: Type.Optional(Metadata),
   app_metadata: Type.Optional(Metadata),
-  nonce: text(20),
-  current_password: Type.Optional(Password),
+  nonce: text(20, 'Per una nuova password: il codice della e-mail di GET /auth/v1/reauthenticate'),
+  current_password: Type.Optional(Type.String({
+    ...Password, description: 'Per una nuova password, se l’accesso non è recente: quella di ora, o `nonce`'
+  })),
   /** Not of the protocol. */
   revoca_chiavi: Type.Optional(
     Type.Boolean({ description: 'Con una nuova password revoca anche le chiavi API; no, se non detto' })
@@ -63,7 +75,7 @@ export const UserUpdate = Open({
 export type UserUpdate = Static<typeof UserUpdate>
 
 export const SignupBody = Open({
-  email: text(254), phone: text(40), password: Type.Optional(Password), data: Type.Optional(Metadata), ...codeChallenge
+  email: text(254), phone, password: Type.Optional(Password), data: Type.Optional(Metadata), ...codeChallenge
 }, {
   examples: [{ email: 'anna@example.org', password: 'una-frase-lunga-e-mia' }]
 })
@@ -73,8 +85,10 @@ export const RecoverBody = Open({ email: Email, ...codeChallenge }, { examples: 
 export const OtpBody = Open(
   {
     email: text(254),
-    phone: text(40),
-    create_user: Type.Optional(Type.Boolean()),
+    phone,
+    create_user: Type.Optional(Type.Boolean({
+      description: '`false`: chi non ha un account non se lo crea; se manca, sì, dove è permesso iscriversi'
+    })),
     data: Type.Optional(Metadata),
     ...codeChallenge
   },
@@ -83,35 +97,58 @@ export const OtpBody = Open(
   }
 )
 
+const PROOF_TYPES = 'Per che cosa era la e-mail: `signup` o `invite`, che valgono lo stesso; `magiclink` o ' +
+  '`recovery`, che valgono lo stesso; `email`: uno qualunque di questi; `email_change`: un cambio d’indirizzo'
+
 export const ResendBody = Open(
   {
     type: Type.String({ maxLength: 40, description: '`signup` o `email_change`' }),
     email: text(254),
-    phone: text(40),
+    phone,
     ...codeChallenge
   },
   { examples: [{ type: 'signup', email: 'anna@example.org' }] }
 )
 
 export const VerifyBody = Open({
-  type: Type.String({ maxLength: 40 }), token: text(200), token_hash: text(200), email: text(254), phone: text(40)
+  type: Type.String({ maxLength: 40, description: PROOF_TYPES }),
+  token: text(200, 'Il codice della e-mail, con `email`; o `token_hash`, senza'),
+  token_hash: text(200, 'Il segreto del collegamento della e-mail'),
+  email: text(254, 'L’indirizzo che ha avuto il codice'),
+  phone
 }, { examples: [{ type: 'recovery', email: 'anna@example.org', token: '123456' }] })
 
-export const VerifyQuery = Open({ token: text(200), token_hash: text(200), type: text(40), redirect_to: text(2000) })
+export const VerifyQuery = Open({
+  token: text(200, 'Il segreto del collegamento, come sta nella e-mail'),
+  token_hash: text(200, 'Un altro nome di `token`: se c’è, vale questo'),
+  type: text(40, PROOF_TYPES),
+  redirect_to
+})
 
-export const IdentityParams = Closed({ identity_id: Type.String({ maxLength: 60 }) })
+export const IdentityParams = Closed({
+  identity_id: Type.String({
+    maxLength: 60, description: 'L’`identity_id` dell’identità, un UUID: in `identities` dell’utente'
+  })
+})
 
 export const AuthorizeQuery = Open({
-  provider: text(60),
-  redirect_to: text(2000),
-  scopes: text(500),
-  code_challenge: text(128, 'L’impronta di un segreto di chi chiama (PKCE)'),
-  code_challenge_method: text(10, '`s256` o `plain`'),
+  provider: text(60, 'Il nome di un provider di OAUTH_PROVIDERS: `true` in `external` di GET /auth/v1/settings. Per ' +
+    'accedere anche `custom:locanda`, le pagine di questo server, che vogliono `code_challenge`'),
+  redirect_to,
+  scopes: text(500, 'Ambiti da chiedere al provider oltre ai soliti, separati da spazi'),
+  code_challenge: text(128, CHALLENGE),
+  code_challenge_method: text(10, CHALLENGE_METHOD),
   skip_http_redirect: text(10, '`true`: l’indirizzo viene nella risposta, senza seguirlo'),
-  prompt: text(40)
+  prompt: text(40, 'Passato al provider com’è, per esempio `select_account`; così anche `login_hint`, `hd` e simili')
 })
 export const CallbackQuery = Open(
-  { state: text(100), code: text(4096), error: text(200), error_description: text(2000), iss: text(500) },
+  {
+    state: text(100, 'Quale accesso è: quello che il provider ha avuto con la richiesta; vale una volta'),
+    code: text(4096, 'Il codice del provider, che il server scambia con l’identità'),
+    error: text(200, 'Il codice d’errore del provider, al posto di `code`'),
+    error_description: text(2000, 'L’errore del provider, in parole'),
+    iss: text(500, 'Quale provider risponde (RFC 9207): dev’essere quello a cui si è chiesto')
+  },
   {
     examples: [{ state: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', code: 'abc' }]
   }
@@ -119,22 +156,28 @@ export const CallbackQuery = Open(
 
 /* The administration. */
 
-export const AdminUsersQuery = Open({ page: text(10), per_page: text(10), filter: text(254), sort: text(40) })
-export const UserParams = Closed({ user_id: Type.String({ maxLength: 60 }) })
+export const AdminUsersQuery = Open({
+  page: text(10, 'Quale pagina, da 1; se manca, la prima'),
+  per_page: text(10, 'Utenti per pagina, al massimo 1000; se manca, 50'),
+  filter: text(254, 'Testo cercato nell’e-mail e in `user_metadata`, senza badare alle maiuscole'),
+  sort: text(40, '`created_at asc` o `created_at desc`; se manca, dal più recente')
+})
+export const UserParams = Closed({
+  user_id: Type.String({ maxLength: 60, description: 'L’id dell’utente, un UUID' })
+})
 
 const adminFields = {
   email: Type.Optional(Email),
-  phone: text(40),
+  phone,
   password: Type.Optional(Password),
-  password_hash: text(300),
-  email_confirm: Type.Optional(Type.Boolean()),
+  password_hash: text(300, 'Al posto di `password`: la sua impronta, bcrypt o Argon2'),
+  email_confirm: Type.Optional(Type.Boolean({ description: '`true`: l’indirizzo conta come confermato' })),
   phone_confirm: Type.Optional(Type.Boolean()),
   user_metadata: Type.Optional(Metadata),
   app_metadata: Type.Optional(Metadata),
-  /** A Go duration (`24h`, `1h30m`), or `none`. */
-  ban_duration: text(30),
-  role: text(40),
-  aud: text(40)
+  ban_duration: text(30, 'Per quanto non può accedere, come `24h` o `1h30m`; `none` toglie il divieto'),
+  role: text(40, 'Solo `authenticated`: i diritti sono in `app_metadata.role`'),
+  aud: text(40, 'Solo `authenticated`')
 }
 export const AdminUserBody = Open(
   { id: Type.Optional(Uuid), ...adminFields },
@@ -161,7 +204,11 @@ export const AdminUserChange = Open(
 )
 export type AdminUserChange = Static<typeof AdminUserChange>
 export const DeleteUserBody = Open(
-  { should_soft_delete: Type.Optional(Type.Boolean()) },
+  {
+    should_soft_delete: Type.Optional(Type.Boolean({
+      description: '`true`: resta una riga vuota, e l’id non si usa più; se manca, no'
+    }))
+  },
   { examples: [{ should_soft_delete: false }] }
 )
 
@@ -172,9 +219,9 @@ export const InviteBody = Open(
 export const GenerateLinkBody = Open({
   type: OneOf(['signup', 'invite', 'magiclink', 'recovery', 'email_change_current', 'email_change_new']),
   email: Email,
-  new_email: Type.Optional(Email),
+  new_email: Type.Optional(Type.String({ ...Email, description: 'Di `email_change_…`: l’indirizzo nuovo' })),
   password: Type.Optional(Password),
   data: Type.Optional(Metadata),
-  redirect_to: text(2000),
-  redirectTo: text(2000)
+  redirect_to,
+  redirectTo: text(2000, 'Un altro nome di `redirect_to`')
 }, { examples: [{ type: 'recovery', email: 'anna@example.org' }] })

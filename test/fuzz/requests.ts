@@ -15,12 +15,12 @@ export interface FuzzedRequest {
   body: string | Buffer | undefined
 }
 
-/** How bodies are described, and the header that comes with them. */
+/** How bodies are described, the first that there is, and the header that comes with them. */
 const BODY_TYPES: Readonly<Record<string, string>> = {
   'application/json': 'application/json',
   'application/x-www-form-urlencoded': 'application/x-www-form-urlencoded',
-  'multipart/form-data': FORM_TYPE,
-  '*/*': 'image/png'
+  '*/*': 'image/png',
+  'multipart/form-data': FORM_TYPE
 }
 
 /** Requests of one kind for an operation. */

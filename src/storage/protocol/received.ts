@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+import { FILE_BYTES_MAX, METADATA_MAX } from '#schemas/storage-upload.ts'
 import type { BucketRow } from '../buckets.ts'
 import { StorageError } from './errors.ts'
 
@@ -11,17 +12,12 @@ export interface ReceivedFile {
   metadata: Record<string, unknown> | undefined
 }
 
-/** Bytes of a file, where its bucket has no lower limit: what arrives within a minute over a slow line. */
-export const FILE_BYTES_MAX = 50 * 1024 * 1024
-/** Characters of the metadata that a client gives a file, JSON or base64. */
-const METADATA_LIMIT = 4096
-
 /** Type and subtype, and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: *; *[\w!#$&^.+-]{1,60}=[\w!#$&^.+-]{1,60}){0,3}$/
 const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
 const SECONDS = /^\d{1,9}$/
 /** A form has the file in one part, and fields of the official clients. */
-const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: METADATA_LIMIT, headerPairs: 20 }
+const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: METADATA_MAX, headerPairs: 20 }
 
 /** How many bytes a file of the bucket may have. */
 export function fileLimit ({ file_size_limit: own }: BucketRow): number {
@@ -108,7 +104,7 @@ function fromBase64 (text: string): string {
 }
 
 function metadataOf (text: string, decode: (text: string) => string): Record<string, unknown> {
-  if (text.length > METADATA_LIMIT) {
+  if (text.length > METADATA_MAX) {
     throw new StorageError('EntityTooLarge', 'The user_metadata exceeded the maximum allowed size')
   }
   let value: unknown
