@@ -86,7 +86,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
     finished(reply.raw, takeTurn(request))
     await feed.ready()
-    const { signal, forget } = streams.signalFor(request, [app.closing, departureOf(reply)])
+    const { signal, forget } = streams.signalFor(request, reply, [app.closing, departureOf(reply)])
     finished(reply.raw, forget)
     await feed.order()
     const last = position ? undefined : await lastEvent(db)
