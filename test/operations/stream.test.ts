@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createDecoder, createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
 import type { MintedKey } from '#schemas/api-key.ts'
@@ -12,6 +13,7 @@ import { BOOKINGS, create } from '#test/bookings/samples.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { listen, openStream, type EventSource } from './event-source.ts'
+import { lateTransaction } from './late-transaction.ts'
 
 /** What happens between the look at the credentials of a request and its stream. */
 let meanwhile: (() => Promise<void>) | undefined
@@ -21,7 +23,7 @@ const { app, call, token, url, masterKey } = await build(t, { TODAY: '2026-11-21
     if (accept === 'text/event-stream') await meanwhile?.()
   })
 }, {
-  eventTimes: { heartbeatMs: 50, stalledReaderMs: 400 }
+  eventTimes: { heartbeatMs: 300, lookMs: 50, stalledReaderMs: 400 }
 })
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
@@ -62,6 +64,23 @@ t.test('a stream that comes again goes on after the last event that it has seen'
   t.equal(gone.status, 410)
   const bad = await openStream(t, address, { ...key, 'last-event-id': 'x' })
   t.equal(bad.status, 400)
+})
+
+t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
+  const stream = await openStream(t, address, key)
+  // The first that writes an event tells those who listen, at its end: until then no other one does.
+  const late = await lateTransaction(t, url)
+  const { id } = await create(call)
+  await stream.await(1)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  await stream.await(2)
+  // Not the first any more: nobody tells of its end.
+  const silent = await lateTransaction(t, url, 250)
+  await late.commit()
+  await stream.await(3)
+  await sleep(1500)
+  await silent.commit()
+  t.same((await stream.await(4)).map(({ prenotazione_id }) => prenotazione_id), [id, id, late.id, silent.id])
 })
 
 t.test('a stream can be of one booking, or of one type, alone', async (t) => {

@@ -22,6 +22,8 @@ export const HEARTBEAT_MS = 15_000
 export interface StreamTimes {
   /** Milliseconds of silence after which a comment shows that the connection lives. */
   heartbeatMs?: number | undefined
+  /** Milliseconds between looks for events that nobody has given notice of. */
+  lookMs?: number | undefined
   /** Milliseconds without progress after which a client that does not read is cut. */
   stalledReaderMs?: number | undefined
 }
