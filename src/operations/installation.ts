@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type postgres from 'postgres'
 import { Environment } from '#schemas/config.ts'
@@ -32,14 +32,23 @@ export interface Installation {
  */
 export function readEnvironment (environ: Environ): Config {
   const dataDir = resolve(environ.DATA_DIR || Environment.properties.DATA_DIR.default)
-  if (!environ.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
-    throw new OperationError(`MASTER_KEY manca, e non c’è ${join(dataDir, 'master.key')}: servono l’ambiente e ` +
-      'la chiave del server')
-  }
+  if (!environ.MASTER_KEY) requireKeyFile(join(dataDir, 'master.key'))
   try {
     return readConfig(environ)
   } catch (err) {
     throw err instanceof ConfigError ? new OperationError(err.message, { cause: err }) : err
+  }
+}
+
+/** A key that another user's server has is not missing: whoever is told so would make a new one. */
+function requireKeyFile (path: string): void {
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? err.code : undefined
+    throw new OperationError(code === 'ENOENT' || code === 'ENOTDIR'
+      ? `MASTER_KEY manca, e non c’è ${path}: servono l’ambiente (DATA_DIR) e la chiave del server`
+      : `${path} non si può leggere (${String(code)}): eseguire il comando come l’utente del server`, { cause: err })
   }
 }
 

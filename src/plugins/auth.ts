@@ -40,6 +40,8 @@ export interface Principal {
   lacks?: 'enrolment' | 'proof' | undefined
   /** Until when the second factor counts as recently proven, ms since the epoch. */
   recentUntil?: number | undefined
+  /** Until when the credential is good if nothing changes, ms since the epoch; without, it does not run out. */
+  goodUntil?: number
 }
 
 /** Why a credential is not good, in the codes of Supabase Auth. */

@@ -2,7 +2,7 @@ import { getEventListeners, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { openStreams } from '#src/operations/events/open-streams.ts'
@@ -43,8 +43,10 @@ t.test('of a stream that has ended nothing stays in memory', async (t) => {
   const collect = runInNewContext('gc') as () => void
   const closing = new AbortController()
   const streams = openStreams({ subscribe: () => ({ ready: async () => true }) } as never)
+  const request = { principal: {} } as FastifyRequest
+  const reply = { elapsedTime: 0 } as FastifyReply
   const refs = Array.from({ length: 50 }, () => {
-    const { signal, forget } = streams.signalFor({ headers: {}, principal: {} } as FastifyRequest, [closing.signal])
+    const { signal, forget } = streams.signalFor(request, reply, [closing.signal])
     signal.addEventListener('abort', () => {})
     forget()
     return new WeakRef(signal)

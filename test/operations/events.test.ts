@@ -1,10 +1,10 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Event } from '#schemas/event.ts'
-import { connect } from '#src/plugins/database/connect.ts'
 import { BOOKINGS, create, fieldsAtFault } from '#test/bookings/samples.ts'
 import { dump, guestNo } from '#test/alloggiati/stand-in.ts'
 import { build } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
+import { lateTransaction } from './late-transaction.ts'
 
 const EVENTS = '/api/v1/eventi'
 
@@ -24,23 +24,6 @@ async function following (): Promise<() => Promise<Event[]>> {
 }
 
 const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${oggetto}`)
-
-/** A second connection, with a booking of another country's (they are counted by country) that is committed later. */
-async function lateTransaction (t: Test) {
-  const other = connect(url, 1)
-  t.teardown(() => other.close())
-  const hasWritten = Promise.withResolvers<number>()
-  const commit = Promise.withResolvers<void>()
-  const committed = other.sql.begin(async (sql) => {
-    const [row] = await sql<{ id: number }[]>`
-      insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
-      values ('Carla Neri', 'IT', 276, '2026-12-01', '2026-12-03', 1) returning id`
-    hasWritten.resolve(row!.id)
-    await commit.promise
-  })
-  const id = await hasWritten.promise
-  return { id, commit: async () => { commit.resolve(); await committed } }
-}
 
 t.test('a booking leaves an event for each thing that happens to it, in order', async (t) => {
   const news = await following()
@@ -117,7 +100,7 @@ t.test('letters and scans leave theirs', async (t) => {
 
 t.test('a transaction that commits late is not skipped by a reader that has passed its number', async (t) => {
   const news = await following()
-  const late = await lateTransaction(t)
+  const late = await lateTransaction(t, url)
   const { id } = await create(call)
   const before = await news()
   t.same(words(before), [`prenotazione.creata prenotazione:${id}`])
@@ -139,7 +122,7 @@ t.test('readers who follow while many write see every event once, and each booki
       last = !writing
     }
   })
-  const late = await lateTransaction(t)
+  const late = await lateTransaction(t, url)
   const ids = await Promise.all(Array.from({ length: 8 }, async (_, n) => {
     const { id } = await create(call)
     for (const telefono of ['1', '2', '3']) await call('PUT', `${BOOKINGS}/${id}`, { telefono })

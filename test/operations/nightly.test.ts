@@ -10,6 +10,7 @@ import { createBackup } from '#src/operations/backup/create.ts'
 import { backupAge, backupFile, daysToKeep, rotate } from '#src/operations/backup/rotation.ts'
 import { verify } from '#src/operations/index.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, create, guests, list, saveGuests } from '#test/bookings/samples.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { LOCKS } from '#src/plugins/database/locks.ts'
 import { filesBackend } from '#src/plugins/storage/backends/files.ts'
@@ -59,6 +60,33 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await until(async () => (await events()).length === 2)
   const todays = `salvataggio:${createClock().today()}`
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
+})
+
+t.test('requests go on while the job writes; what it writes is readable, and of the instant it began', async (t) => {
+  const BACKUP_DIR = temporaryFolder(t)
+  const { app, call, url } = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
+  const { id } = await create(call, { numero_ospiti: 2 })
+  await saveGuests(call, id, guests(2))
+  const other = connect(url, 1)
+  t.teardown(other.close)
+  // The job stands still in the middle of its tables, and comes to bookings and guests later.
+  await other.sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`
+    await tx`lock table lettere_benvenuto in access exclusive mode`
+    await app.jobs.start('backup', async () => {})
+    await until(async () => (await app.sql`select from pg_locks where not granted and locktype = 'relation'
+      and relation = 'lettere_benvenuto'::regclass`).length > 0)
+    t.same(await readdir(BACKUP_DIR), [`locanda-${today}.bak.partial`], 'it has no name yet')
+    const later = await create(call)
+    t.equal((await call('PUT', `${BOOKINGS}/${later.id}`, { telefono: '1' })).statusCode, 200)
+    await saveGuests(call, id, guests(1))
+    t.same((await list(call)).map((each) => each.id).toSorted(), [id, later.id].toSorted())
+    t.match((await call('GET', '/api/v1/eventi')).json<{ data: Event[] }>().data.at(-1), { tipo: 'ospiti.modificati' })
+  })
+  await until(async () => (await app.sql`select outcome from jobs where name = 'backup'`)[0]!.outcome === 'riuscito')
+  const { summary } = await verify(join(BACKUP_DIR, `locanda-${today}.bak`), BACKUP_PASSPHRASE)
+  t.match(summary, { tables: { prenotazioni: 1, ospiti: 2 }, missing: [] })
+  t.same(await app.sql`select count(*)::int as bookings from prenotazioni`, [{ bookings: 2 }])
 })
 
 t.test('a backup that a restart breaks off is made by the server that comes after', async (t) => {

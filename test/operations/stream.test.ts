@@ -1,16 +1,29 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDecoder, createSigner } from 'fast-jwt'
+import t, { type Test } from 'tap'
 import type { MintedKey } from '#schemas/api-key.ts'
 import type { Event } from '#schemas/event.ts'
+import { apiKeyFormat } from '#src/identity/keys/api-keys.ts'
+import { mintKey } from '#src/identity/keys/key-store.ts'
+import { createKeys } from '#src/lib/secrets.ts'
 import { sharedReads } from '#src/operations/events/shared-reads.ts'
 import { BOOKINGS, create } from '#test/bookings/samples.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { listen, openStream } from './event-source.ts'
+import { listen, openStream, type EventSource } from './event-source.ts'
+import { lateTransaction } from './late-transaction.ts'
 
-const { app, call, token, url } = await build(t, { TODAY: '2026-11-21' }, undefined, {
-  eventTimes: { heartbeatMs: 50, stalledReaderMs: 400 }
+/** What happens between the look at the credentials of a request and its stream. */
+let meanwhile: (() => Promise<void>) | undefined
+
+const { app, call, token, url, masterKey } = await build(t, { TODAY: '2026-11-21' }, (app) => {
+  app.addHook('preHandler', async ({ headers: { accept } }) => {
+    if (accept === 'text/event-stream') await meanwhile?.()
+  })
+}, {
+  eventTimes: { heartbeatMs: 300, lookMs: 50, stalledReaderMs: 400 }
 })
 const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
@@ -51,6 +64,23 @@ t.test('a stream that comes again goes on after the last event that it has seen'
   t.equal(gone.status, 410)
   const bad = await openStream(t, address, { ...key, 'last-event-id': 'x' })
   t.equal(bad.status, 400)
+})
+
+t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
+  const stream = await openStream(t, address, key)
+  // The first that writes an event tells those who listen, at its end: until then no other one does.
+  const late = await lateTransaction(t, url)
+  const { id } = await create(call)
+  await stream.await(1)
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  await stream.await(2)
+  // Not the first any more: nobody tells of its end.
+  const silent = await lateTransaction(t, url, 250)
+  await late.commit()
+  await stream.await(3)
+  await sleep(1500)
+  await silent.commit()
+  t.same((await stream.await(4)).map(({ prenotazione_id }) => prenotazione_id), [id, id, late.id, silent.id])
 })
 
 t.test('a stream can be of one booking, or of one type, alone', async (t) => {
@@ -106,8 +136,93 @@ t.test('a stream ends when its session, its key or its person is not good any mo
   await app.sql`update users set banned_until = now() + interval '1 day' where email = 'bandita@example.org'`
   await banned.ended
 
+  const demoted = await openStream(t, address, await bearer('retrocessa', 'admin'))
+  await app.sql`update users set app_metadata = '{"role": "operator"}' where email = 'retrocessa@example.org'`
+  await demoted.ended
+
   const { id: booking } = await create(call)
   t.match(await stays.await(1), [{ prenotazione_id: booking }], 'others go on')
+})
+
+/** A stream opened with what is good for a short time: for a longer one where the machine was too slow to open it. */
+async function brief (t: Test, credentials: (ms: number) => Promise<Record<string, string>>): Promise<EventSource> {
+  for (let ms = 1000; ; ms *= 2) {
+    const stream = await openStream(t, address, await credentials(ms))
+    if (stream.status === 200) return stream
+    t.equal(stream.status, 401)
+  }
+}
+
+t.test('a stream ends when its access token runs out, and goes on with a new one where it was', async (t) => {
+  const { authorization } = await bearer('scade')
+  const { privatePem: key, kid } = await app.identity.signer.signingKeys.current()
+  let ends = 0
+  const stream = await brief(t, async (ms) => {
+    const claims = createDecoder()(authorization.slice('Bearer '.length)) as { exp: number }
+    // Whole seconds.
+    ends = Math.ceil((Date.now() + ms) / 1000) * 1000
+    const sign = createSigner({ key, algorithm: 'ES256', kid })
+    return { authorization: `Bearer ${sign({ ...claims, exp: ends / 1000 })}` }
+  })
+  const { id } = await create(call)
+  await stream.ended
+  t.ok(Date.now() >= ends - 50, 'not before')
+  await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
+  const [, seen] = /[^]*^id: (\S+)$/m.exec(stream.text())!
+  const next = await openStream(t, address, { authorization, 'last-event-id': seen! })
+  const events = [...stream.events(), ...await next.await(2 - stream.events().length)]
+  t.match(events, [
+    { tipo: 'prenotazione.creata', prenotazione_id: id }, { tipo: 'prenotazione.modificata', prenotazione_id: id }
+  ], 'nothing is missing, and nothing comes twice')
+})
+
+t.test('a stream ends when its API key, or its session, runs out before its token', async (t) => {
+  await token({ name: 'breve' })
+  const [{ id: person }] = await app.sql<[{ id: string }]>`select id from users where email = 'breve@example.org'`
+  const format = apiKeyFormat(createKeys(Buffer.from(masterKey, 'base64')))
+  const keyed = await brief(t, async (ms) => {
+    const { apiKey } = await mintKey(app.db, format, person, { days: ms / 86_400_000 })
+    return { 'x-api-key': apiKey }
+  })
+  await keyed.ended
+
+  const { ready, waitForListeners } = app.changes.subscribe({}, () => {})
+  await ready()
+  const ofSession = await brief(t, async (ms) => {
+    const headers = await bearer('breve')
+    await app.sql`update sessions set not_after = now() + make_interval(secs => ${ms / 1000}) where user_id = ${person}`
+    // The stream ends by the time, and not because the session has changed.
+    await waitForListeners(60_000)
+    return headers
+  })
+  await ofSession.ended
+})
+
+t.test('what ends a session while its stream is being opened ends the stream, too', async (t) => {
+  const headers = await bearer('frattempo')
+  const others = await bearer('altrove')
+  meanwhile = async () => {
+    meanwhile = undefined
+    const out = await app.inject({ method: 'POST', url: '/auth/v1/logout', headers, payload: {} })
+    t.equal(out.statusCode, 204)
+  }
+  const stream = await openStream(t, address, headers)
+  t.equal(stream.status, 200, 'the session was good when it was looked at')
+  await stream.ended
+  const again = await openStream(t, address, headers)
+  t.equal(again.status, 401)
+  const stays = await openStream(t, address, others)
+  const { id } = await create(call)
+  t.match(await stays.await(1), [{ prenotazione_id: id }], 'others go on')
+})
+
+t.test('a stream ends when the keys that sign access tokens are replaced at once', async (t) => {
+  const stream = await openStream(t, address, await bearer('firmata'))
+  const headers = await bearer('capo', 'admin')
+  const payload = { immediate: true }
+  const rotated = await app.inject({ method: 'POST', url: '/api/v1/signing-keys/rotate', headers, payload })
+  t.equal(rotated.statusCode, 200, rotated.body)
+  await stream.ended
 })
 
 t.test('a client that does not read is cut, though it cannot be told that its session has ended', async (t) => {

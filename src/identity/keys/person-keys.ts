@@ -26,9 +26,10 @@ export function keyAuthenticator ({ apiKeys, standing, db, log }: PersonKeysOpti
     const found = await standing(presented.id)
     if (found === undefined || !timingSafeEqual(found.hash, presented.hash)) return undefined
     if (Date.now() - found.lastUsedAt > TOUCH_MS) touch(presented.id, found)
-    const { userId, admin, pending, scopes, lacks, recentUntil } = found
+    const { userId, admin, pending, scopes, lacks, recentUntil, endsAt: goodUntil } = found
+    const { id: keyId } = presented
     return {
-      id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId: presented.id, scopes, lacks, recentUntil
+      id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId, scopes, lacks, recentUntil, goodUntil
     }
   }
 

@@ -67,12 +67,12 @@ export function bearerAuthenticator<V extends VerifiedToken> ({
   }
 }
 
-function principalOf ({ userId, sessionId }: VerifiedToken, standing: Standing | Refusal): Identified {
+function principalOf ({ userId, sessionId, expiresAt }: VerifiedToken, standing: Standing | Refusal): Identified {
   if (typeof standing === 'string') return standing
-  const { userId: owner, admin, pending, lacks, recentUntil } = standing
-  return owner === userId
-    ? { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending, lacks, recentUntil }
-    : 'bad_jwt'
+  const { userId: owner, admin, pending, lacks, recentUntil, endsAt } = standing
+  if (owner !== userId) return 'bad_jwt'
+  const goodUntil = Math.min(expiresAt, endsAt)
+  return { id: `user:${userId}`, kind: 'user', admin, userId, sessionId, pending, lacks, recentUntil, goodUntil }
 }
 
 /** The only key, algorithm and issuer under which a token is accepted. */
@@ -121,8 +121,9 @@ export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers:
     requiredClaims: ['iss', 'role', 'exp']
   })
   if (claims === undefined) return 'bad_jwt'
-  return typeof claims.role === 'string' && SERVICE_ROLES.has(claims.role) && claims.sub === undefined
-    ? SERVICE
+  const { role, sub, exp } = claims
+  return typeof role === 'string' && SERVICE_ROLES.has(role) && sub === undefined
+    ? { ...SERVICE, goodUntil: Number(exp) * 1000 }
     : 'no_authorization'
 }
 

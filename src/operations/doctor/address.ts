@@ -21,18 +21,23 @@ const AWAY = [
 export function publicUrl ({ PUBLIC_URL: url }: Config): Look {
   return async () => {
     const { hostname, protocol } = new URL(url)
+    const isHere = isLoopbackHost(hostname)
     if (hostname === '0.0.0.0' || hostname === '[::]') {
       return fault(`${url} non porta da nessuna parte: impostare PUBLIC_URL`)
     }
     try {
       const signal = AbortSignal.timeout(WITHIN_MS)
       const { status } = await fetch(`${url}/health/live`, { redirect: 'manual', signal })
-      if (status !== 200) return warning(`${url} risponde ${status}: il proxy porta altrove?`)
-      return protocol === 'http:' && !isLoopbackHost(hostname)
+      if (status !== 200) {
+        return warning(`${url} risponde ${status}: ${isHere ? 'è un altro programma?' : 'il proxy porta altrove?'}`)
+      }
+      if (isHere) return ok(`${url} risponde; da altre macchine non si raggiunge: per loro serve PUBLIC_URL`)
+      return protocol === 'http:'
         ? warning(`${url} è in chiaro: mettere davanti un proxy con https`)
         : ok(`${url} risponde`)
     } catch (err) {
-      return warning(`${url} non risponde (${codeOf(err)}): il server è fermo, o il proxy non lo raggiunge`)
+      const why = isHere ? 'ha un’altra PORT' : 'il proxy non lo raggiunge'
+      return warning(`${url} non risponde (${codeOf(err)}): il server è fermo, o ${why}`)
     }
   }
 }

@@ -69,7 +69,10 @@ const silent = pino({ level: 'silent' }) as FastifyBaseLogger
 /** The police service takes the credentials; nothing is sent. */
 export function police ({ config, keys, db }: Installation): Look {
   return async () => {
-    if (config.ALLOGGIATI_MODE === 'sandbox') return ok('sandbox: nulla arriva alla Polizia')
+    if (config.ALLOGGIATI_MODE === 'sandbox') {
+      return warning('sandbox: nulla arriva alla Polizia; per inviare davvero ALLOGGIATI_MODE=production, con ' +
+        'ALLOGGIATI_UTENTE, ALLOGGIATI_PASSWORD e ALLOGGIATI_WSKEY')
+    }
     try {
       const endpoint = await checkPolice({ config, keys, db, log: silent })
       const suspended = await currentSuspension(db)

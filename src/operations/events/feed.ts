@@ -11,7 +11,12 @@ const PAUSE_MS = 100
  * Looks after a notice. Of transactions that commit at once one gives notice; the others have committed by then, or
  * soon after.
  */
-const AGAIN_MS = [250, 1000, 5000]
+const AGAIN_MS = [250, 1000]
+/**
+ * Between further looks. One of many transactions gives notice of all, at its end: while it stays open there is none,
+ * and none of those that stay open for longer than it.
+ */
+const LOOK_MS = 5000
 
 /** A request waits for so much of the work, and not for all of a large import. */
 const BATCHES_OF_A_REQUEST = 5
@@ -38,13 +43,18 @@ export interface FeedOptions {
   log: Pick<FastifyBaseLogger, 'error'>
   /** Whether an error comes of a full disk: then the log says so already. */
   isTold: (err: unknown) => boolean
+  /** Milliseconds between looks without a notice. */
+  lookMs?: number | undefined
 }
 
-export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed {
+export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedOptions): EventFeed {
   const followers = new Set<() => void>()
   const reads = sharedReads(db)
   const end = new AbortController()
   let wanted = false
+  /** Whether followers are told even if this process finds nothing: another one may have found it before. */
+  let isNews = false
+  let isFailing = false
   let underWay: Promise<void> | undefined
   let again: NodeJS.Timeout | undefined
 
@@ -57,14 +67,21 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
 
   function lookAgain (turn: number): void {
     clearTimeout(again)
-    if (turn === AGAIN_MS.length || followers.size === 0) return
+    if (followers.size === 0 || end.signal.aborted) return
     again = setTimeout(() => {
-      look()
+      if (turn < AGAIN_MS.length) look()
+      else lookQuietly()
       lookAgain(turn + 1)
-    }, AGAIN_MS[turn]).unref()
+    }, AGAIN_MS[turn] ?? lookMs).unref()
   }
 
   function look (): void {
+    isNews = true
+    lookQuietly()
+  }
+
+  /** Who follows is told only if there is something: in silence streams show that they live. */
+  function lookQuietly (): void {
     if (followers.size === 0 || end.signal.aborted) return
     wanted = true
     underWay ??= work()
@@ -74,13 +91,19 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
     try {
       while (wanted && !end.signal.aborted) {
         wanted = false
-        await orderEvents(db)
-        reads.renew()
-        for (const onNews of [...followers]) onNews()
+        const isHeard = isNews
+        isNews = false
+        if (await orderEvents(db) || isHeard) {
+          reads.renew()
+          for (const onNews of [...followers]) onNews()
+        }
+        isFailing = false
         await sleep(PAUSE_MS, undefined, { signal: end.signal, ref: false }).catch(() => {})
       }
     } catch (err) {
-      if (!isTold(err)) log.error({ err }, 'events could not be put in order')
+      if (!isFailing && !isTold(err)) log.error({ err }, 'events could not be put in order')
+      isFailing = true
+      isNews = true
     } finally {
       underWay = undefined
     }
@@ -90,11 +113,12 @@ export function eventFeed ({ db, changes, log, isTold }: FeedOptions): EventFeed
     follow (onNews) {
       followers.add(onNews)
       look()
+      if (followers.size === 1) lookAgain(AGAIN_MS.length)
       return () => { followers.delete(onNews) }
     },
     ready: () => listener.ready(),
     read: reads.read,
-    order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),
+    order: async (batches = BATCHES_OF_A_REQUEST) => { await orderEvents(db, batches) },
     look,
     async close () {
       end.abort()

@@ -1,40 +1,57 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
 import type { Principal } from '#src/plugins/auth.ts'
 import type { Changes } from '#src/plugins/changes.ts'
 
 /** A client comes again by itself, with the last event that it has seen: what changed meanwhile holds from then on. */
 const LONGEST_MS = 15 * 60_000
+/** So many changes are remembered, for longer than a stream takes to be opened. */
+const HEARD = { max: 5000, ttl: 60_000 }
 
 export interface OpenStreams {
   /**
    * Aborted when what let the caller in is not good any more, or may not be: the session, the key or the person has
-   * changed, the access token has run out, the settings have changed, or 15 minutes are over;
-   * or one of the others is.
+   * changed since the request came, the credential has run out, keys that sign tokens or the settings have changed, or
+   * 15 minutes are over; or one of the others is.
    */
-  signalFor (request: FastifyRequest, others: readonly AbortSignal[]): { signal: AbortSignal, forget: () => void }
+  signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]): StreamSignal
 }
+
+export interface StreamSignal { signal: AbortSignal, forget: () => void }
 
 /** The streams that are open, and whose they are. */
 export function openStreams (changes: Changes): OpenStreams {
   const open = new Map<LimitedSignal, Principal>()
+  /** When a change was heard, as `performance.now()` says it. */
+  const heard = new LRUCache<string, number>(HEARD)
 
-  function endIf (isConcerned: (principal: Principal) => boolean): void {
-    for (const [limited, principal] of open) if (isConcerned(principal)) limited.abort()
+  function endThose (change: string): void {
+    heard.set(change, performance.now())
+    for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
-  const all = () => endIf(() => true)
+  function endAll (): void {
+    for (const limited of open.keys()) limited.abort()
+  }
+
   changes.subscribe({
-    user: (id) => endIf(({ userId }) => userId === id),
-    session: (id) => endIf(({ sessionId }) => sessionId === id),
-    key: (id) => endIf(({ keyId }) => keyId === id),
-    settings: all
-  }, all)
+    user: (id) => endThose(`user:${id}`),
+    session: (id) => endThose(`session:${id}`),
+    key: (id) => endThose(`key:${id}`),
+    signing: () => endThose(EVERYBODY),
+    settings: () => endThose(EVERYBODY)
+  }, endAll)
 
   return {
-    signalFor (request, others) {
-      const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, expiryOf(request) - Date.now())))
-      open.set(limited, request.principal!)
+    signalFor (request, reply, others) {
+      const principal = request.principal!
+      const { goodUntil = Infinity } = principal
+      const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
+      open.set(limited, principal)
+      // The credentials were looked at before: a change that came between was told to nobody who was open then.
+      const begun = performance.now() - reply.elapsedTime
+      if (concerns(principal).some((change) => (heard.get(change) ?? -1) >= begun)) limited.abort()
       return {
         signal: limited.signal,
         forget () {
@@ -46,14 +63,9 @@ export function openStreams (changes: Changes): OpenStreams {
   }
 }
 
-/** When the access token of a request runs out, milliseconds since the epoch. It was verified before. */
-function expiryOf ({ headers: { authorization } }: FastifyRequest): number {
-  const claims = authorization?.split('.')[1]
-  if (claims === undefined) return Infinity
-  try {
-    const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp?: unknown }
-    return typeof exp === 'number' ? exp * 1000 : Infinity
-  } catch {
-    return Infinity
-  }
+const EVERYBODY = 'everybody'
+
+/** The changes after which a caller may not be let in any more. */
+function concerns ({ userId, sessionId, keyId }: Principal): string[] {
+  return [EVERYBODY, `user:${userId}`, `session:${sessionId}`, `key:${keyId}`]
 }

@@ -22,8 +22,8 @@ export interface EventsOptions {
  */
 const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, keys, times = {} }) => {
   const { db, changes, log } = app
-  const { heartbeatMs, stalledReaderMs, ...webhookTimes } = times
-  const feed = eventFeed({ db, changes, log, isTold: app.isToldOfDisk })
+  const { heartbeatMs, lookMs, stalledReaderMs, ...webhookTimes } = times
+  const feed = eventFeed({ db, changes, log, isTold: app.isToldOfDisk, lookMs })
   app.addHook('preClose', () => feed.close())
   app.addJob({
     name: 'old-events',

@@ -22,6 +22,8 @@ export const HEARTBEAT_MS = 15_000
 export interface StreamTimes {
   /** Milliseconds of silence after which a comment shows that the connection lives. */
   heartbeatMs?: number | undefined
+  /** Milliseconds between looks for events that nobody has given notice of. */
+  lookMs?: number | undefined
   /** Milliseconds without progress after which a client that does not read is cut. */
   stalledReaderMs?: number | undefined
 }
@@ -86,7 +88,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, o
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
     finished(reply.raw, takeTurn(request))
     await feed.ready()
-    const { signal, forget } = streams.signalFor(request, [app.closing, departureOf(reply)])
+    const { signal, forget } = streams.signalFor(request, reply, [app.closing, departureOf(reply)])
     finished(reply.raw, forget)
     await feed.order()
     const last = position ? undefined : await lastEvent(db)

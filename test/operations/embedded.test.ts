@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Finding } from '#src/operations/doctor/finding.ts'
+import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
+import { booking } from '#test/bookings/samples.ts'
+import { user } from '#test/cli/process.ts'
+import { freePort } from '#test/free-port.ts'
+import { API_KEY, temporaryFolder } from '#test/helper.ts'
+import { ADMIN, serverProcess } from '#test/server-process.ts'
+
+/* An installation as `make start` makes it, with a PostgreSQL of its own, and the commands beside it. */
+
+const BACKUP_PASSPHRASE = 'otto barche sul lago'
+const { act } = user(t)
+const PORT = String(await freePort())
+const folder = temporaryFolder(t)
+const own = { DATA_DIR: join(folder, 'data'), PORT }
+const address = `http://127.0.0.1:${PORT}`
+
+const clusterOf = (dataDir: string) => existsSync(join(dataDir, 'postgres', 'postmaster.pid'))
+
+/** The server, ready; whatever a failed test leaves of it ends with the test. */
+async function start (t: Test, env: typeof own) {
+  const server = serverProcess(t, { ...ADMIN, API_KEY, ...env })
+  t.teardown(async () => {
+    server.signal('SIGKILL')
+    await server.exit
+    if (clusterOf(env.DATA_DIR)) await (await startEmbedded({ dataDir: env.DATA_DIR, log: () => {} })).stop()
+  })
+  await server.ready
+  return {
+    async end () {
+      server.signal('SIGTERM')
+      t.equal(await server.exit, 0, server.errors())
+      t.notOk(clusterOf(env.DATA_DIR), 'and PostgreSQL with it')
+    }
+  }
+}
+
+async function doctor (env: Record<string, string> = own) {
+  const { code, stdout } = await act(['--json', 'doctor'], { env })
+  const { data } = JSON.parse(stdout) as { data: { esito: Finding['level'], oggetto: string, testo: string }[] }
+  return { code, found: Object.fromEntries(data.map(({ esito, oggetto, testo }) => [oggetto, `${esito}: ${testo}`])) }
+}
+
+async function bookings (): Promise<string[]> {
+  const answer = await fetch(`${address}/api/v1/prenotazioni`, { headers: { 'x-api-key': API_KEY } })
+  return (await answer.json() as { data: { nome_cognome: string }[] }).data.map(({ nome_cognome: name }) => name)
+}
+
+const FRESH = {
+  chiave: `ok: in ${join(own.DATA_DIR, 'master.key')}: conservarne una copia altrove`,
+  database: /^ok: PostgreSQL 18\S*, schema aggiornato$/,
+  orologio: /^ok: /,
+  file: 'ok: cartella files di DATA_DIR: ancora nessun file',
+  posta: /^avviso: SMTP_URL non è impostata/,
+  polizia: /^avviso: sandbox: nulla arriva alla Polizia; .*ALLOGGIATI_MODE=production/,
+  disco: /MiB liberi/,
+  salvataggi: /^avviso: nessun salvataggio notturno: impostare BACKUP_DIR/,
+  proxy: 'ok: nessuno'
+}
+
+t.test('the commands work beside a server with its own PostgreSQL, and where it is stopped', async (t) => {
+  const server = await start(t, own)
+  const made = await fetch(`${address}/api/v1/prenotazioni`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify(booking({ nome_cognome: 'Ada Salvata' }))
+  })
+  t.equal(made.status, 201)
+
+  const running = await doctor()
+  t.equal(running.code, 0, 'what is not set is no fault')
+  t.match(running.found, { ...FRESH, indirizzo: `ok: ${address} risponde; da altre macchine non si raggiunge` })
+  t.equal(Object.keys(running.found).length, Object.keys(FRESH).length + 1)
+
+  const file = join(folder, 'acceso.bak')
+  const env = { ...own, BACKUP_PASSPHRASE }
+  const saved = await act(['--json', 'backup', file], { env })
+  t.equal(saved.code, 0, saved.stderr)
+  t.match(JSON.parse(saved.stdout), { tabelle: { prenotazioni: 1 } })
+  const inUse = await act(['restore', file], { env })
+  t.equal(inUse.code, 1)
+  t.match(inUse.stderr, /database non è vuoto/)
+  t.same(await bookings(), ['Ada Salvata'], 'the server goes on')
+  await server.end()
+
+  const stopped = await doctor()
+  t.equal(stopped.code, 0)
+  t.match(stopped.found, {
+    ...FRESH, indirizzo: `avviso: ${address} non risponde (ECONNREFUSED): il server è fermo, o ha un’altra PORT`
+  })
+  const again = await act(['--json', 'backup', join(folder, 'spento.bak')], { env })
+  t.equal(again.code, 0, again.stderr)
+  t.match(JSON.parse(again.stdout), { tabelle: { prenotazioni: 1 } })
+  t.notOk(clusterOf(own.DATA_DIR), 'what a command has started ends with it')
+
+  const next = { DATA_DIR: join(folder, 'next'), PORT }
+  await mkdir(next.DATA_DIR, { mode: 0o700 })
+  await copyFile(join(own.DATA_DIR, 'master.key'), join(next.DATA_DIR, 'master.key'))
+  const restored = await act(['restore', file], { env: { ...next, BACKUP_PASSPHRASE } })
+  t.equal(restored.code, 0, restored.stderr)
+  t.notOk(clusterOf(next.DATA_DIR))
+  const successor = await start(t, next)
+  t.same(await bookings(), ['Ada Salvata'])
+  await successor.end()
+})
+
+t.test('a key that cannot be read is not said to be missing', async (t) => {
+  const none = await doctor({ ...own, DATA_DIR: join(folder, 'none') })
+  t.equal(none.code, 1)
+  t.match(none.found.configurazione, /^errore: MASTER_KEY manca, e non c’è .*none\/master\.key/)
+  // Of a loop of links the key cannot be read by root either.
+  const closed = temporaryFolder(t)
+  await symlink('master.key', join(closed, 'master.key'))
+  const unreadable = await doctor({ ...own, DATA_DIR: closed })
+  t.equal(unreadable.code, 1)
+  t.match(unreadable.found.configurazione, /master\.key non si può leggere \(ELOOP\): .*come l’utente del server/)
+  t.notMatch(unreadable.found.configurazione, /manca/)
+})
