@@ -2,6 +2,7 @@ import { lte, sql } from 'drizzle-orm'
 import fp from 'fastify-plugin'
 import { counters as t } from '#drizzle/tables/counters.ts'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Executor } from './database/connect.ts'
 import { deleteInBatches } from './database/delete-in-batches.ts'
 
 /** So many tries in a window, which begins with its first one. */
@@ -13,9 +14,11 @@ declare module 'fastify' {
      * Counts a try, in one statement: of many at once no more than `max` count.
      * @param subject whose try it is, among those of this limit; only its fingerprint is kept
      * @param by 0: one that is right does not count, and yet is refused when too many wrong ones came before
+     * @param executor a transaction: the try counts only if that is committed. Tries of one subject wait for it
+     * meanwhile
      * @returns the seconds until the window ends, when there were too many before; 0: the try may go on
      */
-    countTry (limit: Limit, subject: readonly string[], by?: 0 | 1): Promise<number>
+    countTry (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
   }
 }
 
@@ -26,9 +29,10 @@ declare module 'fastify' {
 export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const { db } = app
 
-  app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1) {
-    const isOver = sql`${t.ends_at} <= now()`
-    const [row] = await db
+  app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1, executor = db) {
+    // While nothing has counted, no window has begun.
+    const isOver = sql`(${t.ends_at} <= now() or ${t.count} = 0)`
+    const [row] = await executor
       .insert(t)
       .values({
         name,

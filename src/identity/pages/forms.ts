@@ -26,7 +26,9 @@ export function Fields<const T extends readonly string[]> (names: T) {
  * says so that they send with nothing that begins on another site.
  *
  * A browser without that cookie keeps none, not even that of a session: nothing is done in vain, and no code or link is
- * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile.
+ * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile. Where the browser does
+ * not say where the form comes from, that may be another site. It gains nothing by the answer: any of our pages, to
+ * which it may lead a person, brings the cookie, and no form of that site ever has it.
  */
 export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
   await app.register(cookie)
@@ -45,10 +47,9 @@ export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies
       cookies.setMark(reply)
       return
     }
-    const site = request.headers['sec-fetch-site']
-    const isOwn = site === undefined || site === 'same-origin'
-    if (isOwn && cookies.hasMark(request)) return
+    const { 'sec-fetch-site': site = 'same-origin' } = request.headers
     if (site !== 'same-origin') throw new ModuloEstraneo()
+    if (cookies.hasMark(request)) return
     cookies.setMark(reply)
     throw new CookieAssenti()
   })

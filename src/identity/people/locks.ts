@@ -8,10 +8,11 @@ import { notDeleted, type UserRow } from './find-users.ts'
  * The order of locks in every transaction on people. Two that lock in different orders wait for each other, and
  * PostgreSQL ends one of them.
  *
- * 1. `lockRights` or `lockSignIns`, where it is needed
- * 2. the account's row
- * 3. what belongs to the account: identities, tokens, flows, sessions, keys
- * 4. the end of the audit log
+ * 1. the counters of the addresses that a mail is asked for, in the order of the addresses
+ * 2. `lockRights` or `lockSignIns`, where it is needed
+ * 3. the account's row
+ * 4. what belongs to the account: identities, tokens, flows, sessions, keys
+ * 5. the end of the audit log
  *
  * Who finds an account by a token or a code reads that without a lock, and takes it once the account is locked. A
  * refresh locks its session alone, and after it nothing but the end of the audit log.

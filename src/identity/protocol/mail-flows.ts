@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import type { AuditAction } from '#src/plugins/audit/actions.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
@@ -16,6 +16,7 @@ import { confirmPageLink } from '../sign-in/mail-page.ts'
 import { issueToken, type TokenSecrets } from '../sign-in/one-time-tokens.ts'
 import { allowedRedirect } from '../sign-in/redirects.ts'
 import { mailLimits, withMinimumTime, type MailLimits } from './mail-limits.ts'
+import { rehearse } from './rehearsal.ts'
 
 /** The kinds that are sent by mail. The other one only marks that an address has confirmed. */
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
@@ -52,6 +53,15 @@ export interface IssuedLink extends TokenSecrets {
   url: string
 }
 
+/** A mail that somebody asks for, to an address that may have an account. */
+export interface MailRequest {
+  request: FastifyRequest
+  reply: FastifyReply
+  kind: SentKind
+  to: string
+  target: LinkTarget
+}
+
 /** The mails about an account, and the flows that their links belong to. */
 export interface MailFlows extends MailLimits {
   /** Called before any look-up, so that the answer is the same for every address. @throws email_provider_disabled */
@@ -71,10 +81,11 @@ export interface MailFlows extends MailLimits {
     details?: Record<string, string | number | boolean | string[]>
   ): Promise<void>
   /**
-   * Does the work and delivers, in the same time whether the address has an account or not. The caller has counted the
-   * mail.
+   * Counts the mail, does the work and delivers, in the same time whether the address has an account or not. Where a
+   * mail cannot be written down, it fails for every address. The caller has admitted the mail.
+   * @throws AuthError over_email_send_rate_limit
    */
-  runUniformly<T> (work: (tx: Transaction) => Promise<T>): Promise<T>
+  runUniformly<T> (asked: MailRequest, work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 
 /**
@@ -128,9 +139,26 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
     return { ...secrets, user: changed, url: `${config.PUBLIC_URL}/auth/v1/verify?${query.toString()}` }
   }
 
+  async function send (
+    tx: Transaction, user: User, kind: SentKind, target: LinkTarget, to = user.email
+  ): Promise<User> {
+    const { user: changed, url, link: token, code } = await issue(tx, user, kind, target, to)
+    const { mail } = KINDS[kind]
+    const link = leadsToPages(kind, target) ? confirmPageLink(config, token, mail) : url
+    const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
+    await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }, languageOfPerson(user)) })
+    return changed
+  }
+
+  const audit: MailFlows['audit'] = async (tx, request, action, user, details) => {
+    await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
+  }
+
   return {
     ...limits,
     issue,
+    send,
+    audit,
     requireMail () {
       if (!app.mail.configured) throw new AuthError('email_provider_disabled')
     },
@@ -142,19 +170,15 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
         challenge
       }
     },
-    async send (tx, user, kind, target, to = user.email) {
-      const { user: changed, url, link: token, code } = await issue(tx, user, kind, target, to)
-      const { mail } = KINDS[kind]
-      const link = leadsToPages(kind, target) ? confirmPageLink(config, token, mail) : url
-      const email = mail === 'email_change' ? (user.new_email ?? undefined) : user.email
-      await app.mail.enqueue(tx, { to, ...composeMail(mail, { link, code, email }, languageOfPerson(user)) })
-      return changed
-    },
-    async audit (tx, request, action, user, details) {
-      await app.audit.append(tx, { ...authorOf(request), action, object: `user:${user.id}`, details })
-    },
-    async runUniformly (work) {
-      const result = await withMinimumTime(() => app.db.transaction(work))
+    async runUniformly ({ request, reply, kind, to, target }, work) {
+      const result = await withMinimumTime(() => app.db.transaction(async (tx) => {
+        await limits.countMail(tx, reply, KINDS[kind].mail, to)
+        await rehearse(tx, async (inner, nobody) => {
+          await send(inner, nobody, kind, target)
+          await audit(inner, request, 'email', nobody, { kind })
+        })
+        return await work(tx)
+      }))
       app.mail.deliver()
       return result
     }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { network } from '#src/lib/addresses.ts'
 import type { Limit } from '#src/plugins/counters.ts'
+import type { Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { AuthError, type AuthErrorCode } from '../errors.ts'
 import type { IdentityOptions } from '../options.ts'
 import type { MailKind } from '../sign-in/mails.ts'
@@ -19,10 +20,17 @@ const ANSWER_MS = 250
  */
 export interface MailLimits {
   /**
-   * One mail of a kind per minute and address, and a limit per caller. Of several addresses all are counted, or none.
+   * Whether a mail may be asked for: before work is done for it, and before its transaction. The request counts for its
+   * caller, whatever becomes of it; for the addresses nothing does yet.
    * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
    */
-  countMail (request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>
+  admitMail (request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>
+  /**
+   * One mail of a kind per minute and address. It counts together with what the transaction does, for all addresses or
+   * for none: after a request that has failed nobody is told to wait for a mail that was never written.
+   * @throws AuthError over_email_send_rate_limit
+   */
+  countMail (tx: Transaction, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>
   /** A limit of the addresses that somebody tries to change to. @throws AuthError over_request_rate_limit */
   countNewAddress (reply: FastifyReply, userId: string): Promise<void>
   /**
@@ -42,13 +50,18 @@ export function mailLimits (app: FastifyInstance, { config }: Pick<IdentityOptio
   const newAddresses = { name: 'new-address/account', max: config.RATE_LIMIT_LOGIN_MAX, windowMs: CODES_WINDOW_MS }
   const codes = { name: 'code/account', max: config.RATE_LIMIT_LOGIN_MAX, windowMs: CODES_WINDOW_MS }
 
+  const code = 'over_email_send_rate_limit'
+
   return {
-    async countMail (request, reply, kind, ...addresses) {
+    async admitMail (request, reply, kind, ...addresses) {
       await countOrRefuse(app, reply, requests, [network(request.ip)])
-      const count = async (address: string, by: 0 | 1) =>
-        await countOrRefuse(app, reply, mails, [kind, address], { code: 'over_email_send_rate_limit', by })
-      if (addresses.length > 1) for (const address of addresses) await count(address, 0)
-      for (const address of addresses) await count(address, 1)
+      for (const address of addresses) await countOrRefuse(app, reply, mails, [kind, address], { code, by: 0 })
+    },
+    async countMail (executor, reply, kind, ...addresses) {
+      // In one order: of two transactions with the same addresses neither holds what the other one waits for.
+      for (const address of addresses.toSorted()) {
+        await countOrRefuse(app, reply, mails, [kind, address], { code, executor })
+      }
     },
     countNewAddress: (reply, userId) => countOrRefuse(app, reply, newAddresses, [userId]),
     countCode: (reply, address) => countOrRefuse(app, reply, codes, [address]),
@@ -62,9 +75,9 @@ export async function countOrRefuse (
   reply: FastifyReply,
   limit: Limit,
   subject: readonly string[],
-  { code = 'over_request_rate_limit', by = 1 }: { code?: AuthErrorCode, by?: 0 | 1 } = {}
+  { code = 'over_request_rate_limit', by = 1, executor }: { code?: AuthErrorCode, by?: 0 | 1, executor?: Executor } = {}
 ): Promise<void> {
-  const seconds = await app.countTry(limit, subject, by)
+  const seconds = await app.countTry(limit, subject, by, executor)
   if (seconds === 0) return
   reply.header('retry-after', seconds)
   const message = code === 'over_email_send_rate_limit'

@@ -40,9 +40,10 @@ export function ownAccountUpdate (app: FastifyInstance, { config, keys, flows }:
     const password_hash =
       body.password === undefined ? undefined : await newPassword({ request, reply, user, sessionId: sessionId! }, body)
     // After all that may refuse the change: who is refused may ask again at once.
-    if (email) await flows.countMail(request, reply, 'email_change', user.email, email)
+    if (email) await flows.admitMail(request, reply, 'email_change', user.email, email)
 
     const changed = await db.transaction(async (tx) => {
+      if (email) await flows.countMail(tx, reply, 'email_change', user.email, email)
       const present = await getSessionOwner(tx, { userId: user.id, sessionId: sessionId! })
       // A new password also voids the mails sent before, and a change of address that a stranger may have started.
       if (password_hash) {

@@ -41,8 +41,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
       flows.requireMail()
       const email = requireAddress(body)
       const target = flows.linkTarget(redirect_to, body)
-      await flows.countMail(request, reply, 'recovery', email)
-      await flows.runUniformly(async (tx) => {
+      await flows.admitMail(request, reply, 'recovery', email)
+      await flows.runUniformly({ request, reply, kind: 'recovery', to: email, target }, async (tx) => {
         const user = await findUnbannedUser(tx, email)
         if (user) await sendTo(tx, request, user, 'recovery', target)
       })
@@ -75,8 +75,8 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
         const user_metadata = storableMetadata(body.data ?? {})
         const target = flows.linkTarget(redirect_to, body)
         const mayCreate = config.SIGNUP_ENABLED && body.create_user !== false
-        await flows.countMail(request, reply, 'magiclink', email)
-        await flows.runUniformly(async (tx) => {
+        await flows.admitMail(request, reply, 'magiclink', email)
+        await flows.runUniformly({ request, reply, kind: 'magiclink', to: email, target }, async (tx) => {
           const user = await findUser(tx, { email })
           if (user && !isBanned(user.banned_until)) await sendTo(tx, request, user, 'magiclink', target)
           else if (!user && mayCreate) await signUp(tx, request, flows, { email, user_metadata }, 'magiclink', target)
@@ -114,8 +114,9 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
       const email = requireAddress(body)
       const target = flows.linkTarget(redirect_to, body)
       // Counted together with the first mail of this kind.
-      await flows.countMail(request, reply, type, email)
-      await flows.runUniformly(async (tx) => {
+      await flows.admitMail(request, reply, type, email)
+      const kind = type === 'signup' ? type : 'email_change_current'
+      await flows.runUniformly({ request, reply, kind, to: email, target }, async (tx) => {
         const user = await findUnbannedUser(tx, email)
         if (type === 'signup' && user?.email_confirmed_at === null) await sendTo(tx, request, user, 'signup', target)
         if (type === 'email_change' && user && user.new_email !== null) {
@@ -142,9 +143,11 @@ const recoverRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { 
     handler: async (request, reply) => {
       flows.requireMail()
       const user = await getUser(app.db, request.principal!.userId!)
-      await flows.countMail(request, reply, 'reauthentication', user.email)
-      await flows.runUniformly((tx) =>
-        sendTo(tx, request, user, 'reauthentication', flows.linkTarget(undefined, {}))
+      const kind = 'reauthentication'
+      await flows.admitMail(request, reply, kind, user.email)
+      const target = flows.linkTarget(undefined, {})
+      await flows.runUniformly({ request, reply, kind, to: user.email, target }, (tx) =>
+        sendTo(tx, request, user, kind, target)
       )
       return {}
     }

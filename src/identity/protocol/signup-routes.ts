@@ -57,16 +57,19 @@ const signupRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       const user_metadata = storableMetadata(body.data ?? {})
       const target = flows.linkTarget(redirect_to, body)
 
-      // Counted before the hash is computed: whoever asks too often keeps nobody else waiting.
-      await flows.countMail(request, reply, 'signup', email)
+      // Before the hash is computed: whoever asks too often keeps nobody else waiting.
+      await flows.admitMail(request, reply, 'signup', email)
       const password_hash = await passwords.hash(body.password, 'later')
-      const account = { email, password_hash, password_browser: remember(request, reply), user_metadata }
-      const created = await flows.runUniformly(async (tx) => {
+      const browser = remember(request)
+      const account = { email, password_hash, password_browser: browser.digest, user_metadata }
+      const asked = { request, reply, kind: 'signup', to: email, target } as const
+      const created = await flows.runUniformly(asked, async (tx) => {
         const known = await findUser(tx, { email })
         if (!known) return await signUp(tx, request, flows, account, 'signup', { ...target, password_hash })
         await repeatSignUp(tx, request, known, account, target)
         return undefined
       })
+      browser.giveCookie(reply)
       return presentSignup({ email, user_metadata }, created)
     }
   })

@@ -13,12 +13,13 @@ import { ADDRESS_PROVEN, startAnew } from '../people/revoke-access.ts'
 import { updateUser } from '../people/users.ts'
 import { browsers } from '../sign-in/browser.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
-import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
+import { deleteExpiredTokens, issueToken, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import { allowedRedirect, redirectWithError } from '../sign-in/redirects.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/sessions.ts'
 import { confirmEmailChange } from './email-change.ts'
 import { withMinimumTime } from './mail-limits.ts'
 import type { ProtocolOptions } from './options.ts'
+import { rehearse } from './rehearsal.ts'
 import { verifyAnswers } from './verify-answers.ts'
 import { kindsOf, proofOf } from './verify-requests.ts'
 
@@ -62,7 +63,14 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       if ('link' in proof) return await answerOf(await signIn(request, byLink(proof)))
       const { address, code, kinds } = proof
       await flows.countCode(reply, address)
-      const take: Take = (tx) => takeByCode(tx, keys, { to: { address }, code, kinds })
+      const take: Take = async (tx) => {
+        // A wrong code counts against the tokens that the address was sent. It was sent some only if it has an account.
+        await rehearse(tx, async (inner, { id: user_id, email: sent_to }) => {
+          await issueToken(inner, keys, { user_id, kind: 'magiclink', sent_to })
+          await takeByCode(inner, keys, { to: { userId: user_id }, code: '', kinds: ['magiclink'] })
+        })
+        return await takeByCode(tx, keys, { to: { address }, code, kinds })
+      }
       return await answerOf(await withMinimumTime(() => signIn(request, { take })))
     }
   })

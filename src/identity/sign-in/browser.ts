@@ -13,8 +13,11 @@ const SECONDS = 24 * 3600
  * the one that asked for the mail.
  */
 export interface Browsers {
-  /** Gives the browser its cookie; one that has a cookie keeps it. Returns the digest of its value. */
-  remember (request: FastifyRequest, reply: FastifyReply): Buffer
+  /**
+   * The digest by which the browser is known again, and what gives it the cookie, once what was asked is done; one that
+   * has a cookie keeps it.
+   */
+  remember (request: FastifyRequest): { digest: Buffer, giveCookie (reply: FastifyReply): void }
   /** Whether this is the browser with the cookie of this digest. */
   isSame (request: FastifyRequest, digest: Buffer): boolean
 }
@@ -25,11 +28,13 @@ export function browsers ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): Browsers 
   const read = ({ headers: { cookie = '' } }: FastifyRequest) => VALUE.exec(onlyValue(cookie, name) ?? '')?.[0]
 
   return {
-    remember (request, reply) {
+    remember (request) {
       const value = read(request) ?? randomBytes(32).toString('base64url')
-      // Lax: the link of a mail leads here from another site.
-      reply.setCookie(name, value, { ...attributes, sameSite: 'lax', maxAge: SECONDS })
-      return digestOf(value)
+      return {
+        digest: digestOf(value),
+        // Lax: the link of a mail leads here from another site.
+        giveCookie (reply) { reply.setCookie(name, value, { ...attributes, sameSite: 'lax', maxAge: SECONDS }) }
+      }
     },
     isSame (request, digest) {
       const value = read(request)

@@ -178,9 +178,7 @@ export const de: Texts = {
   cookiesOff:
     'Der Browser nimmt keine Cookies dieser Website an, und ohne sie ist keine Anmeldung möglich. Erlauben Sie ' +
     'sie, die dieser Website genügen, und versuchen Sie es wieder.',
-  foreignForm:
-    'Die Anfrage kommt nicht von dieser Seite, oder der Browser nimmt keine Cookies dieser Website an. Erlauben ' +
-    'Sie sie, gehen Sie zurück und versuchen Sie es wieder.',
+  foreignForm: 'Die Anfrage kommt nicht von dieser Seite. Gehen Sie zurück und versuchen Sie es wieder.',
   notFoundTitle: 'Seite nicht gefunden',
   notFound: 'Unter dieser Adresse gibt es keine Seite.',
   unavailable: 'Der Dienst ist nicht verfügbar. Versuchen Sie es in Kürze wieder.',

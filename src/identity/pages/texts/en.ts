@@ -175,9 +175,7 @@ export const en: Texts = {
   cookiesOff:
     'The browser does not accept cookies of this site, and without them nobody can sign in. Allow them, those of ' +
     'this site are enough, and try again.',
-  foreignForm:
-    'The request does not come from this page, or the browser does not accept cookies of this site. Allow them, go ' +
-    'back and try again.',
+  foreignForm: 'The request does not come from this page. Go back and try again.',
   notFoundTitle: 'Page not found',
   notFound: 'There is no page at this address.',
   unavailable: 'The service is not available. Try again shortly.',

@@ -177,9 +177,7 @@ export const fr: Texts = {
   cookiesOff:
     'Le navigateur n’accepte pas les cookies de ce site, et sans eux on ne peut pas se connecter. Autorisez-les, ' +
     'ceux de ce site suffisent, et réessayez.',
-  foreignForm:
-    'La demande ne vient pas de cette page, ou le navigateur n’accepte pas les cookies de ce site. Autorisez-les, ' +
-    'revenez en arrière et réessayez.',
+  foreignForm: 'La demande ne vient pas de cette page. Revenez en arrière et réessayez.',
   notFoundTitle: 'Page introuvable',
   notFound: 'Il n’y a pas de page à cette adresse.',
   unavailable: 'Le service n’est pas disponible. Réessayez bientôt.',

@@ -182,9 +182,7 @@ export const it = {
   cookiesOff:
     'Il browser non accetta i cookie di questo sito, e senza di essi non si può accedere. Permettili, bastano ' +
     'quelli di questo sito, e riprova.',
-  foreignForm:
-    'La richiesta non viene da questa pagina, o il browser non accetta i cookie di questo sito. Permettili, torna ' +
-    'indietro e riprova.',
+  foreignForm: 'La richiesta non viene da questa pagina. Torna indietro e riprova.',
   notFoundTitle: 'Pagina non trovata',
   notFound: 'A questo indirizzo non c’è nessuna pagina.',
   unavailable: 'Il servizio non è disponibile. Riprova fra poco.',

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto'
+import { TransactionRollbackError } from 'drizzle-orm'
+import type { Transaction } from '#src/plugins/database/connect.ts'
+import type { User } from '../people/find-users.ts'
+import { createUser } from '../people/users.ts'
+
+/**
+ * Does what is done with an account, with one that nobody has, and takes all of it back. Nothing else is written for an
+ * address without an account: while the disk is full that one would be answered well, and a failure would tell which
+ * addresses have one. The caller does it for every address, in the transaction of what follows: its commit, too, then
+ * writes for every address.
+ */
+export async function rehearse (
+  tx: Transaction,
+  work: (inner: Transaction, nobody: User) => Promise<unknown>
+): Promise<void> {
+  try {
+    await tx.transaction(async (inner) => {
+      await work(inner, await createUser(inner, { email: `${randomUUID()}@nobody.invalid`, confirmed: false }))
+      inner.rollback()
+    })
+  } catch (err) {
+    if (!(err instanceof TransactionRollbackError)) throw err
+  }
+}
