@@ -15,7 +15,6 @@ export const METADATA_MAX = 4096
 const FileForm = Type.Unsafe<unknown>({
   description: 'Un modulo, come quello del client di Supabase, il cui ultimo campo è il file: ciò che viene dopo non ' +
     'si legge. `curl -F cacheControl=3600 -F \'file=@piantina.png;type=image/png\' …`',
-  required: ['file'],
   properties: {
     cacheControl: Type.String({
       maxLength: 100,
@@ -33,7 +32,7 @@ const FileForm = Type.Unsafe<unknown>({
     }),
     file: {
       contentMediaType: 'application/octet-stream',
-      description: `Il file, con filename: ${LIMIT}. La sua parte può avere qualunque nome`
+      description: `Il file, con filename: ${LIMIT}. La sua parte può avere anche un altro nome, o nessuno`
     }
   }
 })

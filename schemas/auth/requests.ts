@@ -52,8 +52,10 @@ export const LogoutQuery = Open({
 export const EmptyBody = Open({}, { examples: [{}] })
 
 /** The address that the browser is sent to afterwards. */
-const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di questo server, di CORS_ORIGINS o di ' +
-  'REDIRECT_URLS. Al posto di ogni altro, e se manca, il primo di CORS_ORIGINS, o quello di questo server')
+const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di CORS_ORIGINS, di REDIRECT_URLS o di ' +
+  'questo server, ma non sotto /auth/v1. Al posto di ogni altro il primo di CORS_ORIGINS, o quello di questo server; ' +
+  'così anche se manca, ma nelle e-mail di invito e di recupero, e senza CORS_ORIGINS in tutte, le pagine di questo ' +
+  'server')
 export const RedirectQuery = Open({ redirect_to })
 
 export const UserUpdate = Open({

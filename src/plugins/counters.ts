@@ -1,4 +1,4 @@
-import { lte, sql } from 'drizzle-orm'
+import { and, eq, gt, gte, lte, sql } from 'drizzle-orm'
 import fp from 'fastify-plugin'
 import { counters as t } from '#drizzle/tables/counters.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -19,6 +19,11 @@ declare module 'fastify' {
      * @returns the seconds until the window ends, when there were too many before; 0: the try may go on
      */
     countTry (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
+    /**
+     * The same of a try that is not made yet. Nothing is written, and no try that is under way is waited for.
+     * @returns the seconds until the window ends, when no further try counts; 0: one may be made
+     */
+    lookAtTries (limit: Limit, subject: readonly string[]): Promise<number>
   }
 }
 
@@ -28,28 +33,37 @@ declare module 'fastify' {
  */
 export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const { db } = app
+  const seconds = sql<number>`ceil(extract(epoch from ${t.ends_at} - now()))::int`
+  const fingerprint = (name: string, subject: readonly string[]) => keys.fingerprint('counters', name, ...subject)
 
   app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1, executor = db) {
-    // While nothing has counted, no window has begun.
-    const isOver = sql`(${t.ends_at} <= now() or ${t.count} = 0)`
+    // The first try that counts begins the window, whatever one that did not count has left.
+    const begins = sql`(${t.ends_at} <= now() or (${t.count} = 0 and ${by}::int > 0))`
     const [row] = await executor
       .insert(t)
       .values({
         name,
-        subject: keys.fingerprint('counters', name, ...subject),
+        subject: fingerprint(name, subject),
         count: by,
         ends_at: sql`now() + make_interval(secs => ${windowMs / 1000})`
       })
       .onConflictDoUpdate({
         target: [t.name, t.subject],
         set: {
-          count: sql`case when ${isOver} then ${by}::int else least(${t.count} + ${by}::int, ${max + 1}::int) end`,
-          ends_at: sql`case when ${isOver} then excluded.ends_at else ${t.ends_at} end`
+          count: sql`case when ${begins} then ${by}::int else least(${t.count} + ${by}::int, ${max + 1}::int) end`,
+          ends_at: sql`case when ${begins} then excluded.ends_at else ${t.ends_at} end`
         }
       })
-      .returning({ count: t.count, seconds: sql<number>`ceil(extract(epoch from ${t.ends_at} - now()))::int` })
-    const { count, seconds } = row!
-    return count - by < max ? 0 : Math.max(1, seconds)
+      .returning({ count: t.count, seconds })
+    const { count, seconds: left } = row!
+    return count - by < max ? 0 : Math.max(1, left)
+  })
+
+  app.decorate('lookAtTries', async function lookAtTries ({ name, max }, subject) {
+    const [row] = await db.select({ seconds }).from(t).where(and(
+      eq(t.name, name), eq(t.subject, fingerprint(name, subject)), gte(t.count, max), gt(t.ends_at, sql`now()`)
+    ))
+    return row === undefined ? 0 : Math.max(1, row.seconds)
   })
 
   app.addJob({

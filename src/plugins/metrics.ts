@@ -100,6 +100,8 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
 
   app.decorate('addGauge', function addGauge ({ name, help, label, read }) {
     const labelNames = label === undefined ? [] : [label]
+    /** One that does not end is not begun anew by each who asks. */
+    let underWay: ReturnType<typeof read> | undefined
     registry.registerMetric(new Gauge({
       name: PREFIX + name,
       help,
@@ -108,7 +110,8 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
       async collect () {
         this.reset()
         try {
-          const values = await inTime(read())
+          underWay ??= read().finally(() => { underWay = undefined })
+          const values = await inTime(underWay)
           if (typeof values === 'number') this.set(values)
           else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
         } catch (err) {

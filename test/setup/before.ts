@@ -1,6 +1,7 @@
 import { mkdtempSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import postgres from 'postgres'
 import { startEmbedded } from '#src/plugins/database/embedded/cluster.ts'
 import { migrate } from '#src/plugins/database/migrate.ts'
@@ -14,7 +15,7 @@ const ENOUGH = 3 * 2 ** 30
 function roomInMemory (): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize >= ENOUGH
+    return Math.min(bavail * bsize, process.availableMemory()) >= ENOUGH
   } catch {
     return false
   }

@@ -175,6 +175,8 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
         await limits.countMail(tx, reply, KINDS[kind].mail, to)
         await rehearse(tx, async (inner, nobody) => {
           await send(inner, nobody, kind, target)
+          // Who has been sent one before has it replaced.
+          await issue(inner, nobody, kind, target)
           await audit(inner, request, 'email', nobody, { kind })
         })
         return await work(tx)

@@ -55,7 +55,8 @@ export function mailLimits (app: FastifyInstance, { config }: Pick<IdentityOptio
   return {
     async admitMail (request, reply, kind, ...addresses) {
       await countOrRefuse(app, reply, requests, [network(request.ip)])
-      for (const address of addresses) await countOrRefuse(app, reply, mails, [kind, address], { code, by: 0 })
+      // Waits for no transaction that counts: how long one takes would tell whether its address has an account.
+      for (const address of addresses) refuse(reply, code, await app.lookAtTries(mails, [kind, address]))
     },
     async countMail (executor, reply, kind, ...addresses) {
       // In one order: of two transactions with the same addresses neither holds what the other one waits for.
@@ -69,15 +70,18 @@ export function mailLimits (app: FastifyInstance, { config }: Pick<IdentityOptio
   }
 }
 
-/** @throws AuthError with `Retry-After` in the answer, when the limit is reached; with `by` 0 nothing is counted */
+/** @throws AuthError with `Retry-After` in the answer, when the limit is reached */
 export async function countOrRefuse (
   app: FastifyInstance,
   reply: FastifyReply,
   limit: Limit,
   subject: readonly string[],
-  { code = 'over_request_rate_limit', by = 1, executor }: { code?: AuthErrorCode, by?: 0 | 1, executor?: Executor } = {}
+  { code = 'over_request_rate_limit', executor }: { code?: AuthErrorCode, executor?: Executor } = {}
 ): Promise<void> {
-  const seconds = await app.countTry(limit, subject, by, executor)
+  refuse(reply, code, await app.countTry(limit, subject, 1, executor))
+}
+
+function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): void {
   if (seconds === 0) return
   reply.header('retry-after', seconds)
   const message = code === 'over_email_send_rate_limit'

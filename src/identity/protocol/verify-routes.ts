@@ -64,7 +64,8 @@ const verifyRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { c
       const { address, code, kinds } = proof
       await flows.countCode(reply, address)
       const take: Take = async (tx) => {
-        // A wrong code counts against the tokens that the address was sent. It was sent some only if it has an account.
+        // A wrong code counts against the tokens that the address was sent. It was sent some only if
+        // somebody has it, or wants to.
         await rehearse(tx, async (inner, { id: user_id, email: sent_to }) => {
           await issueToken(inner, keys, { user_id, kind: 'magiclink', sent_to })
           await takeByCode(inner, keys, { to: { userId: user_id }, code: '', kinds: ['magiclink'] })

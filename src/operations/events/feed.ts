@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Changes } from '#src/plugins/changes.ts'
 import type { Database } from '#src/plugins/database/connect.ts'
 import { sharedReads, type SharedReads } from './shared-reads.ts'
+import { lastEvent } from './list.ts'
 import { orderEvents } from './order.ts'
 
 /** Between two looks at the database, so that many changes cost one look. */
@@ -52,8 +53,10 @@ export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedO
   const reads = sharedReads(db)
   const end = new AbortController()
   let wanted = false
-  /** Whether followers are told even if this process finds nothing: another one may have found it before. */
+  /** Whether followers are told even if there is nothing that they have not been told of. */
   let isNews = false
+  /** The last place that followers were told of, whoever has given it. */
+  let told: number | undefined
   let isFailing = false
   let underWay: Promise<void> | undefined
   let again: NodeJS.Timeout | undefined
@@ -93,7 +96,10 @@ export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedO
         wanted = false
         const isHeard = isNews
         isNews = false
-        if (await orderEvents(db) || isHeard) {
+        await orderEvents(db)
+        const last = (await lastEvent(db))?.posizione
+        if (last !== told || isHeard) {
+          told = last
           reads.renew()
           for (const onNews of [...followers]) onNews()
         }
@@ -118,7 +124,7 @@ export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedO
     },
     ready: () => listener.ready(),
     read: reads.read,
-    order: async (batches = BATCHES_OF_A_REQUEST) => { await orderEvents(db, batches) },
+    order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),
     look,
     async close () {
       end.abort()

@@ -31,7 +31,11 @@ export function openStreams (changes: Changes): OpenStreams {
     for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
+  /** The first time hearing begins: credentials are looked at after that. */
+  let isHearing = false
   function endAll (): void {
+    if (isHearing) heard.set(EVERYBODY, performance.now())
+    isHearing = true
     for (const limited of open.keys()) limited.abort()
   }
 

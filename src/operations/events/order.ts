@@ -18,12 +18,9 @@ const KEPT = sql`now() - interval '30 days'`
  * lock sees every place that was given before. (The numbers of PostgreSQL's transactions would do, too, but for a
  * database that was restored elsewhere, where they begin anew.)
  * @param batches of 1,000 events, the oldest first
- * @returns whether there were any
  */
-export async function orderEvents (db: Database, batches = Infinity): Promise<boolean> {
-  let turn = 0
-  for (; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
-  return turn > 0
+export async function orderEvents (db: Database, batches = Infinity): Promise<void> {
+  for (let turn = 0; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
 }
 
 async function anyArriving (db: Database): Promise<boolean> {

@@ -25,8 +25,8 @@ export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
   /**
-   * Writes an entry at the end of the log. Inside a transaction it must be the last statement: until the commit all
-   * others wait. With the database itself it is a transaction of its own.
+   * Writes an entry at the end of the log. Inside a transaction it must be the last statement, unless it is taken
+   * back to a savepoint: until the commit all others wait. With the database itself it is a transaction of its own.
    * @throws RegistroNonDisponibile, or the error of a full disk, and the caller's transaction is lost: what cannot be
    * written down is not done
    */

@@ -83,7 +83,15 @@ t.test('of a day the booking that was changed is left out, and told; the others 
 t.test('the alarm of a list of a day that waited names the booking that changed', async (t) => {
   const { police, server, sql, ids, save } = await bookedServer(t, [1, 2])
   police.on.Send = respond('404 Not Found', '')
-  await server.call('POST', GIORNATA, { prenotazioni: ids }, { prefer: 'respond-async' })
+  const prefer = { prefer: 'respond-async' }
+  const sent = await server.call('POST', GIORNATA, { prenotazioni: ids }, prefer)
+  t.equal(sent.headers['preference-applied'], 'respond-async')
+  // Nobody would have waited for the end of what these have not begun.
+  for (const body of [{ prova: true }, { prenotazioni: ids }]) {
+    const looked = await server.call('POST', GIORNATA, body, prefer)
+    t.match(looked.json().prenotazioni, [{ stato: 'in_corso' }, { stato: 'in_corso' }])
+    t.notOk('preference-applied' in looked.headers)
+  }
   const [{ id } = { id: 0 }] = await sql<{ id: number }[]>`select id from invii`
   await until(async () => {
     const { stato, versione } = await detail(server, id)

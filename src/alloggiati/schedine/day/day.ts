@@ -43,7 +43,6 @@ export async function submitDay (
   const bookings = await withWaiting(ledger.db, sent)
   const answer = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
-  if (bookings.some(({ stato }) => stato === 'in_corso')) requester.tellUnawaited()
   if (bookings.some(({ stato }) => NO_END.includes(stato))) requester.leaveOpen()
   else if (hasBegun || answer.success) requester.end()
   return answer

@@ -9,6 +9,7 @@ import { methodFor } from '../../service/calls.ts'
 import { follow } from '../follow.ts'
 import type { Requester } from '../requester.ts'
 import { reserveInTime } from '../reserve-in-time.ts'
+import { isUnderWay } from '../submission.ts'
 import { listOf, listsOf, type DayList } from './lists.ts'
 import { conflictRemark, remark, type DayBooking } from './look.ts'
 import { addOutcome, notSent } from './outcome.ts'
@@ -42,6 +43,7 @@ export async function sendDay (
   }
   await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
     const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
+    if (isUnderWay(result.stato)) order.requester.tellUnawaited()
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
       const numbered = rows.map((row) => ({ ...row, ospite: list.places[row.indice]!.ospite }))
       addOutcome(told.get(booking)!, { ...result, ricevuta, rows: numbered })
