@@ -140,8 +140,11 @@ export const AuthorizeQuery = Open({
   scopes: text(500, 'Ambiti da chiedere al provider oltre ai soliti, separati da spazi'),
   code_challenge: text(128, CHALLENGE),
   code_challenge_method: text(10, CHALLENGE_METHOD),
-  skip_http_redirect: text(10, '`true`: l’indirizzo viene nella risposta, senza seguirlo'),
   prompt: text(40, 'Passato al provider com’è, per esempio `select_account`; così anche `login_hint`, `hd` e simili')
+})
+export const LinkIdentityQuery = Open({
+  ...AuthorizeQuery.properties,
+  skip_http_redirect: text(10, '`true`: l’indirizzo del provider viene nella risposta, al posto di un 302')
 })
 export const CallbackQuery = Open(
   {

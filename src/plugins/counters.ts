@@ -56,7 +56,8 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
       })
       .returning({ count: t.count, seconds })
     const { count, seconds: left } = row!
-    return count - by < max ? 0 : Math.max(1, left)
+    // A window that began after this transaction has not more than all of it left.
+    return count - by < max ? 0 : Math.min(Math.max(1, left), Math.ceil(windowMs / 1000))
   })
 
   app.decorate('lookAtTries', async function lookAtTries ({ name, max }, subject) {

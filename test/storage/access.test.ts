@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import t from 'tap'
 import { buckets, objects } from '#drizzle/tables/storage.ts'
+import { METADATA_MAX } from '#schemas/storage-upload.ts'
 import { BUCKETS } from '#schemas/storage.ts'
 import { mintKey } from '#src/identity/keys/key-store.ts'
 import { API_KEY, build, signIn } from '#test/helper.ts'
@@ -137,6 +138,12 @@ t.test('headers that would travel with the file are checked', async (t) => {
     const answer = await upload('public/intestazioni', { ...OPERATOR, ...headers })
     t.equal(answer.statusCode, 400, JSON.stringify(headers).slice(0, 60))
   }
+  const form = new FormData()
+  form.append('metadata', JSON.stringify({ a: 'è'.repeat(METADATA_MAX) }))
+  form.append('', new Blob(['x']), 'x.txt')
+  const url = '/storage/v1/object/public/intestazioni'
+  const answer = await app.inject({ method: 'POST', url, headers: OPERATOR, payload: form })
+  t.match(answer.json(), { code: 'EntityTooLarge', message: /metadata/ })
 })
 
 t.test('names that are none are refused, and found nowhere', async (t) => {

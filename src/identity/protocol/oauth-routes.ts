@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { Location } from '#schemas/auth/answers.ts'
-import { AuthorizeQuery, CallbackQuery } from '#schemas/auth/requests.ts'
+import { AuthorizeQuery, CallbackQuery, LinkIdentityQuery } from '#schemas/auth/requests.ts'
 import { serverOf } from '#src/lib/addresses.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
 import { AuthError } from '../errors.ts'
@@ -90,7 +90,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opti
       operationId: 'authLinkIdentity',
       tags,
       summary: 'Collega un altro provider al proprio account',
-      querystring: AuthorizeQuery,
+      querystring: LinkIdentityQuery,
       response: { 200: Location, 302: Type.Null() }
     },
     handler: async (request, reply) => {

@@ -121,7 +121,7 @@ export const REQUEST_HEADERS = {
     example: 'Sat, 21 Nov 2026 09:30:00 GMT'
   },
   'Last-Event-ID': {
-    description: 'Il `cursor` dell’ultimo evento letto: il flusso comincia dopo', schema: text, example: 'AAAAAAAAAAE'
+    description: 'Il `cursor` dell’ultimo evento letto: il flusso comincia dopo', schema: text, example: '7-0d9b7b1e'
   },
   'X-Upsert': {
     description: '`true`: anche al posto di un file che ha già quel nome',

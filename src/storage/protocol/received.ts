@@ -16,8 +16,10 @@ export interface ReceivedFile {
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: *; *[\w!#$&^.+-]{1,60}=[\w!#$&^.+-]{1,60}){0,3}$/
 const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
 const SECONDS = /^\d{1,9}$/
+/** So much of a field is read that one of too many characters is seen to be: UTF-8 has up to four bytes for each. */
+const FIELD_BYTES = 4 * METADATA_MAX
 /** A form has the file in one part, and fields of the official clients. */
-const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: METADATA_MAX, headerPairs: 20 }
+const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: FIELD_BYTES, headerPairs: 20 }
 
 /** How many bytes a file of the bucket may have. */
 export function fileLimit ({ file_size_limit: own }: BucketRow): number {

@@ -198,6 +198,8 @@ t.test('administrators of an external provider', async (t) => {
     const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
     t.equal(await status(bearer(token)), 200)
     t.equal(await byPage(token), true)
+    // A list waits until what was seen is written down.
+    t.equal(await status(bearer(token), '/api/sessions'), 200)
     await first.app.db
       .update(seen_sessions)
       .set({ revoked_at: new Date() })
