@@ -37,7 +37,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const fingerprint = (name: string, subject: readonly string[]) => keys.fingerprint('counters', name, ...subject)
 
   app.decorate('countTry', async function countTry ({ name, max, windowMs }, subject, by = 1, executor = db) {
-    // The first try that counts begins the window, whatever one that did not count has left.
+    // The first try that counts begins the window. A row with count 0 is of a try that did not count.
     const begins = sql`(${t.ends_at} <= now() or (${t.count} = 0 and ${by}::int > 0))`
     const [row] = await executor
       .insert(t)

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { BookingToVerify, CrossCheckQuery } from '#schemas/alloggiati.ts'
+import type { BookingToVerify, CrossCheckQuery } from '#schemas/receipts.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/plugins/streams.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
-import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/alloggiati.ts'
+import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/receipts.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { orderOfDaysFaults } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'

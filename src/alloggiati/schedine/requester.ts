@@ -19,7 +19,7 @@ export interface Requester {
   locate (id: number): void
   /** The answer is not the last one: a repeated request with the same key is told of what was begun, as it is then. */
   leaveOpen (): void
-  /** Says in the answer, to whoever asked for it, that it was not waited for the end. */
+  /** Sets `Preference-Applied`, if the caller has sent `Prefer: respond-async`: the answer did not wait for the end. */
   tellUnawaited (): void
   /**
    * The answer is the last one, and is kept: what was begun has ended, or nothing had to be. Where nothing was sent for

@@ -26,9 +26,9 @@ export function Fields<const T extends readonly string[]> (names: T) {
  * says so that they send with nothing that begins on another site.
  *
  * A browser without that cookie keeps none, not even that of a session: nothing is done in vain, and no code or link is
- * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile. Where the browser does
- * not say where the form comes from, that may be another site. It gains nothing by the answer: any of our pages, to
- * which it may lead a person, brings the cookie, and no form of that site ever has it.
+ * used up. The answer brings the cookie once more, for a person who has allowed it meanwhile. An older
+ * browser does not say where a form comes from: it may be another site. That site gains nothing by the cookie in the
+ * answer: each of our pages sets it, too, and `SameSite=Strict` keeps it out of the forms of other sites.
  */
 export default fp<{ cookies: PageCookies }>(async function forms (app, { cookies }) {
   await app.register(cookie)

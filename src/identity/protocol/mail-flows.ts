@@ -53,7 +53,7 @@ export interface IssuedLink extends TokenSecrets {
   url: string
 }
 
-/** A mail that somebody asks for, to an address that may have an account. */
+/** A request for a mail. Its address has an account or not. */
 export interface MailRequest {
   request: FastifyRequest
   reply: FastifyReply
@@ -173,11 +173,11 @@ export function mailFlows (app: FastifyInstance, { config, keys }: IdentityOptio
     async runUniformly ({ request, reply, kind, to, target }, work) {
       const result = await withMinimumTime(() => app.db.transaction(async (tx) => {
         await limits.countMail(tx, reply, KINDS[kind].mail, to)
-        await rehearse(tx, async (inner, nobody) => {
-          await send(inner, nobody, kind, target)
-          // Who has been sent one before has it replaced.
-          await issue(inner, nobody, kind, target)
-          await audit(inner, request, 'email', nobody, { kind })
+        await rehearse(tx, async (inner, ghost) => {
+          await send(inner, ghost, kind, target)
+          // A second time: a person who was sent a mail of this kind before has its token replaced, by an update.
+          await issue(inner, ghost, kind, target)
+          await audit(inner, request, 'email', ghost, { kind })
         })
         return await work(tx)
       }))

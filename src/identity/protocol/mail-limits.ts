@@ -20,14 +20,14 @@ const ANSWER_MS = 250
  */
 export interface MailLimits {
   /**
-   * Whether a mail may be asked for: before work is done for it, and before its transaction. The request counts for its
-   * caller, whatever becomes of it; for the addresses nothing does yet.
+   * Whether a mail may be asked for. It is called before any work, and before the transaction. The request counts for
+   * its caller, also if it fails later. For the addresses only `countMail` counts.
    * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
    */
   admitMail (request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>
   /**
-   * One mail of a kind per minute and address. It counts together with what the transaction does, for all addresses or
-   * for none: after a request that has failed nobody is told to wait for a mail that was never written.
+   * One mail of a kind per minute and address. It counts when the transaction is committed, for all addresses or for
+   * none: after a request that failed, the next one need not wait.
    * @throws AuthError over_email_send_rate_limit
    */
   countMail (tx: Transaction, reply: FastifyReply, kind: MailKind, ...addresses: string[]): Promise<void>

@@ -5,15 +5,15 @@ import type { User } from '../people/find-users.ts'
 import { createUser } from '../people/users.ts'
 
 /**
- * Does what is done with an account, with one that nobody has, and takes all of it back. What a request writes depends
- * on whether its address has one: while the disk is full one would be answered well and the other not, and that would
- * tell which addresses have an account. The caller does it for every address, in the transaction of what follows: its
- * commit, too, then writes for every address. What was locked meanwhile, the end of the audit log, too, is free again
- * (PostgreSQL, "Explicit Locking": locks that are taken after a savepoint go with it).
+ * Does the work with a ghost, an account that no person has, and takes it back by a savepoint. What a request writes
+ * depends on whether its address has an account. On a full disk one request would succeed and the other fail, and the
+ * difference would tell which addresses have an account. So the caller rehearses for every address, in the transaction
+ * of the real work: then each one writes, and each one fails. The rollback also frees the locks that the rehearsal
+ * took, the one at the end of the audit log among them (PostgreSQL, "Explicit Locking").
  */
 export async function rehearse (
   tx: Transaction,
-  work: (inner: Transaction, nobody: User) => Promise<unknown>
+  work: (inner: Transaction, ghost: User) => Promise<unknown>
 ): Promise<void> {
   try {
     await tx.transaction(async (inner) => {

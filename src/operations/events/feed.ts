@@ -55,7 +55,7 @@ export function eventFeed ({ db, changes, log, isTold, lookMs = LOOK_MS }: FeedO
   let wanted = false
   /** Whether followers are told even if there is nothing that they have not been told of. */
   let isNews = false
-  /** The last place that followers were told of, whoever has given it. */
+  /** The last place that followers were told of. Another process, or a request, may have given it. */
   let told: number | undefined
   let isFailing = false
   let underWay: Promise<void> | undefined

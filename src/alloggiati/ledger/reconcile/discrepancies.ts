@@ -1,6 +1,6 @@
 import { and, gte, lte, ne, sql } from 'drizzle-orm'
 import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
-import type { CrossCheckAnswer } from '#schemas/alloggiati.ts'
+import type { CrossCheckAnswer } from '#schemas/receipts.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import { scopeOf } from '../read.ts'
