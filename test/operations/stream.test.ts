@@ -67,7 +67,10 @@ t.test('a stream that comes again goes on after the last event that it has seen'
 })
 
 t.test('a transaction that stays open holds back its own events alone; they come once it is committed', async (t) => {
-  const stream = await openStream(t, address, key)
+  // A stream reads at each heartbeat, too: without one, what it is told of alone brings events.
+  const eventTimes = { heartbeatMs: 3_600_000, lookMs: 500 }
+  const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { eventTimes })
+  const stream = await openStream(t, await listen(silence.app), key)
   // The first that writes an event tells those who listen, at its end: until then no other one does.
   const late = await lateTransaction(t, url)
   const { id } = await create(call)
@@ -80,7 +83,7 @@ t.test('a transaction that stays open holds back its own events alone; they come
   await stream.await(3)
   await sleep(1500)
   await silent.commit()
-  // Whoever asks for a page gives it its place, and tells nobody.
+  // A request for a page, here in another process, gives the event its place, and gives no notice.
   await call('GET', '/api/v1/eventi?limit=1')
   t.same((await stream.await(4)).map(({ prenotazione_id }) => prenotazione_id), [id, id, late.id, silent.id])
 })
