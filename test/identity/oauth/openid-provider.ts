@@ -60,9 +60,8 @@ export async function startOpenidProvider (
       claims: async () => ({ ...state.person, sub: accountId })
     }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    // Everybody is asked anew: another person may have sat down.
     ttl: {
-      Session: 1,
+      Session: 60,
       Interaction: 60,
       Grant: 60,
       AccessToken: 60,
@@ -91,6 +90,8 @@ export async function startOpenidProvider (
   }
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // Everybody is asked anew: another person may have sat down.
+    request.headers.cookie = request.headers.cookie?.replaceAll(/_session(\.sig)?=[^;]*;?/g, '')
     const work = request.url?.startsWith('/interaction/') ? interact(request, response) : answer(request, response)
     work.catch((err: unknown) => t.fail('the provider failed', { err }))
   })
