@@ -1,5 +1,6 @@
-import { Type, type Static, type TProperties } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, Open } from './common.ts'
+import { BUCKET, BucketName } from './storage-bucket.ts'
 import { FILE_NAME } from './storage.ts'
 
 /*
@@ -8,16 +9,12 @@ import { FILE_NAME } from './storage.ts'
  */
 
 const NAME = 'ospiti/piantina.png'
-const BUCKET = 'materiali'
 const WHEN = '2026-11-21T09:30:00.000Z'
 const ID = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
 const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlhbnRpbmEucG5nIn0.firma'
 
-/** Names are judged by the handler, which answers in the words of the protocol; longer ones go nowhere. */
+/** Judged by the handler, as a bucket's. */
 const FileName = Type.String({ maxLength: 2048, description: FILE_NAME, examples: [NAME] })
-const BucketName = Type.String({
-  maxLength: 200, description: 'Il nome del bucket, come lo dà GET /storage/v1/bucket', examples: [BUCKET]
-})
 
 /** The codes of Supabase Storage that are answered. */
 export const STORAGE_ERROR_CODES = [
@@ -43,7 +40,6 @@ export const StorageErrorBody = Closed(
 )
 export type StorageErrorBody = Static<typeof StorageErrorBody>
 
-export const BucketParams = Closed({ bucket: BucketName })
 export const FileParams = Closed({ bucket: BucketName, '*': FileName })
 export type FileParams = Static<typeof FileParams>
 
@@ -187,45 +183,6 @@ export const ObjectInfo = Closed({
 })
 export type ObjectInfo = Static<typeof ObjectInfo>
 
-const prefix = (description: string) => Type.String({ maxLength: 1024, description, examples: ['ospiti'] })
-const limit = (usual: number) => Type.Integer({
-  minimum: 1, maximum: 1000, description: `Quanti al massimo; se manca, ${usual}`, examples: [100]
-})
-const offset = Type.Optional(Type.Integer({
-  minimum: 0, maximum: 1_000_000, description: 'Quanti saltarne; se manca, nessuno', examples: [0]
-}))
-const order = OneOf(['asc', 'desc'], { description: '`asc` dal primo, `desc` dall’ultimo; se manca, `asc`' })
-
-export const ListBody = Open({
-  prefix: prefix('La cartella; vuoto: quella di tutto il bucket'),
-  limit: Type.Optional(limit(100)),
-  offset,
-  search: Type.Optional(Type.String({
-    maxLength: 1024, description: 'Come comincia il nome nella cartella, senza badare alle maiuscole'
-  })),
-  sortBy: Type.Optional(Open({
-    column: Type.Optional(OneOf(['name', 'updated_at', 'created_at', 'last_accessed_at'])),
-    order: Type.Optional(order)
-  }))
-}, { examples: [{ prefix: 'ospiti', limit: 100, offset: 0, sortBy: { column: 'name', order: 'asc' } }] })
-export type ListBody = Static<typeof ListBody>
-
-export const ListV2Body = Open({
-  prefix: Type.Optional(prefix('Come comincia il nome, cartelle comprese; se manca, tutti')),
-  limit: Type.Optional(limit(1000)),
-  cursor: Type.Optional(Type.String({
-    maxLength: 4096, description: 'Il `nextCursor` della parte prima, con lo stesso ordine'
-  })),
-  with_delimiter: Type.Optional(Type.Boolean({
-    description: '`true`: ciò che sta più in giù, oltre la prossima barra, viene come cartelle; se manca, come file'
-  })),
-  sortBy: Type.Optional(Open({
-    column: Type.Optional(OneOf(['name', 'updated_at', 'created_at'])),
-    order: Type.Optional(order)
-  }))
-}, { examples: [{ prefix: 'ospiti/', with_delimiter: true }] })
-export type ListV2Body = Static<typeof ListV2Body>
-
 export const ListV2Answer = Closed({
   hasNext: Type.Boolean(),
   nextCursor: Type.Optional(Type.String()),
@@ -260,75 +217,5 @@ export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectR
   examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
 })
 
-const bucketFields = {
-  public: Type.Optional(Type.Boolean({ description: '`true`: chiunque ne legge i file' })),
-  /** Bytes, or a text such as `10MB`. */
-  file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
-    type: ['integer', 'string', 'null'],
-    minimum: 0,
-    maximum: 1e15,
-    maxLength: 20,
-    examples: ['10MB'],
-    description: 'Byte di un file al massimo, o un testo come `10MB`; null: il limite del server'
-  })),
-  allowed_mime_types: Type.Optional(Type.Unsafe<string[] | null>({
-    type: ['array', 'null'],
-    items: Type.String({ maxLength: 127, examples: ['image/png'] }),
-    maxItems: 100,
-    description: 'I soli tipi di file ammessi, anche come `image/*`; null o vuoto: tutti'
-  }))
-} satisfies TProperties
-
-export const BucketCreation = Open(
-  {
-    name: { ...BucketName, description: 'Il nome: lettere e cifre ASCII, `.`, `_` e `-`, al massimo 100' },
-    id: Type.Optional({ ...BucketName, description: 'Il nome, al posto di name' }),
-    type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'], { description: 'Solo `STANDARD`; `ANALYTICS` è rifiutato' })),
-    ...bucketFields
-  },
-  { examples: [{ id: BUCKET, name: BUCKET, public: false }] }
-)
-export const BucketUpdate = Open(bucketFields, { examples: [{ public: true }] })
-export type BucketUpdate = Static<typeof BucketUpdate>
-
-export const BucketListQuery = Open({
-  limit: Type.Optional(limit(100)),
-  offset,
-  sortColumn: Type.Optional(OneOf(['id', 'name', 'created_at', 'updated_at'], {
-    description: 'Secondo che cosa si ordina; se manca, `name`, che è lo stesso che `id`'
-  })),
-  sortOrder: Type.Optional(order),
-  search: Type.Optional(Type.String({
-    maxLength: 200, description: 'Testo che sta nel nome, senza badare alle maiuscole'
-  }))
-})
-export type BucketListQuery = Static<typeof BucketListQuery>
-
-const bucket = {
-  id: Type.String(),
-  name: Type.String(),
-  owner: Type.String(),
-  public: Type.Boolean(),
-  file_size_limit: Nullable(Type.Integer()),
-  allowed_mime_types: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
-  created_at: Type.String(),
-  updated_at: Type.String()
-}
-const BUCKET_ROW = {
-  id: BUCKET,
-  name: BUCKET,
-  owner: '',
-  public: false,
-  file_size_limit: null,
-  allowed_mime_types: null,
-  created_at: WHEN,
-  updated_at: WHEN
-}
-export const StorageBucket = Closed(bucket, { $id: 'BucketStorage', examples: [BUCKET_ROW] })
-export type StorageBucket = Static<typeof StorageBucket>
-export const BucketList = Type.Array(Closed({ ...bucket, type: Type.String() }), {
-  examples: [[{ ...BUCKET_ROW, type: 'STANDARD' }]]
-})
-export const BucketMade = Closed({ name: Type.String() }, { examples: [{ name: BUCKET }] })
 /** @param message what the operation says when it has succeeded, in the words of the protocol */
 export const Done = (message: string) => Closed({ message: Type.String() }, { examples: [{ message }] })

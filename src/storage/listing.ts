@@ -1,6 +1,7 @@
 import { and, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
-import type { ListBody, ListV2Answer, ListV2Body, StorageEntry } from '#schemas/storage-protocol.ts'
+import type { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
+import type { ListV2Answer, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
 import type { StoredObject } from '#src/plugins/storage/storage.ts'
 import { readCursor, writeCursor } from './list-cursor.ts'

@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Ref } from '#schemas/common.ts'
 import {
-  BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, Done, NoFields, StorageBucket
-} from '#schemas/storage-protocol.ts'
+  BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, StorageBucket
+} from '#schemas/storage-bucket.ts'
+import { Done, NoFields } from '#schemas/storage-protocol.ts'
 import { authorOf } from '#src/plugins/audit/log.ts'
 import type { Transaction } from '#src/plugins/database/connect.ts'
 import {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { BucketParams } from '#schemas/storage-bucket.ts'
 import {
-  BucketParams, FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
+  FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
 } from '#schemas/storage-protocol.ts'
 import type { StoredObject } from '#src/plugins/storage/storage.ts'
 import { isOfTheProduct } from '../buckets.ts'

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { BucketParams } from '#schemas/storage-bucket.ts'
+import { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
 import {
-  BucketParams, Copied, CopyBody, Done, EntryList, FileParams, ListBody, ListV2Answer, ListV2Body, MoveBody, Moved,
-  RemoveBody, Removed
+  Copied, CopyBody, Done, EntryList, FileParams, ListV2Answer, MoveBody, Moved, RemoveBody, Removed
 } from '#schemas/storage-protocol.ts'
 import type { FastifyRequest } from 'fastify'
 import { authorOf } from '#src/plugins/audit/log.ts'

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ref } from '#schemas/common.ts'
-import { StorageBucket, StorageErrorBody } from '#schemas/storage-protocol.ts'
+import { StorageBucket } from '#schemas/storage-bucket.ts'
+import { StorageErrorBody } from '#schemas/storage-protocol.ts'
 import noBody from '#src/plugins/no-body.ts'
 import bucketRoutes from './bucket-routes.ts'
 import downloadRoutes from './download-routes.ts'
