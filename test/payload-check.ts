@@ -30,6 +30,24 @@ function ownCodes ({ routeOptions: { schema } }: FastifyRequest): readonly strin
   return schema?.operationId === undefined ? undefined : schema.errorCodes ?? []
 }
 
+// Without a look at the schemas themselves, for which every Ajv compiles the meta-schema: Fastify has had one.
+const ajv = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false }).addFormat('binary', true)
+/** By what they say: every application of a process has schemas of its own, which say the same. */
+const validators = new Map<string, ValidateFunction>()
+
+function validator (schema: object, sharedSchemas: Record<string, unknown>): ValidateFunction {
+  const text = JSON.stringify(schema)
+  let validate = validators.get(text)
+  if (!validate) {
+    for (const [id, shared] of Object.entries(sharedSchemas)) {
+      if (!(id in ajv.schemas)) ajv.addSchema(shared as object)
+    }
+    validate = ajv.compile(schema)
+    validators.set(text, validate)
+  }
+  return validate
+}
+
 /**
  * Fails the test when a payload is not exactly what its route declares for its status. fast-json-stringify never
  * complains: it drops extra fields and writes `""` for a null, so the payload is checked before it is serialized; text
@@ -37,10 +55,7 @@ function ownCodes ({ routeOptions: { schema } }: FastifyRequest): readonly strin
  */
 export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
   return (app) => {
-    const compiled = new WeakMap<object, ValidateFunction>()
     const checked = new WeakSet<FastifyRequest>()
-    // Without a look at the schemas themselves, for which every Ajv compiles the meta-schema: Fastify has had one.
-    const ajv = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false }).addFormat('binary', true)
 
     function check (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
       checked.add(request)
@@ -53,7 +68,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       checkCode(where, reply.statusCode, ownCodes(request), payload)
       // A stored file, of whatever type.
       if ('content' in schema && '*/*' in (schema.content as object)) return
-      const validate = compiled.get(schema) ?? compile(schema, request.server.getSchemas())
+      const validate = validator(schema, request.server.getSchemas())
       if (!validate(payload)) {
         t.fail(`${where}: the payload is not what the schema declares`, { errors: validate.errors, payload })
       }
@@ -65,15 +80,6 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       const code = String(payload.codice)
       if (!isCatalogued(code, status)) t.fail(`${where}: ${code} is not in schemas/errors`)
       if (own && !isCommon(code) && !own.includes(code)) t.fail(`${where}: ${code} is not among its errorCodes`)
-    }
-
-    function compile (schema: object, sharedSchemas: Record<string, unknown>): ValidateFunction {
-      for (const [id, shared] of Object.entries(sharedSchemas)) {
-        if (!(id in ajv.schemas)) ajv.addSchema(shared as object)
-      }
-      const validate = ajv.compile(schema)
-      compiled.set(schema, validate)
-      return validate
     }
 
     /** A header that a route sends is described there, and one that is promised is sent. */

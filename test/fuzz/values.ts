@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '#test/any-character.ts'
 import { hostileText, hostileValue } from '#test/identity/attacks/hostile.ts'
 import type { Json, Resolve, SchemaOf } from './document.ts'
 import { PICTURES } from './pictures.ts'
@@ -106,7 +107,7 @@ export const hostileBody: Arbitrary<string> = fc.oneof(
     `{"a":"${'x'.repeat(200_000)}"}`, `{${Array.from({ length: 5000 }, (_, n) => `"k${n}":1`).join()}}`
   ),
   hostileValue.map((value) => JSON.stringify(value) ?? ''),
-  fc.string({ unit: 'binary', maxLength: 60 })
+  fc.string({ unit: anyCharacter, maxLength: 60 })
 )
 
 /** A text for a path or a query. */

@@ -3,6 +3,7 @@ import t from 'tap'
 import { SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { decode, encode } from '#src/alloggiati/codec/codec.ts'
 import { STAY_FIELDS } from '#src/alloggiati/rules/fields.ts'
+import { anyCharacter } from '#test/any-character.ts'
 import { family, foreigner, judge, single, tables } from './samples.ts'
 
 const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
@@ -34,7 +35,7 @@ const codes = [
 const value = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...codes) },
   { weight: 1, arbitrary: fc.constantFrom('', null, undefined, ' ', '__proto__') },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) }
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) }
 )
 const changes = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS), value, { maxKeys: 3, noNullPrototype: true })
 /** Right lists, in which a guest here and there was changed. */

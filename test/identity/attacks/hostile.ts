@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '#test/any-character.ts'
 import type { Schema } from '#test/schema-walk.ts'
 
 const HALF = '\ud83d'
@@ -50,7 +51,7 @@ export const hostileText: Arbitrary<string> = fc.oneof(
     'pkce',
     's256'
   ),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 20 })
 )
 
