@@ -42,7 +42,7 @@ t.test('a standby takes the place of a primary that is gone, and has not all tha
       t.match(answer, { statusCode: 503, headers: { 'retry-after': '5' } })
       t.match(answer.json(), { codice: 'DATABASE_NON_DISPONIBILE' })
     }
-    t.ok(performance.now() - from < 20_000)
+    t.ok(performance.now() - from < 60_000)
   })
 
   await t.test('after it the same requests are carried out once, without a restart', async (t) => {

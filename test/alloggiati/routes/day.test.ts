@@ -275,6 +275,7 @@ t.test('what is not decided in time goes on; the same key tells what became of i
   const done = await ask()
   t.match(done.prenotazioni, [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }, { stato: 'incompleta' }])
   t.match(states(await ask()), { [id]: 'in_corso' })
+  await reply.arrived
   reply.release(answer(good({ operation: 'Send', rows: [''] })))
   await until(async () => (await server.app.sql`select from invii where stato = 'acquisito'`).length === 1)
   const { ricevute } = done.prenotazioni[0]!

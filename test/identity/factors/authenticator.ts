@@ -12,20 +12,28 @@ export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
   await sql`update factors set last_step = null`
 }
 
-export interface App { id: string, secret: string }
+export interface App {
+  id: string
+  secret: string
+  /** The one that has proven it. */
+  code: string
+}
 
 /** Enrols an app of the person who is signed in with a client, and proves it: the client is at `aal2` then. */
 export async function enrolApp ({ auth }: Client, friendlyName?: string): Promise<App> {
   const { data, error } = await auth.mfa.enroll({ factorType: 'totp', friendlyName })
   if (error) throw error
-  const app = { id: data.id, secret: data.totp.secret }
-  const proven = await auth.mfa.challengeAndVerify({ factorId: app.id, code: codeOf(app.secret) })
+  const { id, totp: { secret } } = data
+  const app = { id, secret, code: codeOf(secret) }
+  const proven = await auth.mfa.challengeAndVerify({ factorId: id, code: app.code })
   if (proven.error) throw proven.error
   return app
 }
 
 /** Proves an app that was enrolled before. */
-export async function prove (server: Pick<Provider, 'app'>, { auth }: Client, { id, secret }: App): Promise<void> {
+export async function prove (
+  server: Pick<Provider, 'app'>, { auth }: Client, { id, secret }: Pick<App, 'id' | 'secret'>
+): Promise<void> {
   await forgetCodes(server.app)
   const { error } = await auth.mfa.challengeAndVerify({ factorId: id, code: codeOf(secret) })
   if (error) throw error

@@ -228,13 +228,14 @@ t.test('while there are imported hashes a wrong password waits for a whole secon
   const slow = createPasswords({ atOnce: 1, hasImportedHashes: async () => true })
   const answered: string[] = []
   const began = performance.now()
+  let waited = 0
   await Promise.all([
-    slow.verify(null, 'sbagliata').then(() => answered.push('unknown')),
+    slow.verify(null, 'sbagliata').then(() => { waited = performance.now() - began }),
     slow.verify(BCRYPT[0]![1], 'U*U').then((isRight) => answered.push(String(isRight))),
     slow.hash('una password').then(() => answered.push('hash'))
   ])
-  t.same(answered, ['true', 'hash', 'unknown'])
-  t.ok(performance.now() - began > 990)
+  t.same(answered, ['true', 'hash'])
+  t.ok(waited > 990)
   t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'what the table knows as ours')
 })
 

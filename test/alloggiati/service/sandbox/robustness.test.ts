@@ -45,7 +45,7 @@ t.test('markup of the right words in any order is refused properly and acquires 
     '<a:Send>',
     '</a:Send>',
     '<a:Utente>',
-    session(token),
+    session('altro'),
     list([guest()]),
     '<![CDATA[',
     ']]>',

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import type { Test } from 'tap'
 import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/client.ts'
+import { freePort } from '#test/free-port.ts'
 
 /* A server on loopback that speaks HTTP by hand, so that it can record every byte and get everything wrong. */
 
@@ -62,10 +63,7 @@ export function clientOf ({ url }: { url: string }, options: Omit<SoapClientOpti
 
 /** The address of a port on which nobody listens any more. */
 export async function closedPort (): Promise<string> {
-  const server = createServer()
-  const url = await listen(server, 'http')
-  await new Promise((resolve) => server.close(resolve))
-  return url
+  return `http://127.0.0.1:${await freePort()}/`
 }
 
 export function respond (status: string, body: string | Buffer, ...headers: string[]): Behaviour {

@@ -86,7 +86,7 @@ const MISBEHAVIOURS: Record<string, Case> = {
     httpStatus: 200,
     options: { maxBytes: 100_000 }
   },
-  'silence beyond the deadline': { behaviour: () => {}, kind: 'timeout', options: { timeoutMs: 1000 } },
+  'silence beyond the deadline': { behaviour: () => {}, kind: 'timeout', options: { timeoutMs: 3000 } },
   'a trickle beyond the deadline': {
     behaviour: (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
@@ -94,7 +94,7 @@ const MISBEHAVIOURS: Record<string, Case> = {
       socket.on('close', () => clearInterval(timer))
     },
     kind: 'timeout',
-    options: { timeoutMs: 1000 }
+    options: { timeoutMs: 3000 }
   }
 }
 
