@@ -111,6 +111,36 @@ t.test('a client hears that its file is too large, also when it does not say how
   t.same(filesOnDisk(), before)
 })
 
+t.test('a client that hangs up after its file was given up, and before it hears so, ends nothing else', async (t) => {
+  const givenUp = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const slow = await build(t, {}, undefined, {
+    wrapBackend: (backend) => ({
+      ...backend,
+      put: (id, content) => backend.put(id, content).catch(async (err: unknown) => {
+        givenUp.resolve()
+        await goOn.promise
+        throw err
+      })
+    })
+  })
+  await slow.app.inject({
+    method: 'POST',
+    url: '/storage/v1/bucket',
+    headers: { authorization: `Bearer ${await slow.token({ role: 'admin' })}` },
+    payload: { name: 'piccolo', file_size_limit: 10 }
+  })
+  const headers = { ...KEY, 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }
+  const socket = await openSocket(t, await listen(slow.app), target('POST', '/storage/v1/object/piccolo/x', headers))
+  socket.write(`14\r\n${'x'.repeat(20)}\r\n`)
+  await givenUp.promise
+  const left = () => slow.logs.some(({ method, status }) => method === 'POST' && status === 499)
+  socket.destroy()
+  while (!left()) await wait(20)
+  goOn.resolve()
+  t.equal((await slow.call('GET', '/api/storage/piccolo/x')).statusCode, 404)
+})
+
 t.test('a form that is none, or is broken off, is refused as such', async (t) => {
   const part = '--x\r\nContent-Disposition: form-data; name=""; filename="a"\r\nContent-Type: text/plain\r\n\r\nab'
   for (const [type, payload] of [

@@ -31,7 +31,7 @@ export async function backUpInThread (backup: NightlyBackup, stop: AbortSignal):
   try {
     return await new Promise<Made>((resolve, reject) => {
       thread.once('message', resolve)
-      thread.once('error', reject)
+      thread.on('error', reject)
       thread.once('exit', () => reject(new Error('the thread of the backup was ended')))
     })
   } finally {

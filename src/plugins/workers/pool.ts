@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { limitTurns, type TurnLimits } from '#src/lib/turns.ts'
@@ -125,7 +124,8 @@ export function workerPool ({ threads, turns, memoryMb, idleMs, tasksMax = 200 }
   /** Resolves when the threads have ended that a failure has taken out of the pool. */
   async function haveEnded (pool: Piscina, before: readonly Worker[]): Promise<void> {
     const ended = before.filter((thread) => !pool.threads.includes(thread) && thread.threadId !== -1)
-    await Promise.all(ended.map((thread) => once(thread, 'exit')))
+    // Whatever else they say of their end: Piscina listens to that.
+    await Promise.all(ended.map((thread) => new Promise((resolve) => { thread.once('exit', resolve) })))
   }
 
   /** Waits for a thread; a task that runs alone, first for the end of the one before. Returns how it is left. */

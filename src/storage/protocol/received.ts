@@ -72,7 +72,9 @@ async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
  * over it why.
  */
 function shielded (body: Readable): Readable {
-  return Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
+  const content = Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
+  // Also when nobody reads it any more: the client may hang up after it was given up, and before it is answered.
+  return content.on('error', () => {})
 }
 
 function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {

@@ -119,8 +119,7 @@ async function readRows (
     const { count, columns } = result as unknown as { count: number | null, columns?: Column[] }
     return { count, columns: columns ?? [] }
   }
-  // A stream of COPY: it fails when the connection ends.
-  (result as NodeJS.EventEmitter).on('error', () => {})
+  // A stream of COPY.
   stop('copy')
   throw new Error('COPY')
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createConnection, type Socket } from 'node:net'
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import postgres from 'postgres'
@@ -148,6 +149,36 @@ for (const how of ['by itself', 'with an error'] as const) {
     t.same([...await sql`select array[3] as n`], [{ n: [3] }])
   })
 }
+
+t.test('a copy that fails at its first row fails where it is read, and ends nothing else', async (t) => {
+  const { sql } = watched(t, (await testDatabase(t)).url)
+  const copy = 'copy (select 1 / (n - 1) from generate_series(1, 3) n) to stdout'
+  await sql.begin(async (tx) => {
+    const rows = await tx.unsafe(copy).readable()
+    // Until it is read nobody hears of its error.
+    await turn()
+    await t.rejects(rows.toArray(), { code: '22012' })
+  }).catch(() => {})
+  t.same([...await sql`select 1 as one`], [{ one: 1 }])
+})
+
+t.test('a server that resets the connection when it is asked for its state ends no more than the query', async (t) => {
+  const ready = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).once('data', () => {
+      socket.write(ready)
+      socket.once('data', () => socket.resetAndDestroy())
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const sql = postgres(`postgres://nobody@127.0.0.1:${port}/none`, {
+    max: 1, ...{ target_session_attrs: 'primary' }
+  })
+  t.teardown(() => sql.end({ timeout: 0 }))
+  await t.rejects(sql`select 1`.execute(), { code: /ECONNRESET|EPIPE/ })
+})
 
 t.test('a statement behind a copy is answered, also where the end of the copy came while nobody read', async (t) => {
   const { sql, close } = connect((await testDatabase(t)).url, 1)

@@ -76,6 +76,9 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     sockets.mend()
     t.same([...await sql`select 4 as n`], [{ n: 4 }])
     t.same([...await sql`select n from written`], [], 'a transaction whose commit was not sent is not committed')
+    // Nobody listens any more to those that have ended by themselves.
+    await close()
+    sockets.cut()
   })
 }
 

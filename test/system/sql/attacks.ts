@@ -110,7 +110,13 @@ export const ATTACKS: readonly Attack[] = [
     sql, ends: /server s /.test(sql) ? '42704' : ends
   })),
   ...attacks('42883', "select dblink_connect('dbname=postgres')"),
-  ...attacks('0A000', 'copy prenotazioni to stdout', 'copy (select 1) to stdout', 'copy ospiti (nome) from stdin'),
+  ...attacks(
+    '0A000',
+    'copy prenotazioni to stdout',
+    'copy (select 1) to stdout',
+    'copy (select 1 / (n - 2) from generate_series(1, 3) n) to stdout',
+    'copy ospiti (nome) from stdin'
+  ),
   // Objects of its own.
   ...attacks(
     '42501',
