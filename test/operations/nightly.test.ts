@@ -121,7 +121,7 @@ t.test('a backup is read once its transaction has ended, and has no name before'
   const check = async () => {
     seen.push(await readdir(folder), await sql`
       select from pg_stat_activity where datname = current_database() and backend_xmin is not null
-        and pid <> pg_backend_pid()`)
+        and pid <> pg_backend_pid() and backend_type = 'client backend'`)
   }
   await createBackup(source, path, BACKUP_PASSPHRASE, { check })
   t.same(seen, [['a.bak.partial'], []])

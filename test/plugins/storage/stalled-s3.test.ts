@@ -13,7 +13,7 @@ const ID = '0f000000-0000-4000-8000-000000000000'
 /** More than is read at a time. */
 const CONTENT = Buffer.alloc(24 * CHUNK_BYTES)
 const SIZE = encryptedSize(CONTENT.length)
-const PATIENCE = { answerMs: 300, silenceMs: 300 }
+const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
 
 /** What it says to a request before it falls silent: nothing, the head of the answer, or a part of the file, too. */
 let said = ''
