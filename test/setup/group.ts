@@ -28,8 +28,8 @@ registerHooks({
 })
 
 /**
- * Around midnight in Rome no file begins: the day that it has read would change under it, and for some minutes nothing
- * is sent to the police.
+ * No file begins from 23:54 to 00:03 in Rome: a file reads the day once, and from 23:58 to 00:02 the ledger sends
+ * nothing to the police.
  */
 async function midnightOver (): Promise<void> {
   const now = new Date()

@@ -62,7 +62,8 @@ export function createSockets (): Sockets {
  * the system says so would fail under TLS where nobody listens, and end the process.
  */
 function end (socket: Socket): void {
-  // The driver has heard of it. Of one that TLS has left behind it listens no more, and an error would end the process.
+  // It has ended, and the driver knows. After TLS the driver has taken its listeners off: one more error would have no
+  // listener, and would end the process.
   if (socket.destroyed) return
   const reason = Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT', address: '' })
   socket.on('error', () => {}).emit('error', reason)

@@ -124,7 +124,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs, tasksMax = 200 }
   /** Resolves when the threads have ended that a failure has taken out of the pool. */
   async function haveEnded (pool: Piscina, before: readonly Worker[]): Promise<void> {
     const ended = before.filter((thread) => !pool.threads.includes(thread) && thread.threadId !== -1)
-    // Whatever else they say of their end: Piscina listens to that.
+    // Not by `once` of node:events, which rejects at an error of the thread. Piscina hears those errors.
     await Promise.all(ended.map((thread) => new Promise((resolve) => { thread.once('exit', resolve) })))
   }
 

@@ -73,7 +73,8 @@ async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
  */
 function shielded (body: Readable): Readable {
   const content = Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
-  // Also when nobody reads it any more: the client may hang up after it was given up, and before it is answered.
+  // A reader that gives up takes its listeners away. If the client hangs up after that and before the answer, the error
+  // of this stream would have no listener, and would end the process.
   return content.on('error', () => {})
 }
 

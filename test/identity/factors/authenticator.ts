@@ -15,7 +15,7 @@ export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
 export interface App {
   id: string
   secret: string
-  /** The one that has proven it. */
+  /** The code that has proven the app at its enrolment. */
   code: string
 }
 

@@ -15,7 +15,7 @@ const LET_IN = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
  * Every caller asks every route by its own address, and every spelling of each address is asked for by one caller of
- * so many, in turns: every pair of caller and spelling meets at many routes. All of them took a minute more.
+ * so many, in turns: every pair of caller and spelling meets at many routes.
  */
 const SHARE = 10
 
