@@ -77,6 +77,10 @@ export interface BuildOptions {
   ocrTimeoutMs?: number
   /** For tests: milliseconds after which a caller who does not read a long answer is cut, in place of 30 seconds. */
   stalledReaderMs?: number
+  /** For tests: milliseconds for processes to say that they have heard of a change, in place of half a second. */
+  listenersMs?: number
+  /** For tests: milliseconds for one answer of Redis, in place of half a second. */
+  redisAnswerMs?: number
   /** For tests: milliseconds of heartbeats, attempts and delays of events, in place of the usual seconds. */
   eventTimes?: EventTimes
   /** For tests: false when jobs are run at the start and by hand alone, whatever the time of day. */
@@ -89,7 +93,7 @@ export interface BuildOptions {
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { config, logStream, prepare, processFigures, descriptors } = options
   const { soapTimeoutMs, policeAnswerMs, idpTimeoutMs, ocrTimeoutMs, pdfEngineMs, stalledReaderMs } = options
-  const { jobsByClock, wrapBackend, eventTimes } = options
+  const { jobsByClock, wrapBackend, eventTimes, listenersMs, redisAnswerMs } = options
   const app = Fastify(instanceOptions(config, logStream)).withTypeProvider<TypeBoxTypeProvider>()
   const keys = createKeys(config.MASTER_KEY)
   const clock = createClock(config.TODAY)
@@ -115,14 +119,14 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.register(disk, { config })
     // Before anything is written: the key must be the one of what is there.
     await app.register(ledgerKey, { config, keys })
-    await app.register(changes)
+    await app.register(changes, { listenersMs })
     await app.register(jobs, { byClock: jobsByClock })
     await app.register(counters, { keys })
     await app.register(audit, { config, keys })
     await app.register(identity, { config, keys, timeoutMs: idpTimeoutMs })
     const { authenticator } = app.identity
     await app.register(auth, { config, authenticator })
-    await app.register(limits, { config })
+    await app.register(limits, { config, redisAnswerMs })
     await app.register(settings)
     await app.register(guards, { config, authenticator })
     await app.register(largeBodies)

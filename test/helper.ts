@@ -19,6 +19,8 @@ import { checkPayloads } from './payload-check.ts'
 export const API_KEY = 'chiave-di-prova-0123456789'
 /** On a busy machine a process may stand still for seconds: its requests are answered nevertheless. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
+/** So do those that have to hear of a change, and Redis. */
+const PATIENT = { listenersMs: 20_000, redisAnswerMs: 20_000 }
 
 type Environ = Record<string, string | undefined>
 
@@ -71,7 +73,7 @@ export async function build (
   options: Pick<
     BuildOptions,
     | 'descriptors' | 'soapTimeoutMs' | 'policeAnswerMs' | 'idpTimeoutMs' | 'processFigures' | 'stalledReaderMs'
-    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes'
+    | 'jobsByClock' | 'wrapBackend' | 'pdfEngineMs' | 'ocrTimeoutMs' | 'eventTimes' | 'redisAnswerMs'
   > = {}
 ): Promise<TestApp> {
   const dataDir = environ.DATA_DIR ?? temporaryFolder(t)
@@ -99,6 +101,7 @@ export async function build (
   const check = checkPayloads(t)
   const app = await buildApp({
     jobsByClock: false,
+    ...PATIENT,
     ...options,
     config,
     logStream,

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { testDatabase } from './database.ts'
 import { NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { freePort } from '#test/free-port.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 
@@ -16,7 +17,12 @@ async function start (t: Test, redirection: string) {
   const port = await freePort()
   const child = spawn('sh', ['-c', `exec "$0" "$1" ${redirection}`, process.execPath, SERVER], {
     env: {
-      PATH: process.env.PATH, DATABASE_URL, PORT: String(port), DATA_DIR: temporaryFolder(t), ...NEVER_OVERLOADED
+      PATH: process.env.PATH,
+      DATABASE_URL,
+      PORT: String(port),
+      DATA_DIR: temporaryFolder(t),
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...NEVER_OVERLOADED
     },
     stdio: ['ignore', 'pipe', 'ignore']
   })

@@ -34,17 +34,21 @@ function ownCodes ({ routeOptions: { schema } }: FastifyRequest): readonly strin
 const ajv = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false }).addFormat('binary', true)
 /** By what they say: every application of a process has schemas of its own, which say the same. */
 const validators = new Map<string, ValidateFunction>()
+const known = new WeakMap<object, ValidateFunction>()
 
-function validator (schema: object, sharedSchemas: Record<string, unknown>): ValidateFunction {
+function validator (schema: object, sharedSchemas: () => Record<string, unknown>): ValidateFunction {
+  let validate = known.get(schema)
+  if (validate) return validate
   const text = JSON.stringify(schema)
-  let validate = validators.get(text)
+  validate = validators.get(text)
   if (!validate) {
-    for (const [id, shared] of Object.entries(sharedSchemas)) {
+    for (const [id, shared] of Object.entries(sharedSchemas())) {
       if (!(id in ajv.schemas)) ajv.addSchema(shared as object)
     }
     validate = ajv.compile(schema)
     validators.set(text, validate)
   }
+  known.set(schema, validate)
   return validate
 }
 
@@ -68,7 +72,7 @@ export function checkPayloads (t: Pick<Test, 'fail'>): (app: FastifyInstance) =>
       checkCode(where, reply.statusCode, ownCodes(request), payload)
       // A stored file, of whatever type.
       if ('content' in schema && '*/*' in (schema.content as object)) return
-      const validate = validator(schema, request.server.getSchemas())
+      const validate = validator(schema, () => request.server.getSchemas())
       if (!validate(payload)) {
         t.fail(`${where}: the payload is not what the schema declares`, { errors: validate.errors, payload })
       }

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
 import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
+import { COMPILE_CACHE } from './setup/compile-cache.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
 /** What `npm start` tells Node. */
@@ -36,7 +37,7 @@ export async function startServer (
   const command = [process.execPath, ...FLAGS, fileURLToPath(entry)]
   const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
-    env: { API_KEY, PORT: '0', ...NEVER_OVERLOADED, ...env },
+    env: { API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)

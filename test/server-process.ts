@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { testDatabase } from './database.ts'
 import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
+import { COMPILE_CACHE } from './setup/compile-cache.ts'
 
 export const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 /** Known beforehand, so that nothing is to be told. */
@@ -44,6 +45,7 @@ export function serverProcess (
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       DATA_DIR: temporaryFolder(t),
       PORT: '0',
       ...NEVER_OVERLOADED,

@@ -49,9 +49,14 @@ declare module 'fastify' {
 /** A question to all processes that listen. How many there are is known a little later. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
+export interface ChangesOptions {
+  /** How long processes that do not answer are waited for, milliseconds. */
+  listenersMs?: number | undefined
+}
+
 /** Tells what is kept in memory when the database says that it has changed. */
-export default fp(async function changes (app) {
-  app.decorate('changes', changeFeed(app.sessions.sql, app.log))
+export default fp<ChangesOptions>(async function changes (app, { listenersMs }) {
+  app.decorate('changes', changeFeed(app.sessions.sql, app.log, listenersMs))
 }, { name: 'changes', dependencies: ['database'] })
 
 /** @param usualWaitMs how long `waitForListeners` waits unless it is told otherwise */

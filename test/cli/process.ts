@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run as runHere } from '#src/cli/run.ts'
 import { temporaryFolder } from '#test/helper.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 
@@ -64,7 +65,9 @@ export function user (t: Test): User {
       return { code: await code, stdout: out, stderr: err }
     },
     async run (args, { env = {}, input = '' } = {}) {
-      const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH: process.env.PATH, HOME: home, ...env } })
+      const child = spawn(process.execPath, [PROGRAM, ...args], {
+        env: { PATH: process.env.PATH, HOME: home, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env }
+      })
       // A program that does not read its input may end before it is written.
       child.stdin.on('error', () => {}).end(input)
       const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })

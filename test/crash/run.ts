@@ -56,8 +56,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     DATA_DIR: join(folder, 'server'),
     MASTER_KEY: masterKey.toString('base64'),
     API_KEY,
-    RATE_LIMIT_MAX: '1000000',
-    NODE_COMPILE_CACHE: join(folder, 'compiled')
+    RATE_LIMIT_MAX: '1000000'
   }
   const over = new AbortController()
   const done = { kills: 0, pgKills: 0, atSteps: {} as Record<string, number> }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 import { LETTERS, lettering } from './lettering.ts'
 
 const ENTRY = fileURLToPath(new URL('dying-process.ts', import.meta.url))
@@ -30,7 +31,7 @@ async function dies (step: string, method: 'POST' | 'DELETE', path: string, body
       DATA_DIR: dataDir,
       MASTER_KEY: masterKey,
       PORT: '0',
-      NODE_COMPILE_CACHE: join('node_modules', '.cache', 'locanda'),
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       LETTER_STEP: step,
       LETTER_METHOD: method,
       LETTER_URL: path,

@@ -35,6 +35,7 @@ import { testDatabase } from '#test/database.ts'
 import { uploading } from '#test/documents/uploading.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
@@ -85,7 +86,12 @@ const file = join(folder, 'locanda.bak')
 const { act } = user(t)
 /** The server's own environment. */
 const own = {
-  ...environ, DATABASE_URL: server.url, DATA_DIR: server.dataDir, MASTER_KEY: server.masterKey, BACKUP_PASSPHRASE
+  ...environ,
+  DATABASE_URL: server.url,
+  DATA_DIR: server.dataDir,
+  MASTER_KEY: server.masterKey,
+  BACKUP_PASSPHRASE,
+  NODE_COMPILE_CACHE: COMPILE_CACHE
 }
 const empty = async (t: Test) => ({
   ...own, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t)

@@ -13,7 +13,7 @@ import { apitemplateAt, FOREIGN_PDF, json, REFERENCE, standIn } from './stand-in
 
 const { url, seen, state } = await standIn(t)
 const environ = { PDF_ENGINE: 'apitemplate', PDF_ENGINE_URL: url, PDF_ENGINE_KEY: 'chiave-del-motore' }
-const { call } = await build(t, environ, undefined, { pdfEngineMs: 1500 })
+const { call } = await build(t, environ, undefined, { pdfEngineMs: 5000 })
 
 const make = (template = pageWith('<p>{{ nome }}</p>'), data: object = { nome: 'Anna' }) =>
   call('POST', '/api/generate-pdf', { template, data })

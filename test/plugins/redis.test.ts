@@ -39,6 +39,8 @@ async function redis (t: Test, port: number) {
 
 const GONE = 'Redis is gone: each process counts requests alone'
 const BACK = 'Redis is back: processes share the counters of requests'
+/** Milliseconds, as a server has them that is told nothing. */
+const USUAL = { redisAnswerMs: 500 }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 
 t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed' }, async (t) => {
@@ -116,7 +118,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
   t.test('one that stops answering holds no request up for long, and none goes uncounted', async (t) => {
     const port = await freePort()
     const { pause } = await redis(t, port)
-    const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
+    const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
     t.equal(await status(test), 404)
     pause()
     t.same([await status(test), await status(test), await status(test)], [404, 404, 429])
@@ -131,7 +133,7 @@ t.test(
     await once(mute, 'listening')
     t.teardown(() => mute.close())
     for (const port of [await freePort(), (mute.address() as AddressInfo).port]) {
-      const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` })
+      const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
       t.same([await status(test), await status(test)], [404, 429])
       t.equal(test.logs.filter(({ msg }) => msg === GONE).length, 1)
     }

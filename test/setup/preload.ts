@@ -1,6 +1,7 @@
 import { enableCompileCache } from 'node:module'
 import { speedUpLoading } from '#src/loading.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
 // The server's own start does the same.
-enableCompileCache(new URL('../../node_modules/.cache/locanda-test', import.meta.url).pathname)
+enableCompileCache(COMPILE_CACHE)
 speedUpLoading()

@@ -5,13 +5,14 @@ import t from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { serverProcess } from '#test/server-process.ts'
 import { freePort } from '#test/free-port.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 
 const TOUR = fileURLToPath(new URL('supabase.ts', import.meta.url))
 const ADMIN = { ADMIN_EMAIL: 'ada@example.org', ADMIN_PASSWORD: 'la-frase-di-chi-comanda' }
 
 async function tour (url: string, env: Record<string, string>) {
   const child = spawn(process.execPath, [TOUR, url], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })

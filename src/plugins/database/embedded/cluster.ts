@@ -54,11 +54,14 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
   const state: { lease?: Lease, leaving: boolean, renewal?: Promise<void> } = { leaving: false }
 
   const hold = async (site: Site) => {
-    const { lease, owned } = await attachOrStart(site, () => {
+    // It may break before it is returned.
+    let isLost = false
+    const { lease, owned } = await attachOrStart(site, (endpoint) => {
+      isLost = true
       state.lease = undefined
-      if (!state.leaving) state.renewal ??= renew({ ...site, ...placeOf(lease.endpoint) })
+      if (!state.leaving) state.renewal ??= renew({ ...site, ...placeOf(endpoint) })
     }, () => !state.leaving)
-    state.lease = lease
+    if (!isLost) state.lease = lease
     return { lease, owned }
   }
   const renew = async (site: Site) => {

@@ -22,17 +22,20 @@ export interface Lease {
   end (): Promise<void>
 }
 
+/** @param endpoint of the cluster whose lease broke */
+export type OnLost = (endpoint: Endpoint) => void
+
 /**
  * Connects and takes a lease; or says that no server listens, or that the cluster is not ready.
  * @param onLost called once when the connection breaks before `end`
  * @throws the driver's error for anything that waiting does not cure
  */
-export async function takeLease (endpoint: Endpoint, onLost: () => void): Promise<Lease | 'absent' | 'busy'> {
+export async function takeLease (endpoint: Endpoint, onLost: OnLost): Promise<Lease | 'absent' | 'busy'> {
   let held = false
   const sql = connect(endpoint, () => {
     if (!held) return
     held = false
-    onLost()
+    onLost(endpoint)
   })
   const end = async () => {
     held = false

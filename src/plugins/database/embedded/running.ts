@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '#src/lib/within.ts'
 import { removeOldCopies } from './binaries.ts'
 import { makeAlias, socketPath } from './endpoint.ts'
-import { takeLease, type Lease } from './lease.ts'
+import { takeLease, type Lease, type OnLost } from './lease.ts'
 import { askToStop, endpointOf, isAlive, isPostmasterOf, kill, launch, noteFile, readNote } from './postmaster.ts'
 import { EmbeddedError } from './problems.ts'
 import type { Site } from './site.ts'
@@ -31,7 +31,7 @@ const PASSING = /is still in use|lock file ".*" already exists/
  */
 export async function attachOrStart (
   site: Site,
-  onLost: () => void,
+  onLost: OnLost,
   isWanted: () => boolean
 ): Promise<{ lease: Lease, owned: boolean }> {
   const deadline = Date.now() + START_LIMIT_MS
@@ -51,7 +51,7 @@ export function attachAgain (site: Site): Promise<Lease | undefined> {
   return attach(site, () => {}, Date.now() + STOP_LIMIT_MS)
 }
 
-async function attach (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {
+async function attach (site: Site, onLost: OnLost, deadline: number): Promise<Lease | undefined> {
   for (let note = await readNote(site.folder); note; note = await readNote(site.folder)) {
     const lease = note.ready ? await takeLease(endpointOf(note, site), onLost) : 'absent'
     if (typeof lease === 'object') {
@@ -66,7 +66,7 @@ async function attach (site: Site, onLost: () => void, deadline: number): Promis
   return undefined
 }
 
-async function start (site: Site, onLost: () => void, deadline: number): Promise<Lease | undefined> {
+async function start (site: Site, onLost: OnLost, deadline: number): Promise<Lease | undefined> {
   await removeMisleadingLocks(site)
   const launched = await launch(site)
   for (;;) {
