@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { testDatabase } from './database.ts'
 import { NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { freePort } from '#test/free-port.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
 const SERVER = fileURLToPath(new URL('../src/server.ts', import.meta.url))
 

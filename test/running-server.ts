@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
 import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
-import { COMPILE_CACHE } from './setup/compile-cache.ts'
+import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
 /** What `npm start` tells Node. */
@@ -34,7 +34,8 @@ export interface ServerProcess {
 export async function startServer (
   env: Record<string, string>, entry: URL = SERVER, files?: number
 ): Promise<ServerProcess> {
-  const command = [process.execPath, ...FLAGS, fileURLToPath(entry)]
+  const flags = entry === SERVER ? FLAGS : [...FLAGS, LOAD_FAST]
+  const command = [process.execPath, ...flags, fileURLToPath(entry)]
   const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
     env: { API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },

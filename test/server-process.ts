@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { testDatabase } from './database.ts'
 import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
-import { COMPILE_CACHE } from './setup/compile-cache.ts'
+import { COMPILE_CACHE } from './setup/processes.ts'
 
 export const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 /** Known beforehand, so that nothing is to be told. */

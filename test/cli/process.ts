@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run as runHere } from '#src/cli/run.ts'
 import { temporaryFolder } from '#test/helper.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 

@@ -18,6 +18,7 @@ import { objectStorage } from '#src/plugins/storage/object-storage.ts'
 import { removalWorker } from '#src/plugins/storage/removal.ts'
 import { rotateKeys } from '#src/plugins/storage/rotation.ts'
 import { fileStore } from '#src/plugins/storage/store.ts'
+import { LOAD_FAST } from '#test/setup/processes.ts'
 import { crashableCluster } from './cluster.ts'
 import { seededRandom } from './seeded-random.ts'
 
@@ -78,7 +79,7 @@ export async function crashFilesAlone (kills: number, seed: number): Promise<Fil
 }
 
 async function runOnce (env: Record<string, string>, step: string | undefined, afterMs: number): Promise<void> {
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [LOAD_FAST, ENTRY], {
     env: { ...env, ...step === undefined ? {} : { CRASH_STEP: step, CRASH_TIMES: String(1 + afterMs % 5) } },
     stdio: ['ignore', 'pipe', 'inherit']
   })

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { API_KEY, build } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { LOAD_FAST } from '#test/setup/processes.ts'
 import { LETTERS, lettering } from './lettering.ts'
 
 const ENTRY = fileURLToPath(new URL('dying-process.ts', import.meta.url))
@@ -23,7 +23,7 @@ const { newBooking, generate, find, download } = lettering(server)
 
 /** Whether another process on the same database and folder has killed itself at a step. */
 async function dies (step: string, method: 'POST' | 'DELETE', path: string, body?: object): Promise<boolean> {
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [LOAD_FAST, ENTRY], {
     stdio: 'ignore',
     env: {
       API_KEY,
@@ -31,7 +31,6 @@ async function dies (step: string, method: 'POST' | 'DELETE', path: string, body
       DATA_DIR: dataDir,
       MASTER_KEY: masterKey,
       PORT: '0',
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
       LETTER_STEP: step,
       LETTER_METHOD: method,
       LETTER_URL: path,

@@ -35,7 +35,7 @@ import { testDatabase } from '#test/database.ts'
 import { uploading } from '#test/documents/uploading.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/plugins/images/pictures.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'

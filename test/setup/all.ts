@@ -28,7 +28,11 @@ const LONGEST = new Set([
 ])
 
 /** Without tap's own, which mock modules and note what a test has loaded: a second of processor time for each group. */
-const args = ['--import=./test/setup/preload.ts', fileURLToPath(new URL('group.ts', import.meta.url))]
+const args = [
+  '--import=./test/setup/preload.ts',
+  '--import=./test/setup/without-domains.ts',
+  fileURLToPath(new URL('group.ts', import.meta.url))
+]
 const groups: string[][] = []
 // Backwards: the many short files of the first folders fill the end.
 for (const file of globSync('test/**/*.test.ts').sort().reverse()) {

@@ -39,6 +39,9 @@ async function midnightOver (): Promise<void> {
   if (now < over) await sleep(over.getTime() - now.getTime())
 }
 
+// What nobody catches is a failure of the file that runs.
+for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (err) => current.threw(err))
+
 const files = process.env.TEST_FILES?.split(' ') ?? []
 // A process that ends early fails.
 t.plan(files.length)

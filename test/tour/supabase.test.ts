@@ -5,7 +5,7 @@ import t from 'tap'
 import { testDatabase } from '#test/database.ts'
 import { serverProcess } from '#test/server-process.ts'
 import { freePort } from '#test/free-port.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
 const TOUR = fileURLToPath(new URL('supabase.ts', import.meta.url))
 const ADMIN = { ADMIN_EMAIL: 'ada@example.org', ADMIN_PASSWORD: 'la-frase-di-chi-comanda' }

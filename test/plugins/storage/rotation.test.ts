@@ -8,7 +8,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { connect } from '#src/plugins/database/connect.ts'
 import { rotateKeys } from '#src/plugins/storage/rotation.ts'
 import { build, type TestApp } from '#test/helper.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 import { keep, PLACE } from './storage-rules.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../../src/rotate-keys.ts', import.meta.url))

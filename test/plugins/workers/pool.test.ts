@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { workerPool, type PoolOptions, type RunOptions } from '#src/plugins/workers/pool.ts'
-import { COMPILE_CACHE } from '#test/setup/compile-cache.ts'
+import { COMPILE_CACHE } from '#test/setup/processes.ts'
 import type obey from './task.ts'
 import type { Order } from './task.ts'
 
