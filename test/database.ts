@@ -24,8 +24,8 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
   const name = `test_${randomBytes(6).toString('hex')}`
   // As files: page by page, by way of the log, costs more where nothing waits for the disk.
-  await administrator(url).unsafe(`
-    create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
+  await administer(url, (sql) =>
+    sql.unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`))
   const own = databaseUrl(url, name)
   const connection = connect(own, 4)
   t.teardown(async () => {
@@ -46,13 +46,14 @@ export async function forgetKey (sql: postgres.Sql): Promise<void> {
 async function drop (url: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const sql = administrator(url)
-      const [role] = await sql<{ name: string }[]>`
-        select rolname as name from pg_roles where rolname =
-          (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
-      await sql.unsafe(`drop database ${name} with (force)`)
-      // The role of the database's SQL console belongs to the cluster: it does not go with the database.
-      if (role) await sql.unsafe(`drop role ${role.name}`)
+      await administer(url, async (sql) => {
+        const [role] = await sql<{ name: string }[]>`
+          select rolname as name from pg_roles where rolname =
+            (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
+        await sql.unsafe(`drop database ${name} with (force)`)
+        // The role of the database's SQL console belongs to the cluster: it does not go with the database.
+        if (role) await sql.unsafe(`drop role ${role.name}`)
+      })
       return
     } catch (err) {
       if (attempt === 20) throw err
@@ -61,9 +62,11 @@ async function drop (url: string, name: string): Promise<void> {
   }
 }
 
-let shared: postgres.Sql | undefined
-
-/** A connection to the run's cluster that all tests of a process share; it ends when none has asked for a second. */
-function administrator (url: string): postgres.Sql {
-  return (shared ??= postgres(url, { max: 1, idle_timeout: 1, onnotice: () => {} }))
+async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    await work(sql)
+  } finally {
+    await sql.end()
+  }
 }

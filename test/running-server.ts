@@ -7,8 +7,10 @@ import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
 import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
-/** What `npm start` tells Node. */
+/** What `npm start` tells Node, and the system's library for memory. */
 const FLAGS = manifest.scripts.start.match(/--\S+/g) ?? []
+const ENVIRON = Object.fromEntries(Array.from(
+  manifest.scripts.start.matchAll(/\b([A-Z_]+)=(\S+)/g), ([, name, value]) => [name!, value!]))
 
 /** A server as a process of its own. */
 export interface ServerProcess {
@@ -38,7 +40,7 @@ export async function startServer (
   const command = [process.execPath, ...flags, fileURLToPath(entry)]
   const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
-    env: { API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
+    env: { ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
   const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
