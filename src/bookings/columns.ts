@@ -1,18 +1,17 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
-import { Booking } from '#schemas/booking.ts'
+import { Booking, BookingDetail } from '#schemas/booking.ts'
 import { fieldNames } from '#schemas/common.ts'
 import { Guest } from '#schemas/guest.ts'
 import { isoInstant } from '#src/plugins/database/columns.ts'
 
+const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) }
+
 /**
- * A booking's columns in the contract's shape and order. The schema picks them: a list is sent as PostgreSQL writes
- * it, so nothing later would remove a column that is not meant for clients.
+ * A booking's columns in the contract's shape and order. The schema picks them: bookings are sent as PostgreSQL writes
+ * them, so nothing later would remove a column that is not meant for clients.
  */
-export const bookingColumns = pick(
-  { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) },
-  fieldNames(Booking)
-)
+export const bookingColumns = pick(columns, fieldNames(Booking))
 
 const guest = sql.join(
   Object.entries(pick(getTableColumns(ospiti), fieldNames(Guest))).map(
@@ -21,11 +20,13 @@ const guest = sql.join(
   sql`, `
 )
 
-/** The guests of a booking, in their order, in the same round trip as the booking; the schema picks their columns. */
-export const guestList = sql<Guest[]>`(
+const guestList = sql<Guest[]>`(
   select coalesce(json_agg(json_build_object(${guest}) order by o.indice), '[]')
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
+
+/** The same with the guests, in their order, in the same round trip. */
+export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
 
 /** The named columns, in the order of the names. */
 function pick<T extends object, Name extends keyof T> (columns: T, names: readonly Name[]): Pick<T, Name> {

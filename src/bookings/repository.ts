@@ -1,13 +1,14 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Sql } from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
-import type { Booking, BookingCreation, BookingDetail, BookingUpdate } from '#schemas/booking.ts'
+import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
+import { asJson } from '#src/plugins/database/columns.ts'
 import type { Audit, Author } from '#src/plugins/audit/log.ts'
 import type { Database, Executor, Transaction } from '#src/plugins/database/connect.ts'
 import { named, unmapped } from '#src/plugins/database/unmapped.ts'
 import type { ForgetAnswers } from '#src/plugins/idempotency/forgotten-answers.ts'
-import { bookingColumns, guestList } from './columns.ts'
+import { bookingColumns, detailColumns } from './columns.ts'
 import type { BookingHooksList } from './hooks.ts'
 import { changedStay, newStay } from './stay.ts'
 
@@ -50,8 +51,8 @@ export interface Others {
 
 /** Bookings in the database. */
 export function bookingRepository (client: Sql, db: Database, audit: Audit, { hooks, forgetAnswers }: Others) {
-  const detail = unmapped<BookingDetail & { versione: string }>(client, db
-    .select(named({ ...versionedColumns, ospiti: guestList })).from(t)
+  const detail = unmapped<{ json: string, versione: string }>(client, db
+    .select(named({ json: asJson(detailColumns), versione: t.versione })).from(t)
     .where(eq(t.id, sql.placeholder('id'))))
   const insert = db.insert(t).values(given).returning(versionedColumns).prepare('booking_creation')
 
@@ -89,12 +90,14 @@ export function bookingRepository (client: Sql, db: Database, audit: Audit, { ho
   }
 
   return {
-    /** @throws PrenotazioneNonTrovata */
-    async find (id: number): Promise<Versioned<BookingDetail>> {
+    /**
+     * A booking with its guests, as PostgreSQL writes it in JSON.
+     * @throws PrenotazioneNonTrovata
+     */
+    async find (id: number): Promise<{ json: string, versione: number }> {
       const [found] = await detail(id)
       if (!found) throw new PrenotazioneNonTrovata()
-      const { versione, ...booking } = found
-      return { booking, versione: Number(versione) }
+      return { json: found.json, versione: Number(found.versione) }
     },
 
     /** @param noteDone what else is written in the same transaction */

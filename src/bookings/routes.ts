@@ -101,11 +101,11 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: BookingDetailAnswer, 304: Type.Null() }
     },
     handler: async (request, reply) => {
-      const { booking, versione } = await repository.find(request.params.id)
+      const { json, versione } = await repository.find(request.params.id)
       const tag = etag(versione)
       reply.header('etag', tag)
       if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
-      return { data: booking }
+      return sendJson(reply, `{"data":${json}}`)
     }
   })
 

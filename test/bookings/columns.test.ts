@@ -4,7 +4,7 @@ import { prenotazioni } from '#drizzle/tables/bookings.ts'
 import { Booking, BookingDetail } from '#schemas/booking.ts'
 import { fieldNames } from '#schemas/common.ts'
 import { Guest } from '#schemas/guest.ts'
-import { bookingColumns, guestList } from '#src/bookings/columns.ts'
+import { bookingColumns, detailColumns } from '#src/bookings/columns.ts'
 import { asJson } from '#src/plugins/database/columns.ts'
 import { build } from '#test/helper.ts'
 import { create, guests, list, read, saveGuests } from './samples.ts'
@@ -21,7 +21,7 @@ t.test('the text that PostgreSQL writes of a booking has the fields of its schem
 })
 
 t.test('the text that PostgreSQL writes of a guest has the fields of its schema and no others', async (t) => {
-  const [row] = await app.db.select({ ospiti: guestList }).from(prenotazioni).where(eq(prenotazioni.id, id))
+  const [row] = await app.db.select({ ospiti: detailColumns.ospiti }).from(prenotazioni).where(eq(prenotazioni.id, id))
   t.equal(row!.ospiti.length, 2)
   for (const guest of row!.ospiti) t.same(Object.keys(guest), fieldNames(Guest))
 })

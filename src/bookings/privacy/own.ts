@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Executor } from '#src/plugins/database/connect.ts'
-import { bookingColumns, guestList } from '../columns.ts'
+import { detailColumns } from '../columns.ts'
 import { jsonFile, type Holding } from '../holdings.ts'
 
 /** What bookings themselves hold: the booking and its guests. */
@@ -35,6 +35,6 @@ const HELD = {
 } satisfies Omit<HeldData, 'cosa' | 'quanti'>
 
 async function read (db: Executor, id: number) {
-  const [found] = await db.select({ ...bookingColumns, ospiti: guestList }).from(t).where(eq(t.id, id))
+  const [found] = await db.select(detailColumns).from(t).where(eq(t.id, id))
   return found
 }
