@@ -7,8 +7,9 @@ import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
 import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
-/** What `npm start` tells Node, and the system's library for memory. */
+/** The flags that `npm start` gives to Node. */
 const FLAGS = manifest.scripts.start.match(/--\S+/g) ?? []
+/** The variables that it sets: among them one for the memory of the C library. */
 const ENVIRON = Object.fromEntries(Array.from(
   manifest.scripts.start.matchAll(/\b([A-Z_]+)=(\S+)/g), ([, name, value]) => [name!, value!]))
 

@@ -25,7 +25,7 @@ const guestList = sql<Guest[]>`(
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
 
-/** The same with the guests, in their order, in the same round trip. */
+/** The same columns and the guests, in their order, in one round trip; the schema picks the guests' columns, too. */
 export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
 
 /** The named columns, in the order of the names. */
