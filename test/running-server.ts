@@ -56,7 +56,7 @@ export async function startServer (
       lines.push(line)
       if (line.msg === 'ready' && typeof line.address === 'string') resolve(line.address)
     })
-    ended.then(() => reject(new Error('the server ended before it was ready')), reject)
+    ended.then(() => reject(new Error(`the server ended before it was ready: ${String(lines.at(-1)?.msg)}`)), reject)
   })
   return {
     address,

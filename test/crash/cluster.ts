@@ -10,16 +10,20 @@ export interface Cluster {
   pidFile: string
   /** Ends the postmaster as a power cut does. @returns false when none is running */
   kill (): boolean
+  /** What was said of its starts and ends. */
+  said (): readonly string[]
   stop (): Promise<void>
 }
 
 export async function crashableCluster (folder: string): Promise<Cluster> {
-  const { url, stop } = await startEmbedded({ dataDir: folder, log: () => {} })
+  const said: string[] = []
+  const { url, stop } = await startEmbedded({ dataDir: folder, log: (line) => { said.push(line) } })
   const pidFile = join(folder, 'postgres', 'postmaster.pid')
   return {
     url,
     pidFile,
     stop,
+    said: () => said,
     kill () {
       try {
         return process.kill(Number.parseInt(readFileSync(pidFile, 'utf8'), 10), 'SIGKILL')

@@ -38,8 +38,8 @@ const ENTRY = new URL('server.ts', import.meta.url)
 /** One server after another: each is started, serves clients, and is killed. */
 export interface RestartedServer {
   server: ServerProcess | undefined
-  /** Runs one server to its end. True when it was killed; false when it could not start. */
-  runOnce (plan: KillPlan): Promise<boolean>
+  /** Runs one server until it is killed. Otherwise returned: why it did not start, or that it ended by itself. */
+  runOnce (plan: KillPlan): Promise<Error | undefined>
 }
 
 /** @param onStep called when the server killed itself, or the postmaster, at a step */
@@ -58,8 +58,8 @@ export function restartedServer (
       let server: ServerProcess
       try {
         server = await startServer({ ...environ, ...killAt }, ENTRY)
-      } catch {
-        return false
+      } catch (err) {
+        return err as Error
       }
       self.server = server
       const timer = setTimeout(() => {
@@ -71,7 +71,7 @@ export function restartedServer (
       for (const { msg } of server.lines) {
         if (msg === 'dying' || msg === 'postmaster dying') onStep(step!, msg !== 'dying')
       }
-      return signal === 'SIGKILL'
+      if (signal !== 'SIGKILL') return new Error('the server ended by itself')
     }
   }
   return self

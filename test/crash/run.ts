@@ -11,9 +11,9 @@ import { API_KEY } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { checkRecords, type Faults } from './check-records.ts'
 import { sendingClients } from './clients.ts'
-import { crashableCluster } from './cluster.ts'
+import { crashableCluster, type Cluster } from './cluster.ts'
 import { misbehavingPolice } from './police.ts'
-import { killPlans, restartedServer } from './restarted-server.ts'
+import { killPlans, restartedServer, type RestartedServer } from './restarted-server.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export interface Plan {
@@ -35,8 +35,10 @@ export interface Result extends Faults {
 /** So many servers run at the same time on one database, so that one works while another starts. */
 const SERVERS = 3
 const CLIENTS = 4
-/** So many starts in a row may fail: PostgreSQL may be down for a while, but not for good. */
+/** So many starts in a row may fail, each of a PostgreSQL that is up again or that breaks down once more. */
 const MAX_FAILED_STARTS = 30
+/** As long as the product lets PostgreSQL recover. */
+const RECOVERY_LIMIT_MS = 300_000
 const EXPIRE_EVERY_MS = 150
 
 /**
@@ -59,6 +61,11 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     RATE_LIMIT_MAX: '1000000'
   }
   const over = new AbortController()
+  const servers: RestartedServer[] = []
+  const clients = sendingClients(
+    random,
+    () => random.pick([...servers.filter(({ server }) => server), undefined])?.server
+  )
   const done = { kills: 0, pgKills: 0, atSteps: {} as Record<string, number> }
   const onStep = (step: string, postgres: boolean) => {
     done.atSteps[step] = (done.atSteps[step] ?? 0) + 1
@@ -69,25 +76,22 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     await warm.end()
 
     const plan = killPlans(random)
-    const servers = Array.from({ length: SERVERS }, () => restartedServer(environ, cluster.pidFile, onStep))
-    const clients = sendingClients(
-      random,
-      () => random.pick([...servers.filter(({ server }) => server), undefined])?.server
-    )
+    servers.push(...Array.from({ length: SERVERS }, () => restartedServer(environ, cluster.pidFile, onStep)))
     const working = Array.from({ length: CLIENTS }, () => clients.work())
     const expiring = keepExpiringLeases(sql, over.signal)
     let atInstants = 0
     let failures = 0
     await Promise.all(servers.map(async (each) => {
-      while (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills) {
+      while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
         // Every other time PostgreSQL is killed at an instant, and not at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
-        const killed = await each.runOnce(plan(postgres && atInstants % 2 === 0))
-        failures = killed ? 0 : failures + 1
-        if (failures > MAX_FAILED_STARTS) throw new Error('no server starts any more')
-        if (killed) done.kills++
+        const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
+        failures = failure === undefined ? 0 : failures + 1
+        if (failures > MAX_FAILED_STARTS) throw new Error('no server starts any more', { cause: failure })
+        if (failure === undefined) done.kills++
+        else await recovered(sql, cluster)
         if (done.kills % 20 === 0) progress(`${done.kills} servers killed, PostgreSQL ${done.pgKills} times`)
       }
     }))
@@ -98,7 +102,9 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     await finishAll(environ, sql)
     return { ...done, ...await checkRecords({ sql, db }, createKeys(masterKey), clients.answers, police.acquired()) }
   } finally {
+    clients.stop()
     over.abort()
+    await Promise.all(servers.map(async ({ server }) => await server?.kill()))
     await police.stop()
     await close()
     await cluster.stop()
@@ -113,6 +119,15 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
 async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await expireLeases(sql).catch(() => { /* PostgreSQL is starting. */ })
+    await sleep(EXPIRE_EVERY_MS)
+  }
+}
+
+/** Waits for PostgreSQL after a start that failed: as a rule because it was down. */
+async function recovered (sql: Connection['sql'], cluster: Cluster): Promise<void> {
+  const deadline = Date.now() + RECOVERY_LIMIT_MS
+  while (!await sql`select 1`.then(() => true, () => false)) {
+    if (Date.now() > deadline) throw new Error(`PostgreSQL does not recover: ${cluster.said().join('; ')}`)
     await sleep(EXPIRE_EVERY_MS)
   }
 }

@@ -32,6 +32,12 @@ subscribe('locanda:ledger', (message) => {
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000).unref()
 
+// A driver that fails to start a server says why.
+process.once('uncaughtException', (err) => {
+  print({ msg: String(err) })
+  process.exit(1)
+})
+
 const config = readConfig(process.env)
 makeDataFolder(config.DATA_DIR)
 const app = await build({
