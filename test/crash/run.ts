@@ -89,7 +89,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
         failures = failure === undefined ? 0 : failures + 1
-        if (failures > MAX_FAILED_STARTS) throw new Error('no server starts any more', { cause: failure })
+        if (failures > MAX_FAILED_STARTS) throw new Error(`no server starts any more: ${failure?.message}`)
         if (failure === undefined) done.kills++
         else await recovered(sql, cluster)
         if (done.kills % 20 === 0) progress(`${done.kills} servers killed, PostgreSQL ${done.pgKills} times`)

@@ -5,8 +5,8 @@ import { socketPath, type Endpoint } from './endpoint.ts'
 /** The role the cluster was made with; the application has one of its own with fewer rights. */
 const ADMINISTRATOR = 'postgres'
 
-/** No server listens there. */
-const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT'])
+/** No server listens there, or the one that did has ended. */
+const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT'])
 /** A server listens and is not ready: starting, recovering or stopping; or the connection was cut by a shutdown. */
 const BUSY = new Set(['57P01', '57P02', '57P03'])
 

@@ -81,7 +81,7 @@ export interface Launch {
   pid: number | undefined
   /** The end of it, when it did not stay; then `complaint` says why. */
   hasExited (): boolean
-  /** What PostgreSQL wrote since the launch. */
+  /** What PostgreSQL wrote since the launch, or how it ended without a word. */
   complaint (): Promise<string>
 }
 
@@ -103,7 +103,10 @@ export async function launch (site: Site): Promise<Launch> {
   return {
     pid: child.pid,
     hasExited: () => failure !== undefined || child.exitCode !== null || child.signalCode !== null,
-    complaint: async () => failure?.message ?? (await readFile(logFile)).subarray(start).toString()
+    complaint: async () => {
+      const said = failure?.message ?? (await readFile(logFile)).subarray(start).toString().trim()
+      return said === '' ? `si è fermato senza un messaggio (${child.signalCode ?? `codice ${child.exitCode}`})` : said
+    }
   }
 }
 
