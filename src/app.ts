@@ -39,6 +39,7 @@ import metrics, { type ProcessFigures } from './plugins/metrics.ts'
 import openapi, { openapiPages } from './plugins/openapi/plugin.ts'
 import ops from './plugins/ops.ts'
 import payloads from './plugins/payloads.ts'
+import { namePlugins } from './plugins/plugin-names.ts'
 import publicPages from './plugins/public-pages.ts'
 import publicPath from './plugins/public-path.ts'
 import reachability from './plugins/reachability.ts'
@@ -99,6 +100,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const clock = createClock(config.TODAY)
   try {
     await prepare?.(app)
+    namePlugins(app)
 
     // Errors: the refusals of every later plugin are rendered in one place.
     await app.register(errors)

@@ -27,8 +27,12 @@ const LONGEST = new Set([
   'test/system/email-servers.test.ts'
 ])
 
-/** Without tap's own, which mock modules and note what a test has loaded: a second of processor time for each group. */
+/**
+ * Without tap's own parts, which mock modules and note what a test has loaded, in its processes and in those that they
+ * start: a second of processor time for each group, and a fifth of a file's that starts servers.
+ */
 const args = [
+  '-u', 'NODE_OPTIONS', process.execPath,
   '--import=./test/setup/preload.ts',
   '--import=./test/setup/without-domains.ts',
   fileURLToPath(new URL('group.ts', import.meta.url))
@@ -45,5 +49,5 @@ t.jobs = PROCESSES
 t.plan(groups.length)
 for (const files of groups) {
   const env = { ...process.env, TEST_FILES: files.join(' ') }
-  void t.spawn(process.execPath, args, { env, buffered: true }, `from ${files[0]} on`)
+  void t.spawn('env', args, { env, buffered: true }, `from ${files[0]} on`)
 }

@@ -41,7 +41,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   app.decorate('addJob', function addJob (job) {
     const { name, cron, atStart } = job
     const task = startByClock(tickTask(cron, log, (slot) => runner.tick(name, slot), name))
-    runner.add({ ...job, nextAfter: (instant) => nextTime(task, instant) })
+    runner.add({ ...job, nextAfter: (instant) => nextTime(cron, task, instant) })
     // Not awaited: the server is ready before the work is done.
     if (atStart) app.addHook('onReady', async () => { void runner.tick(name, new Date()) })
   })

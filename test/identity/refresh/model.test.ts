@@ -67,6 +67,7 @@ async function setClock (rules: Rules, { sessionId }: Holder): Promise<void> {
       not_after = ${ago(90 * DAY)},
       refreshed_at = ${rules.counter === 0 ? null : ago(rules.refreshedAt)}
     where id = ${sessionId}`
+  await app.identity.waitForListeners()
 }
 
 async function behaves (list: Step[], tally: Map<string, number>): Promise<void> {

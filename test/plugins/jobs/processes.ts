@@ -38,7 +38,7 @@ export async function processes (t: Test) {
     const common = { name: 'night', description: 'Prova', cron, run: work }
     runner.add({
       ...(everyProcess ? { ...common, everyProcess } : common),
-      nextAfter: (instant) => nextTime(task, instant)
+      nextAfter: (instant) => nextTime(cron, task, instant)
     })
     t.teardown(async () => {
       await task.destroy()

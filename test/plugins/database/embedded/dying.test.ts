@@ -30,8 +30,15 @@ t.test('of a PostgreSQL that ends without a word it is said how it ended', async
     writeFileSync(join(bin, 'postgres'), `#!/bin/sh\n${script}\n`)
     chmodSync(join(bin, 'postgres'), 0o700)
     const launched = await launch({
-      home, folder, binaries: { bin, version: '0' }, account: undefined, socketFolder: home, port: 1, password: undefined,
-      settings: {}, log: () => {}
+      home,
+      folder,
+      binaries: { bin, version: '0' },
+      account: undefined,
+      socketFolder: home,
+      port: 1,
+      password: undefined,
+      settings: {},
+      log: () => {}
     })
     while (!launched.hasExited()) await sleep(5)
     t.equal(await launched.complaint(), `si è fermato senza un messaggio (${how})`)
