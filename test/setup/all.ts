@@ -1,7 +1,8 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { STATE_FILE, type State } from './state.ts'
 
 /*
  * All test files, in groups of one process each. To start Node and import the server takes a second of processor time,
@@ -45,9 +46,10 @@ for (const file of globSync('test/**/*.test.ts').sort().reverse()) {
   else last.push(file)
 }
 
+const { temporary } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
 t.jobs = PROCESSES
 t.plan(groups.length)
 for (const files of groups) {
-  const env = { ...process.env, TEST_FILES: files.join(' ') }
+  const env = { ...process.env, TEST_FILES: files.join(' '), TMPDIR: temporary }
   void t.spawn('env', args, { env, buffered: true }, `from ${files[0]} on`)
 }

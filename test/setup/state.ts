@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { fileURLToPath } from 'node:url'
 
-/** Where the run's cluster is noted for the test processes: one place a user and a copy of the project. */
 const project = createHash('sha256').update(import.meta.url).digest('hex').slice(0, 12)
-export const STATE_FILE = join(tmpdir(), `locanda-test-${userInfo().uid}-${project}.json`)
 
-export interface State { dataDir: string, url: string, template: string }
+/**
+ * Where the run's cluster is noted for the test processes: one place a user and a copy of the project. Not in the
+ * folder for temporary files, which is another one for them.
+ */
+export const STATE_FILE = fileURLToPath(
+  new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}-${project}.json`, import.meta.url))
+
+/** The data of the cluster, where it is reached, its migrated database, and the folder for temporary files. */
+export interface State { dataDir: string, url: string, template: string, temporary: string }
