@@ -194,3 +194,16 @@ t.test('a statement behind a copy is answered, also where the end of the copy ca
     t.same(await tx`select 1 as one`, [{ one: 1 }])
   })
 })
+
+t.test('a statement is prepared anew for parameters of other types, and each value arrives as what it is', async (t) => {
+  const { sql, close } = connect((await testDatabase(t)).url, 1)
+  t.teardown(close)
+  const values = ['5', true, 5n, Buffer.from('5'), '6', false, 6n, Buffer.from('6')]
+  const ask = async (value: string | boolean | bigint | Buffer) =>
+    (await sql.unsafe<{ text: string }[]>('select $1::text as text', [value as string], { prepare: true }))[0]!.text
+  for (let round = 0; round < 2; round++) {
+    const texts: string[] = []
+    for (const value of values) texts.push(await ask(value))
+    t.same(texts, ['5', 'true', '5', '\\x35', '6', 'false', '6', '\\x36'])
+  }
+})
