@@ -4,6 +4,8 @@ import { createConnection, createServer, type AddressInfo, type Socket } from 'n
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
@@ -195,7 +197,7 @@ t.test('a statement behind a copy is answered, also where the end of the copy ca
   })
 })
 
-t.test('a statement is prepared anew for parameters of other types, and each value arrives as what it is', async (t) => {
+t.test('a statement is prepared anew for parameters of other types, and each value arrives as it is', async (t) => {
   const { sql, close } = connect((await testDatabase(t)).url, 1)
   t.teardown(close)
   const values = ['5', true, 5n, Buffer.from('5'), '6', false, 6n, Buffer.from('6')]
@@ -206,4 +208,22 @@ t.test('a statement is prepared anew for parameters of other types, and each val
     for (const value of values) texts.push(await ask(value))
     t.same(texts, ['5', 'true', '5', '\\x35', '6', 'false', '6', '\\x36'])
   }
+})
+
+t.test('of who asked a query first nothing is held once it is answered', async (t) => {
+  const { sql, close } = connect((await testDatabase(t)).url, 1)
+  t.teardown(close)
+  const ask = async () => {
+    const asker = { ask: async function () { return [await sql`select 1`, this] } }
+    await asker.ask()
+    return new WeakRef(asker)
+  }
+  const first = await ask()
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let turns = 0; turns < 3; turns++) {
+    await turn()
+    collect()
+  }
+  t.equal(first.deref(), undefined)
 })
