@@ -44,7 +44,8 @@ export async function startServer (
     env: { ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
-  const ended = once(child, 'exit').then(([, signal]) => signal as NodeJS.Signals | null)
+  // With all that it has written.
+  const ended = once(child, 'close').then(([, signal]) => signal as NodeJS.Signals | null)
   const signal = async (name: NodeJS.Signals) => {
     child.kill(name)
     await ended

@@ -40,6 +40,8 @@ const MAX_FAILED_STARTS = 30
 /** As long as the product lets PostgreSQL recover. */
 const RECOVERY_LIMIT_MS = 300_000
 const EXPIRE_EVERY_MS = 150
+/** So many servers, one after the other, may need to put all right in the end. */
+const MAX_LAST_SERVERS = 20
 
 /**
  * Kills servers and PostgreSQL at any instant and at every step, while clients send guests to a police that misbehaves.
@@ -71,6 +73,18 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     done.atSteps[step] = (done.atSteps[step] ?? 0) + 1
     if (postgres) done.pgKills++
   }
+  let running: Promise<void>[] = []
+  const endAll = async () => {
+    clients.stop()
+    over.abort()
+    await Promise.all(servers.map(async ({ server }) => await server?.kill()))
+    // One may be starting.
+    await Promise.allSettled(running)
+    await police.stop()
+    await close()
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
   try {
     const warm = await startServer(environ, new URL('server.ts', import.meta.url))
     await warm.end()
@@ -81,7 +95,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     const expiring = keepExpiringLeases(sql, over.signal)
     let atInstants = 0
     let failures = 0
-    await Promise.all(servers.map(async (each) => {
+    running = servers.map(async (each) => {
       while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
@@ -91,24 +105,23 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
         failures = failure === undefined ? 0 : failures + 1
         if (failures > MAX_FAILED_STARTS) throw new Error(`no server starts any more: ${failure?.message}`)
         if (failure === undefined) done.kills++
-        else await recovered(sql, cluster)
+        else await recovered(sql, cluster, over.signal)
         if (done.kills % 20 === 0) progress(`${done.kills} servers killed, PostgreSQL ${done.pgKills} times`)
       }
-    }))
+    })
+    await Promise.all(running)
     clients.stop()
     over.abort()
     await Promise.all([...working, expiring])
     police.on = {}
-    await finishAll(environ, sql)
-    return { ...done, ...await checkRecords({ sql, db }, createKeys(masterKey), clients.answers, police.acquired()) }
-  } finally {
-    clients.stop()
-    over.abort()
-    await Promise.all(servers.map(async ({ server }) => await server?.kill()))
-    await police.stop()
-    await close()
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    await finishAll(environ, sql, cluster)
+    const faults = await checkRecords({ sql, db }, createKeys(masterKey), clients.answers, police.acquired())
+    await endAll()
+    return { ...done, ...faults }
+  } catch (err) {
+    // The first error is the one that says what went wrong.
+    await endAll().catch(() => {})
+    throw err
   }
 }
 
@@ -124,9 +137,9 @@ async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): P
 }
 
 /** Waits for PostgreSQL after a start that failed: as a rule because it was down. */
-async function recovered (sql: Connection['sql'], cluster: Cluster): Promise<void> {
+async function recovered (sql: Connection['sql'], cluster: Cluster, over?: AbortSignal): Promise<void> {
   const deadline = Date.now() + RECOVERY_LIMIT_MS
-  while (!await sql`select 1`.then(() => true, () => false)) {
+  while (!over?.aborted && !await sql`select 1`.then(() => true, () => false)) {
     if (Date.now() > deadline) throw new Error(`PostgreSQL does not recover: ${cluster.said().join('; ')}`)
     await sleep(EXPIRE_EVERY_MS)
   }
@@ -142,19 +155,23 @@ async function expireLeases (sql: Connection['sql']): Promise<void> {
 }
 
 /** Starts servers and does not kill them, until no submission is under way any more. */
-async function finishAll (environ: Record<string, string>, sql: Connection['sql']): Promise<void> {
-  for (;;) {
-    // PostgreSQL may still be starting.
-    while (!await expireLeases(sql).then(() => true, () => false)) await sleep(EXPIRE_EVERY_MS)
+async function finishAll (environ: Record<string, string>, sql: Connection['sql'], cluster: Cluster): Promise<void> {
+  for (let starts = 0; starts < MAX_LAST_SERVERS; starts++) {
+    await recovered(sql, cluster)
+    await expireLeases(sql)
     const server = await startServer(environ, new URL('server.ts', import.meta.url))
-    for (let waited = 0; waited < 100; waited++) {
-      const underWay = await sql`
-        select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
-      if (underWay.length === 0) break
-      await sleep(100)
+    try {
+      for (let waited = 0; waited < 100; waited++) {
+        const underWay = await sql`
+          select from invii where stato in ('preso', 'in_invio') or (stato = 'pronto' and lease_fino_al < now())`
+        if (underWay.length === 0) break
+        await sleep(100)
+      }
+    } finally {
+      await server.end()
     }
-    await server.end()
     const left = await sql`select from invii where stato in ('pronto', 'preso', 'in_invio')`
     if (left.length === 0) return
   }
+  throw new Error('submissions are under way that no server ends')
 }

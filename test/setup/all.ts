@@ -50,6 +50,6 @@ const { temporary } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
 t.jobs = PROCESSES
 t.plan(groups.length)
 for (const files of groups) {
-  const env = { ...process.env, TEST_FILES: files.join(' '), TMPDIR: temporary }
+  const env = { ...process.env, TEST_FILES: files.join(' '), ...temporary === undefined ? {} : { TMPDIR: temporary } }
   void t.spawn('env', args, { env, buffered: true }, `from ${files[0]} on`)
 }

@@ -11,5 +11,14 @@ const project = createHash('sha256').update(import.meta.url).digest('hex').slice
 export const STATE_FILE = fileURLToPath(
   new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}-${project}.json`, import.meta.url))
 
-/** The data of the cluster, where it is reached, its migrated database, and the folder for temporary files. */
-export interface State { dataDir: string, url: string, template: string, temporary: string }
+export interface State {
+  /** The process of the whole run. */
+  run: number
+  /** The data of its cluster, and where that is reached. */
+  dataDir: string
+  url: string
+  /** The database that is migrated. */
+  template: string
+  /** The folder for temporary files of groups, where it is not the usual one. */
+  temporary?: string | undefined
+}
