@@ -5,9 +5,8 @@ const NAME = Symbol.for('fastify.display-name')
 type Register = (this: FastifyInstance, plugin: object, options?: object) => FastifyInstance
 
 /**
- * Lets each plugin that is registered from now on have its function's name. Fastify looks for the name of one without
- * among all modules that `require` has loaded, 0.1 ms for each of the hundred that have none: a tenth of the time in
- * which the service is built (Fastify 5.12).
+ * Gives each plugin that is registered from now on the name of its function. For one without a name Fastify searches
+ * all modules that `require` has loaded: 10 of the 140 ms in which the service is built (Fastify 5.12).
  */
 export function namePlugins (app: FastifyInstance): void {
   const register = app.register as Register

@@ -13,7 +13,7 @@ import { STATE_FILE, type State } from './state.ts'
 const MEMORY = '/dev/shm'
 /** The cluster takes less; some containers have 64 MB. */
 const ROOM_FOR_CLUSTER = 3 * 2 ** 30
-/** Beside it the processes of a run take some 6 GB, and their files. */
+/** Beside it each of the processes of a run takes up to 1 GB, and all their files together half of one. */
 const ROOM_FOR_ALL = 10 * 2 ** 30
 
 function hasRoomInMemory (bytes: number): boolean {

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 const project = createHash('sha256').update(import.meta.url).digest('hex').slice(0, 12)
 
 /**
- * Where the run's cluster is noted for the test processes: one place a user and a copy of the project. Not in the
- * folder for temporary files, which is another one for them.
+ * Where the run's cluster is noted for the test processes, one file for each user and copy of the project. It is not in
+ * the folder for temporary files, because tests have another one.
  */
 export const STATE_FILE = fileURLToPath(
   new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}-${project}.json`, import.meta.url))

@@ -13,8 +13,8 @@ export interface Parts { heapTotal: number, external: number, arrayBuffers: numb
 
 export interface Held {
   /**
-   * Megabytes that the main thread holds after a collection of its garbage, without compiled code: V8 compiles anew
-   * what is called often, for as long as something is called often for the first time.
+   * Megabytes that the main thread holds after a collection of its garbage, without compiled code: V8 goes on
+   * compiling for as long as there are functions that it has not yet seen called often.
    */
   heap: number
   parts?: Parts
