@@ -227,3 +227,66 @@ t.test('of who asked a query first nothing is held once it is answered', async (
   }
   t.equal(first.deref(), undefined)
 })
+
+/** The process of PostgreSQL that answers. Prepared on every connection of a pool at first, as in a server at work. */
+const WHO = 'select pg_backend_pid() as pid, $1::int as n'
+
+async function warmPool (t: Test, max: number) {
+  const { sql, close } = connect((await testDatabase(t)).url, max)
+  t.teardown(close)
+  const ask = async (n: number) => (await sql.unsafe<{ pid: number, n: number }[]>(WHO, [n], { prepare: true }))[0]!
+  const askQuickly = async (n: number) =>
+    (await sql.unsafe<{ pid: number, n: number }[]>(WHO, [n], { prepare: true, quick: true }))[0]!
+  const numbers = Array.from({ length: max }, (_, n) => n)
+  // All of them wait for the slow ones that each connection has.
+  await Promise.all([...numbers.map(() => sql`select pg_sleep(0.2)`), ...numbers.map(ask)])
+  const processes = new Set((await Promise.all(numbers.map(ask))).map(({ pid }) => pid))
+  t.equal(processes.size, max, 'each query has a connection')
+  return { sql, ask, askQuickly }
+}
+
+t.test('quick queries of one turn go over one connection, four at a time, and each has its own answer', async (t) => {
+  const { ask, askQuickly } = await warmPool(t, 3)
+  const first = await Promise.all([0, 1, 2, 3].map(askQuickly))
+  t.same(first.map(({ n }) => n), [0, 1, 2, 3])
+  t.equal(new Set(first.map(({ pid }) => pid)).size, 1)
+  const many = await Promise.all(Array.from({ length: 8 }, (_, n) => askQuickly(n)))
+  t.same(many.map(({ n }) => n), [0, 1, 2, 3, 4, 5, 6, 7])
+  t.equal(new Set(many.map(({ pid }) => pid)).size, 2)
+  const others = await Promise.all([0, 1, 2].map(ask))
+  t.equal(new Set(others.map(({ pid }) => pid)).size, 3, 'those that do not say so have a connection each')
+})
+
+t.test('a quick query waits for no slow one while a connection is free', async (t) => {
+  const { sql, ask, askQuickly } = await warmPool(t, 3)
+  const slow: Promise<unknown[]>[] = []
+  // Waits until a transaction gives its lock back.
+  const wait = () =>
+    slow.push(Promise.resolve(sql`select pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1)`))
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(1)`
+    const before = askQuickly(0)
+    wait()
+    await Promise.all([before, askQuickly(1), askQuickly(2)])
+    await Promise.all([askQuickly(3), askQuickly(4)])
+    await ask(5)
+  })
+  await Promise.all(slow)
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(1)`
+    // Its connection is the last of the free ones then.
+    await askQuickly(0)
+    const other = ask(1)
+    wait()
+    await Promise.all([other, askQuickly(2)])
+  })
+  t.same((await Promise.all(slow)).map(({ length }) => length), [1, 1])
+})
+
+t.test('a quick query that fails fails alone', async (t) => {
+  const { sql, askQuickly } = await warmPool(t, 2)
+  const divide = (by: number) => sql.unsafe('select 1 / $1::int as n', [by], { prepare: true, quick: true })
+  await Promise.all([divide(1), divide(1)])
+  const mixed = await Promise.allSettled([askQuickly(1), divide(0), askQuickly(2), divide(1)])
+  t.same(mixed.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+})
