@@ -24,8 +24,8 @@ export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatab
   const { url, template } = JSON.parse(readFileSync(STATE_FILE, 'utf8')) as State
   const name = `test_${randomBytes(6).toString('hex')}`
   // As files: page by page, by way of the log, costs more where nothing waits for the disk.
-  await administer(url, (sql) =>
-    sql.unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`))
+  await administrator(url)
+    .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
   const connection = connect(own, 4)
   t.teardown(async () => {
@@ -44,16 +44,15 @@ export async function forgetKey (sql: postgres.Sql): Promise<void> {
 
 /** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */
 async function drop (url: string, name: string): Promise<void> {
+  const sql = administrator(url)
   for (let attempt = 1; ; attempt++) {
     try {
-      await administer(url, async (sql) => {
-        const [role] = await sql<{ name: string }[]>`
-          select rolname as name from pg_roles where rolname =
-            (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
-        await sql.unsafe(`drop database ${name} with (force)`)
-        // The role of the database's SQL console belongs to the cluster: it does not go with the database.
-        if (role) await sql.unsafe(`drop role ${role.name}`)
-      })
+      const [role] = await sql<{ name: string }[]>`
+        select rolname as name from pg_roles where rolname =
+          (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
+      await sql.unsafe(`drop database ${name} with (force)`)
+      // The role of the database's SQL console belongs to the cluster: it does not go with the database.
+      if (role) await sql.unsafe(`drop role ${role.name}`)
       return
     } catch (err) {
       if (attempt === 20) throw err
@@ -62,11 +61,10 @@ async function drop (url: string, name: string): Promise<void> {
   }
 }
 
-async function administer (url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
-  try {
-    await work(sql)
-  } finally {
-    await sql.end()
-  }
+let administrating: postgres.Sql | undefined
+
+/** Connections for making and dropping databases, of a whole process; they end a second after their last use. */
+function administrator (url: string): postgres.Sql {
+  administrating ??= postgres(url, { max: 4, idle_timeout: 1, fetch_types: false, onnotice: () => {} })
+  return administrating
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { appendFile, cp } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -8,14 +8,20 @@ import { ROOT } from './lint.ts'
 
 const CIRCLE = /src\/lib\/etag\.ts -> src\/lib\/time\.ts|src\/lib\/time\.ts -> src\/lib\/etag\.ts/
 
-/** What `npm run circular` says of a copy of the project where two files of lib import each other by these lines. */
+/** What `npm run circular` says of a small project with our settings, where two files import each other so. */
 async function circlesWith (t: Test, inEtag: string, inTime: string): Promise<string> {
-  const copy = t.testdir({})
-  for (const part of ['src', 'schemas', 'drizzle', 'package.json', 'tsconfig.json']) {
-    await cp(join(ROOT, part), join(copy, part), { recursive: true })
-  }
-  await appendFile(join(copy, 'src/lib/etag.ts'), `\n${inEtag}\n`)
-  await appendFile(join(copy, 'src/lib/time.ts'), `\n${inTime}\n`)
+  const copy = t.testdir({
+    src: {
+      lib: {
+        'etag.ts': `export interface X { etag: string }\n${inEtag}\n`,
+        'time.ts': `export const time = 1\n${inTime}\n`
+      },
+      'server.ts': "import '#src/lib/etag.ts'\nimport '#src/lib/time.ts'\n",
+      'rotate-keys.ts': '',
+      cli: { 'index.ts': '' }
+    }
+  })
+  for (const settings of ['package.json', 'tsconfig.json']) await cp(join(ROOT, settings), join(copy, settings))
   const [command = '', ...args] = project.scripts.circular.split(' ')
   const run = promisify(execFile)(join(ROOT, 'node_modules/.bin', command), args, { cwd: copy })
   return await run.then(() => 'passed', (failure: { stdout: string }) => failure.stdout)
@@ -34,5 +40,5 @@ t.test('the check finds a circle that an import at run time closes', async (t) =
 })
 
 t.test('the check finds no circle where only one file imports the other', async (t) => {
-  t.notMatch(await circlesWith(t, "import './time.ts'", ''), CIRCLE)
+  t.equal(await circlesWith(t, "import './time.ts'", ''), 'passed')
 })
