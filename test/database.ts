@@ -45,12 +45,12 @@ export async function forgetKey (sql: postgres.Sql): Promise<void> {
 /** A background process of the server's own on the database cannot be ended by `force`, and goes by itself. */
 async function drop (url: string, name: string): Promise<void> {
   const sql = administrator(url)
+  const [role] = await sql<{ name: string }[]>`
+    select rolname as name from pg_roles where rolname =
+      (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
   for (let attempt = 1; ; attempt++) {
     try {
-      const [role] = await sql<{ name: string }[]>`
-        select rolname as name from pg_roles where rolname =
-          (select 'locanda_sql_' || oid from pg_database where datname = ${name})`
-      await sql.unsafe(`drop database ${name} with (force)`)
+      await sql.unsafe(`drop database if exists ${name} with (force)`)
       // The role of the database's SQL console belongs to the cluster: it does not go with the database.
       if (role) await sql.unsafe(`drop role ${role.name}`)
       return

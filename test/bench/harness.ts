@@ -105,6 +105,12 @@ export function compareCpu (ours: readonly number[], peer: readonly number[]): s
   return `CPU of the server ${median(ours).toFixed(3)} ms against ${median(peer).toFixed(3)} ms`
 }
 
+/** The claim that a request takes at most `limit` times the processor time of the peer's, in milliseconds a round. */
+export function cpuWithin (limit: number, name: string, ours: readonly number[], peer: readonly number[]): BenchResult {
+  const ratio = median(ours) / median(peer)
+  return { name, ratio, bound: `≤ ${limit}x`, ok: ratio <= limit, detail: compareCpu(ours, peer) }
+}
+
 /** The middle value; the mean of the two middle ones when their number is even. */
 export function median (values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -283,10 +283,48 @@ t.test('a quick query waits for no slow one while a connection is free', async (
   t.same((await Promise.all(slow)).map(({ length }) => length), [1, 1])
 })
 
-t.test('a quick query that fails fails alone', async (t) => {
+t.test('a query that fails, at the server or before it is sent, fails alone', async (t) => {
   const { sql, askQuickly } = await warmPool(t, 2)
-  const divide = (by: number) => sql.unsafe('select 1 / $1::int as n', [by], { prepare: true, quick: true })
+  const divide = (by: unknown) =>
+    sql.unsafe<{ n: number }[]>('select 1 / $1::int as n', [by as number], { prepare: true, quick: true })
   await Promise.all([divide(1), divide(1)])
-  const mixed = await Promise.allSettled([askQuickly(1), divide(0), askQuickly(2), divide(1)])
-  t.same(mixed.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  for (const wrong of [0, undefined]) {
+    const mixed = await Promise.allSettled([askQuickly(1), divide(wrong), askQuickly(2), divide(1)])
+    t.same(mixed.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'], String(wrong))
+    t.match(mixed, [{ value: { n: 1 } }, {}, { value: { n: 2 } }, { value: [{ n: 1 }] }])
+  }
+})
+
+t.test('quick queries whose statement the server has forgotten are prepared anew, each with its answer', async (t) => {
+  const { sql, askQuickly } = await warmPool(t, 2)
+  const forget = () => sql.unsafe('select pg_sleep(0.1); deallocate all')
+  for (let round = 0; round < 3; round++) {
+    await Promise.all([forget(), forget()])
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(askQuickly))
+    t.same(answers.map(({ n }) => n), [1, 2, 3, 4, 5, 6])
+  }
+})
+
+t.test('a query that is cancelled while it waits takes no answer from the one behind it', async (t) => {
+  const { sql, close } = connect((await testDatabase(t)).url, 1)
+  t.teardown(close)
+  await sql`select 1`
+  const slow = sql`select pg_sleep(0.3)`.execute()
+  const cancelled = sql`select pg_sleep(0), 1 as n`.execute()
+  const last = sql<{ n: number }[]>`select 2 as n`.execute()
+  cancelled.catch(() => {})
+  await turn()
+  cancelled.cancel()
+  await Promise.allSettled([slow, cancelled])
+  // PostgreSQL cancels what its process does at the moment, which may be the next query already.
+  const answer = await last.catch((err: { code: string }) => err.code)
+  t.ok(typeof answer === 'string' ? answer === '57014' : answer[0]!.n === 2)
+  t.same([...await sql`select 3 as n`], [{ n: 3 }])
+})
+
+t.test('the rows of a query begin at the first, also after one that failed in the midst of its rows', async (t) => {
+  const { sql, close } = connect((await testDatabase(t)).url, 1)
+  t.teardown(close)
+  await t.rejects(sql`select 10 / (3 - n) from generate_series(1, 3) n`, { code: '22012' })
+  t.same([...await sql`select 1 as n`], [{ n: 1 }])
 })
