@@ -1,0 +1,64 @@
+import t from 'tap'
+import { build } from '#test/helper.ts'
+import { testDatabase } from '#test/database.ts'
+import { BOOKINGS, create } from './samples.ts'
+
+/* Requests of one moment share connections and writes to PostgreSQL: none may be given what another one asked for. */
+
+const BOOKED = 20
+const ROUNDS = 40
+/** What may befall the connections that a round's requests share. */
+const TROUBLES =
+  ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const
+
+t.test('of requests at once each gets its own booking, whatever befalls shared connections', async (t) => {
+  const { url, sql: other } = await testDatabase(t)
+  const { app, call } = await build(t, { DATABASE_URL: url })
+  for (let n = 1; n <= BOOKED; n++) await create(call, { nome_cognome: `Ospite ${n}`, numero_ospiti: n })
+
+  async function cause (trouble: typeof TROUBLES[number]): Promise<unknown> {
+    switch (trouble) {
+      case 'none':
+        return
+      case 'a query fails in the midst of its rows':
+        return await app.sql`select 10 / (3 - n) from generate_series(1, 3) n`.catch(() => {})
+      case 'statements are forgotten':
+        return await Promise.all([1, 2, 3, 4].map(() => app.sql.unsafe('deallocate all').catch(() => {})))
+      case 'connections end':
+        return await other`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and application_name = 'locanda'
+            and query not like 'listen%'`
+    }
+  }
+
+  const wrong: string[] = []
+  const seen = { found: 0, missing: 0, unavailable: 0 }
+  for (let round = 0; round < ROUNDS; round++) {
+    const trouble = TROUBLES[round % TROUBLES.length]!
+    // A connection that has ended is noticed a moment later.
+    const mayFail = trouble === 'connections end' || trouble === 'none'
+    const ask = async (id: number) => {
+      const { statusCode, body } = await call('GET', `${BOOKINGS}/${id}`)
+      if (statusCode === 503 && mayFail) return seen.unavailable++
+      if (id > BOOKED) {
+        seen.missing++
+        if (statusCode !== 404) wrong.push(`${trouble}: ${id} ${statusCode} ${body}`)
+        return
+      }
+      seen.found++
+      const { data } = JSON.parse(body) as { data?: { id: number, nome_cognome: string, numero_ospiti: number } }
+      const isRight = data?.id === id && data.nome_cognome === `Ospite ${id}` && data.numero_ospiti === id
+      if (statusCode !== 200 || !isRight) wrong.push(`${trouble}: ${id} ${statusCode} ${body}`)
+    }
+    const ids = Array.from({ length: 24 }, (_, n) => 1 + (n * 7 + round * 5) % (BOOKED + 4))
+    await Promise.all([
+      ...ids.slice(0, 8).map(ask),
+      cause(trouble),
+      call('PUT', `${BOOKINGS}/${1 + round % BOOKED}`, { telefono: `+39 02 ${round}` }),
+      ...ids.slice(8).map(ask),
+      call('GET', `${BOOKINGS}?limit=5`)
+    ])
+  }
+  t.same(wrong, [])
+  t.ok(seen.found > ROUNDS && seen.missing > ROUNDS, JSON.stringify(seen))
+})
