@@ -65,6 +65,20 @@ t.test('the page of dependencies names exactly the packages of package.json', as
   t.same(named('In development'), Object.keys(devDependencies).sort())
 })
 
+t.test('the lock file holds each package by its hash, at an address that names no registry', async (t) => {
+  const { '': _, ...packages } = JSON.parse(read('package-lock.json')).packages as Record<string, LockedPackage>
+  const wrong = Object.entries(packages).filter(([place, { name, version, resolved, integrity }]) => {
+    const path = name ?? place.replace(/^.*node_modules\//, '')
+    const address = `https://registry.invalid/${path}/-/${path.replace(/^.*\//, '')}-${version}.tgz`
+    return resolved !== address || !integrity?.startsWith('sha512-')
+  })
+  t.same(wrong.map(([place]) => place), [], '`npm run lock` writes the addresses')
+  t.ok(Object.keys(packages).length > 500, 'the packages are found')
+  t.match(read('.npmrc'), /^replace-registry-host=registry\.invalid$/m, 'npm puts its registry there')
+})
+
+interface LockedPackage { name?: string, version: string, resolved?: string, integrity?: string }
+
 function read (path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
