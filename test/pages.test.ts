@@ -53,8 +53,9 @@ t.test('the journeys and the words of the plan keep within their bounds', async 
   t.equal(new Set(words).size, words.length, 'no word stands there twice')
 })
 
-t.test('the page of dependencies names exactly the packages of package.json', async (t) => {
-  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
+t.test('the page of dependencies names exactly the packages that are asked for', async (t) => {
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+  const { optionalDependencies } = JSON.parse(read('.node/package.json'))
   const page = read('.github/dependencies.md')
   const named = (heading: string) =>
     [...section(page, heading).matchAll(/^\| (`[^|]*)\|/gm)]
@@ -65,15 +66,18 @@ t.test('the page of dependencies names exactly the packages of package.json', as
   t.same(named('In development'), Object.keys(devDependencies).sort())
 })
 
-t.test('the lock file holds each package by its hash, at an address that names no registry', async (t) => {
-  const { '': _, ...packages } = JSON.parse(read('package-lock.json')).packages as Record<string, LockedPackage>
-  const wrong = Object.entries(packages).filter(([place, { name, version, resolved, integrity }]) => {
+t.test('the lock files hold each package by its hash, at an address that names no registry', async (t) => {
+  const packages = ['package-lock.json', '.node/package-lock.json'].flatMap((path) => {
+    const { '': _, ...packages } = JSON.parse(read(path)).packages as Record<string, LockedPackage>
+    return Object.entries(packages)
+  })
+  const wrong = packages.filter(([place, { name, version, resolved, integrity }]) => {
     const path = name ?? place.replace(/^.*node_modules\//, '')
     const address = `https://registry.invalid/${path}/-/${path.replace(/^.*\//, '')}-${version}.tgz`
     return resolved !== address || !integrity?.startsWith('sha512-')
   })
   t.same(wrong.map(([place]) => place), [], '`npm run lock` writes the addresses')
-  t.ok(Object.keys(packages).length > 500, 'the packages are found')
+  t.ok(packages.length > 500, 'the packages are found')
   t.match(read('.npmrc'), /^replace-registry-host=registry\.invalid$/m, 'npm puts its registry there')
 })
 
