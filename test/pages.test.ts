@@ -83,6 +83,20 @@ t.test('the lock files hold each package by its hash, at an address that names n
 
 interface LockedPackage { name?: string, version: string, resolved?: string, integrity?: string }
 
+t.test('the page of dependencies names each package that is replaced by another one', async (t) => {
+  const { overrides } = JSON.parse(read('package.json')) as {
+    overrides: Record<string, string | Record<string, string>>
+  }
+  const rows = section(read('.github/dependencies.md'), 'Left out').split('\n')
+  const replaced = Object.entries(overrides).flatMap(([of, instead]) =>
+    typeof instead === 'string' ? [] : Object.entries(instead).map(([name, by]) => ({ of, name, by })))
+    .filter(({ by }) => by.startsWith('npm:'))
+  const unnamed = replaced.filter(({ of, name }) =>
+    !rows.some((row) => row.startsWith(`| \`${of}\` |`) && row.includes(`\`${name}\``)))
+  t.same(unnamed, [])
+  t.ok(replaced.length > 5)
+})
+
 function read (path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }

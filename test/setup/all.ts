@@ -11,7 +11,7 @@ import { STATE_FILE, type State } from './state.ts'
  */
 const PROCESSES = 6
 /** Groups get smaller towards the end, so that all processes have something to do as long as there is something. */
-const FILES = { most: 24, fewest: 6 }
+const FILES = { most: 32, fewest: 6 }
 
 /** Each of these is a group. */
 const LONGEST = new Set([

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import t from 'tap'
 import { freePort } from '#test/free-port.ts'
@@ -19,11 +20,39 @@ t.test('of a server it is told what it holds, and in which part of its memory', 
     await ended
   })
   await once(child.stdout, 'data')
-  const { heap, parts } = await liveHeap(child.pid!, port)
+  const { heap, held, parts } = await liveHeap(child.pid!, port)
   t.ok(heap > 64 && heap < 200, String(heap))
   t.ok(parts!.arrayBuffers >= 64 && parts!.arrayBuffers < 80, JSON.stringify(parts))
   t.ok(parts!.rss > parts!.heapTotal)
+  t.equal(held, parts!.rss)
 })
+
+t.test('garbage of threads is not held', async (t) => {
+  const port = await freePort()
+  const litter = `for (let left = 4e6, all = []; left > 0; left--) all.push({ left })
+    require('node:worker_threads').parentPort.on('message', () => {}).postMessage('littered')`
+  const program = `const { Worker } = require('node:worker_threads')
+    const littered = () => new Promise((resolve) => {
+      new Worker(${JSON.stringify(litter)}, { eval: true }).on('message', resolve)
+    })
+    Promise.all([littered(), littered()]).then(() => console.log('ready'))`
+  const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  t.teardown(async () => {
+    const ended = once(child, 'close')
+    child.kill('SIGKILL')
+    await ended
+  })
+  await once(child.stdout, 'data')
+  const before = residentMegabytes(child.pid!)
+  const { held } = await liveHeap(child.pid!, port)
+  t.ok(held < before - 50, `${held} of ${before}`)
+})
+
+function residentMegabytes (pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
 
 t.test('how each part of the memory went in a life is one line', async (t) => {
   const at = (minute: number, rss: number) =>

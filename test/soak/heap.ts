@@ -2,13 +2,20 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const ASKED_MS = 20_000
+/** A thread that draws takes less. */
+const THREADS_MS = 3000
+/** V8 unmaps the pages that a collection has emptied a moment later, in another thread. */
+const UNMAPPED_MS = 300
 const MEGABYTE = 1024 * 1024
 /** Bytes of compiled code and of what V8 notes about it, an expression for the server. */
 const COMPILED = `process.getBuiltinModule('node:v8').getHeapSpaceStatistics()
   .filter(({ space_name }) => /^(code|trusted)_/.test(space_name))
   .reduce((sum, { space_used_size }) => sum + space_used_size, 0)`
 
-/** What the process says of its memory, in megabytes: which part of it grows. `rss` is of all threads. */
+/**
+ * What the process says of its memory, in megabytes, when the garbage of all its threads is collected: which part of it
+ * grows. `rss` is of all threads.
+ */
 export interface Parts { heapTotal: number, external: number, arrayBuffers: number, rss: number }
 
 export interface Held {
@@ -17,6 +24,8 @@ export interface Held {
    * compiling for as long as there are functions that it has not yet seen called often.
    */
   heap: number
+  /** Resident megabytes of all threads, after a collection of their garbage. */
+  held: number
   parts?: Parts
 }
 
@@ -32,20 +41,49 @@ export async function liveHeap (pid: number, port: number): Promise<Held> {
     process.kill(pid, 'SIGUSR1')
     socket = new WebSocket(await inspectorOf(port))
     await happens(socket, 'open')
-    await call(socket, 1, 'HeapProfiler.collectGarbage')
+    await collectInThreads(socket)
+    await call(socket, 1, COLLECT)
+    await sleep(UNMAPPED_MS)
     const { usedSize, backingStorageSize = 0 } = await call<Usage>(socket, 2, 'Runtime.getHeapUsage')
     const { result } = await call<{ result: { value: string } }>(socket, 3, 'Runtime.evaluate', {
       expression: `JSON.stringify([process.memoryUsage(), ${COMPILED}])`
     })
     const [{ heapTotal, external, arrayBuffers, rss }, compiled] = JSON.parse(result.value) as [Parts, number]
     const heap = (usedSize + backingStorageSize - compiled) / MEGABYTE
-    const [total, outside, buffers, resident] = [heapTotal, external, arrayBuffers, rss].map((each) => each / MEGABYTE)
-    return { heap, parts: { heapTotal: total!, external: outside!, arrayBuffers: buffers!, rss: resident! } }
+    const parts = {
+      heapTotal: heapTotal / MEGABYTE,
+      external: external / MEGABYTE,
+      arrayBuffers: arrayBuffers / MEGABYTE,
+      rss: rss / MEGABYTE
+    }
+    return { heap, held: parts.rss, parts }
   } catch {
-    return { heap: NaN }
+    return { heap: NaN, held: NaN }
   } finally {
     socket?.close()
   }
+}
+
+const COLLECT = 'HeapProfiler.collectGarbage'
+
+interface Notice { method?: string, params: { sessionId: string } }
+
+/** Collects the garbage of the threads beside the main one. One that does not answer in time has ended, or works. */
+async function collectInThreads (socket: WebSocket): Promise<void> {
+  const open = new Set<string>()
+  const waiting = new AbortController()
+  socket.addEventListener('message', ({ data }) => {
+    const { method, params } = JSON.parse(String(data)) as Notice
+    if (method === 'NodeWorker.attachedToWorker') open.add(params.sessionId)
+    if (method === 'NodeWorker.receivedMessageFromWorker') open.delete(params.sessionId)
+    if (open.size === 0) waiting.abort()
+  })
+  await call(socket, 4, 'NodeWorker.enable', { waitForDebuggerOnStart: false })
+  const message = JSON.stringify({ id: 1, method: COLLECT })
+  const threads = [...open]
+  for (const sessionId of threads) await call(socket, 5, 'NodeWorker.sendMessageToWorker', { sessionId, message })
+  if (open.size > 0) await sleep(THREADS_MS, undefined, { signal: waiting.signal }).catch(() => {})
+  await call(socket, 6, 'NodeWorker.disable')
 }
 
 async function inspectorOf (port: number): Promise<string> {

@@ -14,6 +14,8 @@ export interface Sample {
   memory: number
   /** Megabytes that the main thread holds when its garbage is collected; NaN where that was not looked at. */
   heap: number
+  /** Resident megabytes when the garbage of all threads is collected; looked at as often as the heap. */
+  held: number
   /** Where the memory is, in megabytes; looked at as often as the heap. */
   parts?: Parts
   /** Open files and sockets. */
@@ -53,7 +55,8 @@ export async function takeSamples (subject: Subject, everyMs: number, signal: Ab
       [name, (count - (before.classes[name] ?? 0)) / seconds]))
     before = now
     const seen = await look(subject, pid).catch(() => undefined)
-    const held = turn % HEAP_EVERY === 0 ? await liveHeap(pid, subject.surroundings.inspector) : { heap: NaN }
+    const isDue = turn % HEAP_EVERY === 0
+    const held = isDue ? await liveHeap(pid, subject.surroundings.inspector) : { heap: NaN, held: NaN }
     // A server that was ended meanwhile has no figures.
     if (seen && lives.current?.pid === pid) {
       samples.push({ minute: now.at / 60_000, life: lives.number, ...seen, ...held, rates })

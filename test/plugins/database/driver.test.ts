@@ -152,7 +152,7 @@ t.test("a connection knows the arrays of PostgreSQL's own types, and asks for no
     t.same([...await sql.unsafe(`select '{}'::${name}[] as x`)], [{ x: [] }], name)
   }
   t.same([...await sql`select ${[1, -2]}::int[] as n, ${['a', '"', 'NULL', '']}::text[] as t`],
-  [{ n: [1, -2], t: ['a', '"', 'NULL', ''] }])
+    [{ n: [1, -2], t: ['a', '"', 'NULL', ''] }])
 })
 
 t.test('a connection that is opened for a reservation is given to it', async (t) => {
