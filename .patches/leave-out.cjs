@@ -3,8 +3,7 @@
  * Removes, after the installation, the files of packages that nothing here ever opens: more than a third of what npm
  * brings. A package that is missing, or that has changed its folders, is left as it is.
  */
-const { readdirSync } = require('node:fs')
-const { rm } = require('node:fs/promises')
+const { readdirSync, rm, unlink } = require('node:fs')
 const { join, relative, sep } = require('node:path')
 
 const modules = join(__dirname, '..', 'node_modules')
@@ -58,7 +57,7 @@ function list (folder) {
 function * unused (root, matches, folder = root) {
   for (const entry of list(folder)) {
     const path = join(folder, entry.name)
-    if (matches(relative(root, path).split(sep).join('/'))) yield path
+    if (matches(relative(root, path).split(sep).join('/'))) yield { path, isFile: !entry.isDirectory() }
     else if (entry.isDirectory()) yield * unused(root, matches, path)
   }
 }
@@ -74,4 +73,12 @@ function * all () {
 }
 
 // Thousands of small removals: those of several folders go on at the same time.
-Promise.all([...all()].map((path) => rm(path, { recursive: true, force: true })))
+for (const { path, isFile } of [...all()]) {
+  if (isFile) unlink(path, ignoreMissing)
+  else rm(path, { recursive: true, force: true }, ignoreMissing)
+}
+
+/** What is in a folder that goes may have gone with it. */
+function ignoreMissing (err) {
+  if (err && err.code !== 'ENOENT') throw err
+}
