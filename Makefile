@@ -9,16 +9,20 @@ MAKEFLAGS += --jobs=2
 
 # Node 24, which runs everything, whatever the system's is.
 NODE = .node/node_modules/.installed
+# Our own script after an installation, and none of other packages.
+AFTER_INSTALL = LOCANDA_NODE=apart PATH="$$PWD/node_modules/.bin:$$PATH" sh .patches/after-install
 LINK_NODE = ln -sf ../../.node/node_modules/.bin/node node_modules/.bin/node
 
 # What runs in production; `test` brings the rest.
 node_modules/.production: package-lock.json
-	LOCANDA_NODE=apart npm ci --omit=dev || $(NO_PACKAGES)
+	npm ci --omit=dev --ignore-scripts || $(NO_PACKAGES)
+	npm_config_omit=dev $(AFTER_INSTALL)
 	$(LINK_NODE)
 	touch $@
 
 node_modules/.development: package-lock.json
-	LOCANDA_NODE=apart npm ci || $(NO_PACKAGES)
+	npm ci --ignore-scripts || $(NO_PACKAGES)
+	$(AFTER_INSTALL)
 	$(LINK_NODE)
 	touch node_modules/.production $@
 
