@@ -16,6 +16,8 @@ type Figure = Rising | 'memory'
 
 /** In a window that is shorter a server that has just started is not told from one that grows. */
 const SHORTEST_MINUTES = 3
+/** Of fewer samples nothing is said: nobody looked. */
+const FEWEST = 4
 /** The last life against the first: the same load must not take more. */
 const ACROSS = 1.15
 
@@ -56,13 +58,15 @@ export function describeParts (samples: readonly Sample[]): string[] {
 
 function judgeSlope (figure: Rising, life: number, settled: readonly Sample[]): Verdict {
   const { perMinute, unit } = BOUNDS[figure]
-  const slope = theilSen(known(settled, figure).map((sample) => ({ x: sample.minute, y: sample[figure] })))
+  const seen = known(settled, figure)
+  const slope = theilSen(seen.map((sample) => ({ x: sample.minute, y: sample[figure] })))
   const minutes = settled.at(-1)!.minute - settled[0]!.minute
+  const rise = `${slope >= 0 ? '+' : ''}${slope.toFixed(2)}${unit && ` ${unit}`}/min`
   return {
     name: `${figure}, server ${life}, ${minutes.toFixed(0)} min`,
-    value: `${slope >= 0 ? '+' : ''}${slope.toFixed(2)}${unit && ` ${unit}`}/min`,
+    value: seen.length < FEWEST ? `${seen.length} samples` : rise,
     bound: `≤ ${perMinute}${unit && ` ${unit}`}/min`,
-    ok: slope <= perMinute
+    ok: seen.length >= FEWEST && slope <= perMinute
   }
 }
 

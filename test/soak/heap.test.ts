@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { freePort } from '#test/free-port.ts'
-import { describeParts } from './flatness.ts'
+import { describeParts, judgeFlatness } from './flatness.ts'
 import { liveHeap } from './heap.ts'
 import type { Sample } from './sampler.ts'
 
@@ -50,6 +51,24 @@ t.test('garbage of threads is not held', async (t) => {
   t.ok(held < before - 50, `${held} of ${before}`)
 })
 
+t.test('a server that is killed while it is looked at is no longer waited for', async (t) => {
+  const port = await freePort()
+  const program = 'setInterval(() => {}, 1000); console.log("ready")'
+  for (const after of [0, 50, 150, 300]) {
+    const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
+      stdio: ['ignore', 'pipe', 'ignore']
+    })
+    const ended = once(child, 'close')
+    await once(child.stdout, 'data')
+    const looked = liveHeap(child.pid!, port)
+    await sleep(after)
+    child.kill('SIGKILL')
+    await ended
+    const { heap, held } = await looked
+    t.equal(Number.isNaN(heap), Number.isNaN(held), `killed after ${after} ms`)
+  }
+})
+
 function residentMegabytes (pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
@@ -61,4 +80,17 @@ t.test('how each part of the memory went in a life is one line', async (t) => {
     'server 1: rss 100 → 110 MB (+5.00/min), heapTotal 50 → 50 MB (+0.00/min), ' +
       'external 8 → 8 MB (+0.00/min), arrayBuffers 4 → 4 MB (+0.00/min)'
   ])
+})
+
+t.test('a figure that nobody could look at is not said to stay flat', async (t) => {
+  const at = (minute: number, held: number) =>
+    ({ minute, life: 1, memory: 90, heap: 50, held, descriptors: 20, connections: 8 }) as Sample
+  const judged = (held: (minute: number) => number) => {
+    const samples = Array.from({ length: 10 }, (_, n) => at(n, held(n)))
+    return judgeFlatness(samples).map(({ name, ok }) => `${name.split(',')[0]} ${ok}`)
+  }
+  const others = ['heap true', 'descriptors true', 'connections true']
+  t.same(judged(() => 80), ['held true', ...others])
+  t.same(judged(() => NaN), ['held false', ...others])
+  t.same(judged((minute) => 80 + 2 * minute), ['held false', ...others])
 })

@@ -39,7 +39,7 @@ export async function liveHeap (pid: number, port: number): Promise<Held> {
   let socket: WebSocket | undefined
   try {
     process.kill(pid, 'SIGUSR1')
-    socket = new WebSocket(await inspectorOf(port))
+    socket = new WebSocket(await inspectorOf(pid, port))
     await happens(socket, 'open')
     await collectInThreads(socket)
     await call(socket, 1, COLLECT)
@@ -86,7 +86,7 @@ async function collectInThreads (socket: WebSocket): Promise<void> {
   await call(socket, 6, 'NodeWorker.disable')
 }
 
-async function inspectorOf (port: number): Promise<string> {
+async function inspectorOf (pid: number, port: number): Promise<string> {
   const limit = performance.now() + ASKED_MS
   for (;;) {
     try {
@@ -95,6 +95,8 @@ async function inspectorOf (port: number): Promise<string> {
       return target!.webSocketDebuggerUrl
     } catch (err) {
       if (performance.now() > limit) throw err
+      // One that has ended throws.
+      process.kill(pid, 0)
       await sleep(50)
     }
   }
@@ -106,15 +108,26 @@ async function call<T> (socket: WebSocket, id: number, method: string, params: o
   return (JSON.parse(await answered) as { result: T }).result
 }
 
+/** Rejects when the server ends first, or takes too long. */
 async function happens (
   socket: WebSocket, what: 'open' | 'message', isWanted: (text: string) => boolean = () => true
 ): Promise<string> {
-  return await new Promise((resolve, reject) => {
-    socket.addEventListener(what, (event) => {
-      const text = 'data' in event ? String(event.data) : ''
-      if (isWanted(text)) resolve(text)
+  const over = new AbortController()
+  const options = { signal: over.signal }
+  try {
+    return await new Promise((resolve, reject) => {
+      const gone = () => reject(new Error('the inspector has gone'))
+      socket.addEventListener(what, (event) => {
+        const text = 'data' in event ? String(event.data) : ''
+        if (isWanted(text)) resolve(text)
+      }, options)
+      socket.addEventListener('close', gone, options)
+      socket.addEventListener('error', gone, options)
+      // What happened before is not heard of any more.
+      if (socket.readyState > WebSocket.OPEN) gone()
+      sleep(ASKED_MS, undefined, options).then(gone, () => {})
     })
-    socket.addEventListener('close', () => reject(new Error('the inspector has gone')))
-    socket.addEventListener('error', () => reject(new Error('the inspector does not answer')))
-  })
+  } finally {
+    over.abort()
+  }
 }
