@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { freePort } from '#test/free-port.ts'
 import { describeParts, judgeFlatness } from './flatness.ts'
 import { liveHeap } from './heap.ts'
@@ -12,16 +12,8 @@ import type { Sample } from './sampler.ts'
 t.test('of a server it is told what it holds, and in which part of its memory', async (t) => {
   const port = await freePort()
   const program = 'globalThis.held = new ArrayBuffer(2 ** 26); setInterval(() => {}, 1000); console.log("ready")'
-  const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
-    stdio: ['ignore', 'pipe', 'ignore']
-  })
-  t.teardown(async () => {
-    const ended = once(child, 'close')
-    child.kill('SIGKILL')
-    await ended
-  })
-  await once(child.stdout, 'data')
-  const { heap, held, parts } = await liveHeap(child.pid!, port)
+  const { pid } = await begin(t, program, port)
+  const { heap, held, parts } = await liveHeap(pid, port)
   t.ok(heap > 64 && heap < 200, String(heap))
   t.ok(parts!.arrayBuffers >= 64 && parts!.arrayBuffers < 80, JSON.stringify(parts))
   t.ok(parts!.rss > parts!.heapTotal)
@@ -37,17 +29,9 @@ t.test('garbage of threads is not held', async (t) => {
       new Worker(${JSON.stringify(litter)}, { eval: true }).on('message', resolve)
     })
     Promise.all([littered(), littered()]).then(() => console.log('ready'))`
-  const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
-    stdio: ['ignore', 'pipe', 'ignore']
-  })
-  t.teardown(async () => {
-    const ended = once(child, 'close')
-    child.kill('SIGKILL')
-    await ended
-  })
-  await once(child.stdout, 'data')
-  const before = residentMegabytes(child.pid!)
-  const { held } = await liveHeap(child.pid!, port)
+  const { pid } = await begin(t, program, port)
+  const before = residentMegabytes(pid)
+  const { held } = await liveHeap(pid, port)
   t.ok(held < before - 50, `${held} of ${before}`)
 })
 
@@ -55,19 +39,29 @@ t.test('a server that is killed while it is looked at is no longer waited for', 
   const port = await freePort()
   const program = 'setInterval(() => {}, 1000); console.log("ready")'
   for (const after of [0, 50, 150, 300]) {
-    const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
-      stdio: ['ignore', 'pipe', 'ignore']
-    })
-    const ended = once(child, 'close')
-    await once(child.stdout, 'data')
-    const looked = liveHeap(child.pid!, port)
+    const { pid, kill } = await begin(t, program, port)
+    const looked = liveHeap(pid, port)
     await sleep(after)
-    child.kill('SIGKILL')
-    await ended
-    const { heap, held } = await looked
-    t.equal(Number.isNaN(heap), Number.isNaN(held), `killed after ${after} ms`)
+    await kill()
+    const seen = await Promise.race([looked, sleep(15_000, 'nothing', { ref: false })])
+    t.not(seen, 'nothing', `killed after ${after} ms`)
   }
 })
+
+/** A process that runs this program, once it has said something; killed at the latest when the test ends. */
+async function begin (t: Test, program: string, port: number): Promise<{ pid: number, kill: () => Promise<unknown> }> {
+  const child = spawn(process.execPath, [`--inspect-port=${port}`, '-e', program], {
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  const ended = once(child, 'close')
+  const kill = () => {
+    child.kill('SIGKILL')
+    return ended
+  }
+  t.teardown(kill)
+  await once(child.stdout, 'data')
+  return { pid: child.pid!, kill }
+}
 
 function residentMegabytes (pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024

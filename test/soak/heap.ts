@@ -42,10 +42,10 @@ export async function liveHeap (pid: number, port: number): Promise<Held> {
     socket = new WebSocket(await inspectorOf(pid, port))
     await happens(socket, 'open')
     await collectInThreads(socket)
-    await call(socket, 1, COLLECT)
+    await call(socket, COLLECT)
     await sleep(UNMAPPED_MS)
-    const { usedSize, backingStorageSize = 0 } = await call<Usage>(socket, 2, 'Runtime.getHeapUsage')
-    const { result } = await call<{ result: { value: string } }>(socket, 3, 'Runtime.evaluate', {
+    const { usedSize, backingStorageSize = 0 } = await call<Usage>(socket, 'Runtime.getHeapUsage')
+    const { result } = await call<{ result: { value: string } }>(socket, 'Runtime.evaluate', {
       expression: `JSON.stringify([process.memoryUsage(), ${COMPILED}])`
     })
     const [{ heapTotal, external, arrayBuffers, rss }, compiled] = JSON.parse(result.value) as [Parts, number]
@@ -75,15 +75,16 @@ async function collectInThreads (socket: WebSocket): Promise<void> {
   socket.addEventListener('message', ({ data }) => {
     const { method, params } = JSON.parse(String(data)) as Notice
     if (method === 'NodeWorker.attachedToWorker') open.add(params.sessionId)
-    if (method === 'NodeWorker.receivedMessageFromWorker') open.delete(params.sessionId)
-    if (open.size === 0) waiting.abort()
+    if (method === 'NodeWorker.receivedMessageFromWorker' && open.delete(params.sessionId) && open.size === 0) {
+      waiting.abort()
+    }
   })
-  await call(socket, 4, 'NodeWorker.enable', { waitForDebuggerOnStart: false })
+  await call(socket, 'NodeWorker.enable', { waitForDebuggerOnStart: false })
   const message = JSON.stringify({ id: 1, method: COLLECT })
-  const threads = [...open]
-  for (const sessionId of threads) await call(socket, 5, 'NodeWorker.sendMessageToWorker', { sessionId, message })
+  // Those of now: an answer takes a thread out.
+  for (const sessionId of [...open]) await call(socket, 'NodeWorker.sendMessageToWorker', { sessionId, message })
   if (open.size > 0) await sleep(THREADS_MS, undefined, { signal: waiting.signal }).catch(() => {})
-  await call(socket, 6, 'NodeWorker.disable')
+  await call(socket, 'NodeWorker.disable')
 }
 
 async function inspectorOf (pid: number, port: number): Promise<string> {
@@ -102,7 +103,10 @@ async function inspectorOf (pid: number, port: number): Promise<string> {
   }
 }
 
-async function call<T> (socket: WebSocket, id: number, method: string, params: object = {}): Promise<T> {
+let calls = 0
+
+async function call<T> (socket: WebSocket, method: string, params: object = {}): Promise<T> {
+  const id = ++calls
   const answered = happens(socket, 'message', (text) => (JSON.parse(text) as { id?: number }).id === id)
   socket.send(JSON.stringify({ id, method, params }))
   return (JSON.parse(await answered) as { result: T }).result
