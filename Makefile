@@ -4,14 +4,13 @@
 NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Serve la rete, o un registry npm raggiungibile:' \
 	"$$(npm config get registry)" >&2; exit 1; }
 
-# The packages, and Node 24, which runs everything, whatever the system's is. At the same time: one npm keeps one
-# processor busy.
-NODE = .node/node_modules/.installed
-PACKAGES = +@$(MAKE) --silent --jobs=2 $(NODE)
+# The packages, and the programs beside them: Node 24, which runs everything, whatever the system's is, and PostgreSQL.
+# At the same time: one npm keeps one processor busy.
+PROGRAMS = .programs/node_modules/.installed
+PACKAGES = +@$(MAKE) --silent --jobs=2 $(PROGRAMS)
 
 # Our own script after an installation, and none of other packages.
-AFTER_INSTALL = LOCANDA_NODE=apart PATH="$$PWD/node_modules/.bin:$$PATH" sh .patches/after-install && \
-	ln -sf ../../.node/node_modules/.bin/node node_modules/.bin/node
+AFTER_INSTALL = LOCANDA_PROGRAMS=apart PATH="$$PWD/node_modules/.bin:$$PATH" sh .patches/after-install
 
 # Installs and starts the server, with a PostgreSQL of its own in ./data. Without npm in between, which would stay in
 # memory and hand signals on.
@@ -50,6 +49,6 @@ node_modules/.development: package-lock.json
 	$(AFTER_INSTALL)
 	touch node_modules/.production $@
 
-$(NODE): .node/package-lock.json
-	sh .node/install
+$(PROGRAMS): .programs/package-lock.json
+	sh .programs/install
 	touch $@

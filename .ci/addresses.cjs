@@ -7,7 +7,7 @@
 const { readFileSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
 
-for (const folder of ['.', '.node']) {
+for (const folder of ['.', '.programs']) {
   const path = join(__dirname, '..', folder, 'package-lock.json')
   const lock = JSON.parse(readFileSync(path, 'utf8'))
   for (const [place, { version, resolved: _, ...rest }] of Object.entries(lock.packages)) {

@@ -55,7 +55,7 @@ t.test('the journeys and the words of the plan keep within their bounds', async 
 
 t.test('the page of dependencies names exactly the packages that are asked for', async (t) => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json'))
-  const { optionalDependencies } = JSON.parse(read('.node/package.json'))
+  const { optionalDependencies } = JSON.parse(read('.programs/package.json'))
   const page = read('.github/dependencies.md')
   const named = (heading: string) =>
     [...section(page, heading).matchAll(/^\| (`[^|]*)\|/gm)]
@@ -67,7 +67,7 @@ t.test('the page of dependencies names exactly the packages that are asked for',
 })
 
 t.test('the lock files hold each package by its hash, at an address that names no registry', async (t) => {
-  const packages = ['package-lock.json', '.node/package-lock.json'].flatMap((path) => {
+  const packages = ['package-lock.json', '.programs/package-lock.json'].flatMap((path) => {
     const { '': _, ...packages } = JSON.parse(read(path)).packages as Record<string, LockedPackage>
     return Object.entries(packages)
   })

