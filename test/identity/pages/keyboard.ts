@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openTab, type Tab } from '#test/chromium.ts'
 import type { Test } from 'tap'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const MOST_TABS = 80
 const SIZES = [[390, 844], [1280, 800]] as const
-const SCHEMES = ['light', 'dark'] as const
+/** The dark scheme differs by its colours alone, and so do the rules that are asked there. */
+const SCHEMES = { light: undefined, dark: ['color-contrast', 'link-in-text-block'] }
+/** Between two looks whether a page is there: asked without a pause, the browser is kept from loading it. */
+const LOOK_MS = 5
 
 /** A person at a browser who has a keyboard and nothing else. */
 export interface Typist extends Tab {
@@ -50,6 +54,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
       } catch {
         // The page has gone while it was asked.
       }
+      await sleep(LOOK_MS)
     }
   }
 
@@ -84,13 +89,13 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     },
     async faults () {
       const found: string[] = []
+      if (!await evaluate<boolean>('"axe" in window')) await evaluate(`{ ${AXE} }; 0`)
       for (const [width, height] of SIZES) {
         await send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
-        for (const scheme of SCHEMES) {
+        for (const [scheme, rules] of Object.entries(SCHEMES)) {
           await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
           const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
-            if (!window.axe) { ${AXE} }
-            const { violations } = await axe.run()
+            const { violations } = await axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})
             return [
               location.pathname,
               document.documentElement.scrollWidth > innerWidth,
