@@ -25,20 +25,16 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Nothing below this file reads `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const { ConfigError, makeDataFolder, readConfig } = await import('./config/config.ts')
+  const [{ build }, { ConfigError, makeDataFolder, readConfig }, { configWarnings }, { firstAdministrator }, grace] =
+    await Promise.all([
+      import('./app.ts'),
+      import('./config/config.ts'),
+      import('./config/warnings.ts'),
+      import('./identity/index.ts'),
+      import('close-with-grace')
+    ])
   const config = readConfig(process.env)
   makeDataFolder(config.DATA_DIR)
-  // Before the modules that take longest to load.
-  if (config.DATABASE_URL === undefined) {
-    const { initialiseAhead } = await import('./plugins/database/embedded/cluster.ts')
-    await initialiseAhead(config.DATA_DIR)
-  }
-  const [{ build }, { configWarnings }, { firstAdministrator }, grace] = await Promise.all([
-    import('./app.ts'),
-    import('./config/warnings.ts'),
-    import('./identity/index.ts'),
-    import('close-with-grace')
-  ])
   const app = await build({ config, processFigures, descriptors: descriptorLimit() })
   // Longer than the longest call to the police: an end in the middle of one would leave its outcome unknown.
   const delay = 75_000 + 2 * config.DRAIN_SECONDS * 1000

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chooseAccount } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { chooseSocketFolder, freePort, readPassword, SOCKET_PORT, urlOf, type Endpoint } from './endpoint.ts'
-import { holdsCluster, initialise, isMissing, locateFolder, secureFolder } from './folder.ts'
+import { holdsCluster, initialise, locateFolder, secureFolder } from './folder.ts'
 import type { Lease } from './lease.ts'
 import { withLock } from './lock.ts'
 import type { Log } from './problems.ts'
@@ -13,8 +13,6 @@ import { attachAgain, attachOrStart, leave } from './running.ts'
 import type { Site } from './site.ts'
 
 const RETRY_MS = 1000
-/** In `DATA_DIR`. */
-const LOCK = 'postgres.lock'
 
 export interface EmbeddedCluster {
   connection: Endpoint & { user: string, database: string }
@@ -42,31 +40,6 @@ export interface EmbeddedOptions {
   settings?: Readonly<Record<string, string>>
 }
 
-/** Where a cluster was made ahead: the start that follows says so. */
-const madeAhead = new Set<string>()
-
-/**
- * Begins to make the cluster of a `DATA_DIR` that has none, and returns when initdb runs: it takes another processor
- * for as long as the modules of the server take to load (a first start in 1.9 s in place of 2.3; Node 24.21). What goes
- * wrong is left to `startEmbedded`, which waits until this is over, and tries again.
- */
-export async function initialiseAhead (dataDir: string): Promise<void> {
-  const running = Promise.withResolvers<void>()
-  const make = async () => {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    const home = await realpath(dataDir)
-    if (!await isMissing(home)) return
-    let isMade = false
-    const whileRunning = () => {
-      isMade = true
-      running.resolve()
-    }
-    await withLock(join(home, LOCK), () => prepare(home, () => {}, false, {}, whileRunning))
-    if (isMade) madeAhead.add(home)
-  }
-  await Promise.race([running.promise, make().catch(() => {})])
-}
-
 /**
  * The PostgreSQL of one `DATA_DIR`: found running or started, made anew the first time. It outlives a killed server,
  * and several servers share it. While it is held it is watched: a cluster that breaks down under the server is started
@@ -77,7 +50,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<Embedded
   const { dataDir, log, tcp = false, settings = {} } = options
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const home = await realpath(dataDir)
-  const locked = <T>(work: () => Promise<T>) => withLock(join(home, LOCK), work)
+  const locked = <T>(work: () => Promise<T>) => withLock(join(home, 'postgres.lock'), work)
   const state: { lease?: Lease, leaving: boolean, renewal?: Promise<void> } = { leaving: false }
 
   const hold = async (site: Site) => {
@@ -139,9 +112,7 @@ function placeOf ({ host, port }: Endpoint): Pick<Site, 'socketFolder' | 'port'>
   return { socketFolder: host.startsWith('/') ? host : undefined, port }
 }
 
-async function prepare (
-  home: string, log: Log, tcp: boolean, settings: Site['settings'], whileRunning?: () => void
-): Promise<Site> {
+async function prepare (home: string, log: Log, tcp: boolean, settings: Site['settings']): Promise<Site> {
   const folder = await locateFolder(home)
   const account = await chooseAccount(folder)
   const binaries = await findBinaries(account, home, log)
@@ -152,11 +123,11 @@ async function prepare (
   const password = socketFolder === undefined ? await readPassword(passwordFile) : undefined
   const port = socketFolder === undefined ? await freePort() : SOCKET_PORT
   const site = { home, folder, binaries, account, socketFolder, port, password, settings, log }
-  if (!exists || madeAhead.delete(home)) log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
   if (exists) {
     await secureFolder(folder, account, log)
   } else {
-    await initialise(site, passwordFile, whileRunning)
+    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
+    await initialise(site, passwordFile)
   }
   return site
 }

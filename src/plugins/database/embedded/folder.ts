@@ -34,11 +34,6 @@ export async function locateFolder (home: string): Promise<string> {
   })
 }
 
-/** Whether nothing at all is where the data folder would be. */
-export async function isMissing (home: string): Promise<boolean> {
-  return lstat(join(home, 'postgres')).then(() => false, (err) => codeOf(err) === 'ENOENT')
-}
-
 /**
  * True when the folder holds a cluster of this major version, false when there is nothing in it yet. Touches nothing.
  * @throws EmbeddedError for a cluster of another major version and for a folder with something else in it
@@ -86,11 +81,8 @@ async function give (folder: string, { uid, gid }: Account): Promise<void> {
 /**
  * Makes a new cluster in a folder of its own and gives it the final name when it is whole: an initdb that was killed
  * leaves only something to sweep away.
- * @param whileRunning is called when initdb has begun
  */
-export async function initialise (
-  { folder, account, binaries, password }: Site, passwordFile: string, whileRunning = () => {}
-): Promise<void> {
+export async function initialise ({ folder, account, binaries, password }: Site, passwordFile: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
   const prefix = `${basename(folder)}.partial-`
   for (const name of await readdir(dirname(folder))) {
@@ -102,9 +94,7 @@ export async function initialise (
   const secret = password === undefined ? [] : [`--pwfile=${passwordFile}`]
   try {
     const options = ['-D', dataArgument(partial, account), ...INITDB_OPTIONS, ...secret]
-    const running = run(join(binaries.bin, 'initdb'), options, { account, cwd: partial })
-    whileRunning()
-    await running
+    await run(join(binaries.bin, 'initdb'), options, { account, cwd: partial })
   } catch (err) {
     await rm(partial, { recursive: true, force: true })
     throw err
