@@ -9,8 +9,8 @@ NO_PACKAGES = { echo 'Locanda: i pacchetti non sono stati installati. Serve la r
 PROGRAMS = .programs/node_modules/.installed
 PACKAGES = +@$(MAKE) --silent --jobs=2 $(PROGRAMS)
 
-# Our own script after an installation, and none of other packages.
-AFTER_INSTALL = LOCANDA_PROGRAMS=apart PATH="$$PWD/node_modules/.bin:$$PATH" sh .patches/after-install
+# Our own script after an installation, and none of the packages'.
+AFTER_INSTALL = LOCANDA_NODE= LOCANDA_PROGRAMS=apart PATH="$$PWD/node_modules/.bin:$$PATH" sh .patches/after-install
 
 # Installs and starts the server, with a PostgreSQL of its own in ./data. Without npm in between, which would stay in
 # memory and hand signals on.
@@ -50,5 +50,5 @@ node_modules/.development: package-lock.json
 	touch node_modules/.production $@
 
 $(PROGRAMS): .programs/package-lock.json
-	sh .programs/install
+	LOCANDA_NODE= node .programs/install.cjs
 	touch $@

@@ -4,17 +4,16 @@ import { ESLint } from 'eslint'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-const UNTYPED = { files: ['**/*.ts'], languageOptions: { parserOptions: { projectService: false } } }
-
 /**
  * Lints text under the project's own settings as if it stood in a file, and gives the messages of the rules named.
- * Without type information the file need not exist.
+ * @param project a `tsconfig.json` with the file, for rules that ask for types; without one the file need not exist
  */
-export function linter (rules: string[], { typed = false } = {}) {
+export function linter (rules: string[], { project }: { project?: string } = {}) {
+  const parserOptions = { projectService: false, ...project === undefined ? {} : { project } }
   const eslint = new ESLint({
     cwd: ROOT,
     overrideConfigFile: '.eslint.config.mjs',
-    overrideConfig: typed ? [] : [UNTYPED],
+    overrideConfig: { files: ['**/*.ts'], languageOptions: { parserOptions } },
     ruleFilter: ({ ruleId }) => rules.includes(ruleId)
   })
   return async (filePath: string, text: string): Promise<string[]> => {

@@ -107,7 +107,7 @@ t.test('nobody has a picture read without credentials', async (t) => {
 })
 
 t.test('who asks at once for more than waits is told to come later, and the others are answered', async (t) => {
-  const image = await page(LINES)
+  const image = await page(LINES.slice(0, 1))
   const answers = await Promise.all(Array.from({ length: 50 }, () => ocr(image)))
   const refused = answers.filter(({ statusCode }) => statusCode === 503)
   const taken = answers.filter(({ statusCode }) => statusCode === 200)
