@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CHROMIUM, openTab } from '#test/chromium.ts'
 import { build } from '#test/helper.ts'
@@ -5,6 +6,7 @@ import { freePort } from '#test/free-port.ts'
 
 const skip = CHROMIUM ? false : 'no Chromium is installed'
 const SIDE = 390
+const LOOK_MS = 10
 
 t.test('on a telephone in the dark the reference fits, is searched, and tries requests out', { skip }, async (t) => {
   const port = await freePort()
@@ -25,6 +27,7 @@ t.test('on a telephone in the dark the reference fits, is searched, and tries re
       } catch {
         // The page is on its way.
       }
+      await sleep(LOOK_MS)
     }
   }
   const click = (selector: string) => until(`(() => {

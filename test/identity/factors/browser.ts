@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { DEVICE, openTab } from '#test/chromium.ts'
 
 /** The official client, as a page loads it. */
@@ -27,6 +28,7 @@ export interface Page {
 export async function openPage (t: Test, url: string): Promise<Page> {
   const { send, evaluate } = await openTab(t, url)
   await send('Page.setBypassCSP', { enabled: true })
+  await evaluate('window.isBefore = true; 0')
   await send('Page.reload', {})
   await send('WebAuthn.enable', {})
   let devices: string[] = []
@@ -40,8 +42,9 @@ export async function openPage (t: Test, url: string): Promise<Page> {
   }
   await changeDevices()
 
-  // The reload may still be under way: until the address is there, scripts are lost with the page before it.
-  while (await evaluate('document.readyState + location.href') !== `complete${url}`);
+  // The reload may still be under way: scripts are lost with the page before it, which has the same address.
+  const isThere = `!window.isBefore && document.readyState + location.href === 'complete${url}'`
+  await until(() => evaluate<boolean>(isThere).catch(() => false))
   await evaluate(`${CLIENT}; 0`)
   return {
     evaluate,
