@@ -38,7 +38,7 @@ interface Subject {
 }
 
 /** Garbage is collected at one sample in so many: a server does so at its own times else. */
-const HEAP_EVERY = 6
+const HEAP_EVERY = 3
 
 /** Looks every so many milliseconds until it is told to stop. */
 export async function takeSamples (subject: Subject, everyMs: number, signal: AbortSignal): Promise<Sample[]> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { theilSen } from './slope.ts'
+import { steadyRise, theilSen } from './slope.ts'
 import { drawSvg } from './svg.ts'
 
 t.test('the slope of a line is found whatever a few values say', async (t) => {
@@ -11,6 +11,14 @@ t.test('the slope of a line is found whatever a few values say', async (t) => {
   }))
   t.equal(theilSen([]), 0)
   t.equal(theilSen([{ x: 1, y: 1 }, { x: 1, y: 9 }]), 0, 'there are no two instants')
+})
+
+t.test('one step, wherever it is, is no rise, and hides none', async () => {
+  const place = fc.integer({ min: 0, max: 39 })
+  fc.assert(fc.property(fc.integer({ min: -5, max: 5 }), fc.nat(500), place, (slope, step, at) => {
+    const points = Array.from({ length: 40 }, (_, x) => ({ x, y: slope * x + (x >= at ? step : 0) }))
+    return Math.abs(steadyRise(points) - slope) < 1e-9
+  }))
 })
 
 t.test('a drawing breaks its lines between parts, and shows words as they are', async (t) => {

@@ -11,6 +11,12 @@ export function theilSen (points: readonly Point[]): number {
   return medianOf(slopes) ?? 0
 }
 
+/** The same of the half in which they rise less: one step, wherever it is, is in one of them alone. */
+export function steadyRise (points: readonly Point[]): number {
+  const middle = points.length >> 1
+  return Math.min(theilSen(points.slice(0, middle)), theilSen(points.slice(middle)))
+}
+
 /** Undefined of no values. */
 export function medianOf (values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
