@@ -4,8 +4,8 @@ import { medianOf, steadyRise, theilSen } from './slope.ts'
 /**
  * By how much each figure may rise in a minute: less than noise takes away, more than nothing. What garbage adds to the
  * resident memory goes up and down by tens of megabytes; it has a level alone. What is held may take a step, when more
- * happens at a time than ever before, and the allocator keeps the room (25 MB, seen after two minutes of one life and
- * after five of another): it rises if it does so in both halves of the time.
+ * happens at a time than ever before, and the allocator keeps the room (25 MB in the fifth minute of one life, 20 in
+ * the second of another): it rises if it does so in both halves of the time.
  */
 const BOUNDS = {
   held: { perMinute: 1, unit: 'MB', mayStep: true },
