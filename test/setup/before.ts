@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -18,6 +18,8 @@ const ROOM_FOR_ALL = 10 * 2 ** 30
 
 function hasRoomInMemory (bytes: number): boolean {
   try {
+    // Some machines let root alone write there.
+    accessSync(MEMORY, constants.W_OK | constants.X_OK)
     const { bavail, bsize } = statfsSync(MEMORY)
     return Math.min(bavail * bsize, process.availableMemory()) >= bytes
   } catch {
