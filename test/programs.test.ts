@@ -23,8 +23,9 @@ function install (t: Test, brought: readonly string[], env: Record<string, strin
   const tools = join(folder, 'tools')
   mkdirSync(tools)
   const copies = brought.map((name) => `mkdir -p "$to/${name}" && cp -R "$from/${name}/." "$to/${name}/"`)
-  // npm unpacks no links.
-  const lines = ['#!/bin/sh', 'mkdir -p "$to"', ...copies, 'find "$to" -type l -delete']
+  // npm unpacks no links, and what compilers want of Node.
+  const left = ['find "$to" -type l -delete', `mkdir -p "$to/${NODE}/include"`]
+  const lines = ['#!/bin/sh', 'mkdir -p "$to"', ...copies, ...left]
   writeFileSync(join(tools, 'npm'), lines.join('\n'), { mode: 0o755 })
   const modules = join(folder, 'node_modules')
   const { status, stderr } = spawnSync(process.execPath, [join(folder, 'install.cjs')], {

@@ -3,9 +3,9 @@ import { medianOf, steadyRise, theilSen } from './slope.ts'
 
 /**
  * By how much each figure may rise in a minute: less than noise takes away, more than nothing. What garbage adds to the
- * resident memory goes up and down by tens of megabytes; it has a level alone. What is held may take a step, when more
- * happens at a time than ever before, and the allocator keeps the room (25 MB in the fifth minute of one life, 20 in
- * the second of another): it rises if it does so in both halves of the time.
+ * resident memory goes up and down by tens of megabytes; it has a level alone. What is held may take a step: the
+ * allocator takes more and keeps it (25 MB in the fifth minute of one life, 20 in the second of another). So it rises
+ * if it does so in both halves of the time, or if the second half takes much more than the first.
  */
 const BOUNDS = {
   held: { perMinute: 1, unit: 'MB', mayStep: true },
@@ -20,7 +20,7 @@ type Figure = Rising | 'memory'
 const SHORTEST_MINUTES = 3
 /** Of fewer samples nothing is said: nobody looked. */
 const FEWEST = 6
-/** The last life against the first: the same load must not take more. */
+/** The last life against the first, and after a step against before: the same load must not take more. */
 const ACROSS = 1.15
 
 /** A judgement of one figure. */
@@ -32,10 +32,17 @@ export function judgeFlatness (samples: readonly Sample[]): Verdict[] {
     .map(([life, all]) => ({ life, settled: all.slice(Math.floor(all.length / 3)) }))
     .filter(({ settled }) => settled.at(-1)!.minute - settled[0]!.minute >= SHORTEST_MINUTES)
   const [first, last] = [lives[0], lives.at(-1)]
-  const levels = (figure: Figure) => first === last ? [] : [judgeAcross(figure, first!.settled, last!.settled)]
+  const across = 'last long life against the first'
+  const levels = (figure: Figure) => first === last ? [] : [judgeAcross(figure, across, first!.settled, last!.settled)]
+  const steps = (figure: Rising) => lives.filter(() => BOUNDS[figure].mayStep).map(({ life, settled }) => {
+    const middle = settled.length >> 1
+    const halves = `server ${life}, second half against the first`
+    return judgeAcross(figure, halves, settled.slice(0, middle), settled.slice(middle))
+  })
   const rising = Object.keys(BOUNDS) as Rising[]
-  return [...levels('memory'), ...rising.flatMap((figure) =>
-    [...lives.map(({ life, settled }) => judgeSlope(figure, life, settled)), ...levels(figure)])]
+  return [...levels('memory'), ...rising.flatMap((figure) => [
+    ...lives.map(({ life, settled }) => judgeSlope(figure, life, settled)), ...steps(figure), ...levels(figure)
+  ])]
 }
 
 const PARTS = ['rss', 'heapTotal', 'external', 'arrayBuffers'] as const
@@ -73,11 +80,11 @@ function judgeSlope (figure: Rising, life: number, settled: readonly Sample[]): 
   }
 }
 
-function judgeAcross (figure: Figure, first: readonly Sample[], last: readonly Sample[]): Verdict {
+function judgeAcross (figure: Figure, what: string, first: readonly Sample[], last: readonly Sample[]): Verdict {
   const [before, after] = [first, last].map((samples) =>
     medianOf(known(samples, figure).map((sample) => sample[figure])) ?? NaN)
   return {
-    name: `${figure}, last long life against the first`,
+    name: `${figure}, ${what}`,
     value: `${after!.toFixed(0)} / ${before!.toFixed(0)}`,
     bound: `≤ ${ACROSS}x`,
     ok: after! <= before! * ACROSS

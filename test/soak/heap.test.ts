@@ -81,7 +81,7 @@ t.test('how each part of the memory went in a life is one line', async (t) => {
   ])
 })
 
-t.test('a figure that nobody could look at is not said to stay flat', async (t) => {
+t.test('what rises, takes a large step, or could not be looked at is not said to stay flat', async (t) => {
   const at = (minute: number, held: number) =>
     ({ minute, life: 1, memory: 90, heap: 50, held, descriptors: 20, connections: 8 }) as Sample
   const judged = (held: (minute: number) => number) => {
@@ -89,7 +89,9 @@ t.test('a figure that nobody could look at is not said to stay flat', async (t) 
     return judgeFlatness(samples).map(({ name, ok }) => `${name.split(',')[0]} ${ok}`)
   }
   const others = ['heap true', 'descriptors true', 'connections true']
-  t.same(judged(() => 80), ['held true', ...others])
-  t.same(judged(() => NaN), ['held false', ...others])
-  t.same(judged((minute) => 80 + 2 * minute), ['held false', ...others])
+  t.same(judged(() => 80), ['held true', 'held true', ...others])
+  t.same(judged(() => NaN), ['held false', 'held false', ...others])
+  t.same(judged((minute) => 80 + 2 * minute), ['held false', 'held true', ...others])
+  t.same(judged((minute) => minute < 6 ? 80 : 90), ['held true', 'held true', ...others], 'a step is no rise')
+  t.same(judged((minute) => minute < 6 ? 80 : 100), ['held true', 'held false', ...others], 'but for a large one')
 })
