@@ -9,7 +9,12 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
  * @param project a `tsconfig.json` with the file, for rules that ask for types; without one the file need not exist
  */
 export function linter (rules: string[], { project }: { project?: string } = {}) {
-  const parserOptions = { projectService: false, ...project === undefined ? {} : { project } }
+  const parserOptions = {
+    projectService: false,
+    // Where `CI` is set, the parser would take the file as it stands on the disk, not the text.
+    disallowAutomaticSingleRunInference: true,
+    ...project === undefined ? {} : { project }
+  }
   const eslint = new ESLint({
     cwd: ROOT,
     overrideConfigFile: '.eslint.config.mjs',

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays, dayInRome, instantInRome } from '#src/lib/time.ts'
+import { watchFile } from './long-file.ts'
 
 /*
  * Runs the test files of `TEST_FILES`, one after the other in this process. What a file imports as `tap` is a test of
@@ -49,8 +50,10 @@ for (const file of files) {
   // As in `.taprc`, of each file anew.
   t.setTimeout(LIMIT_MS)
   await midnightOver()
+  const ended = watchFile(file, () => current)
   await t.test(file, async (test) => {
     current = test
     await import(pathToFileURL(file).href)
   })
+  ended()
 }
