@@ -18,8 +18,9 @@ export interface Solved {
 const VALUES = Uint8Array.from(ALPHABET, valueOf)
 const FILLER = ALPHABET.indexOf('<')
 const IS_DIGIT = Array.from(ALPHABET, (char) => /\d/.test(char))
-/** A sum of a field and one over all, modulo 10 each. */
-const STATES = 100
+/** A sum of a field and one over all, modulo 10 each. In place of the field's: it has had nothing but fillers. */
+const EMPTY = 10
+const STATES = 110
 
 const CODES = [...ISSUERS].map((code) => code.padEnd(3, '<'))
 /** Most holders are of the state that issued the document. */
@@ -119,16 +120,16 @@ function provenPath (steps: readonly Step[], cells: Cell[][]): number[] | undefi
 /** The sums after a character, as `field * 10 + whole`; -1 where a digit does not add up. */
 function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state: number, char: number): number {
   const value = VALUES[char]!
-  let field = begins ? 0 : Math.floor(state / 10)
+  let field = begins ? EMPTY : Math.floor(state / 10)
   const whole = state % 10
   if (digit === 'whole') return IS_DIGIT[char] && value === whole ? 0 : -1
   if (digit !== undefined) {
     if (spot.costs[char]! < 0) return -1
     // The digit of a number that goes on is further on: whether it adds up is looked at in the end.
-    const holds = char === FILLER ? field === 0 || digit === 'number' : value === field
+    const holds = char === FILLER ? field === EMPTY || digit === 'number' : value === field % EMPTY
     if (!holds) return -1
     field = 0
   }
-  if (fieldWeight !== undefined) field = (field + value * fieldWeight) % 10
+  if (fieldWeight !== undefined && (field !== EMPTY || char !== FILLER)) field = (field + value * fieldWeight) % 10
   return field * 10 + (wholeWeight === undefined ? whole : (whole + value * wholeWeight) % 10)
 }

@@ -71,6 +71,14 @@ t.test('whatever the network says, a proven reading has digits that add up', asy
   t.ok(proofs > 0)
 })
 
+t.test('a filler stands for a digit only after a field of fillers, also where the sum of a field is 0', async (t) => {
+  const sum = CARD.with(1, CARD[1]!.replace('6412308F2212304', '3711170F<<<<<<<'))
+  const wrong = sum.with(1, sum[1]!.replace('3711170', '371117<'))
+  const { free, proven } = solve(readAs(layoutOf(CARD)!), seen(wrong, [{ line: 1, at: 6, char: '0', log: -2 }]))
+  t.same(free.lines, wrong)
+  t.equal(proven?.lines[1]!.slice(0, 15), sum[1]!.slice(0, 15))
+})
+
 t.test('issuer and nationality are looked for on the list, but a clear code that is not on it stays', async (t) => {
   const { free } = solve(readAs(layoutOf(CARD)!), seen(
     CARD.with(0, CARD[0]!.replace('ITA', '1TA')), [{ line: 0, at: 2, char: 'I', log: -1 }]
