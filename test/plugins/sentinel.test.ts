@@ -38,6 +38,7 @@ async function redis (t: Test, settings: string, ...more: string[]) {
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 
 t.test('with sentinels', { skip }, async (t) => {
+  const written = t.capture(console, 'error')
   const master = await redis(t, 'save ""')
   const second = await redis(t, `save ""\nreplicaof 127.0.0.1 ${master.port}`)
   while (!/master_link_status:up/.test(await second.client.info('replication'))) await sleep(50)
@@ -68,4 +69,6 @@ sentinel failover-timeout locanda 2000`, '--sentinel')
     await sentinel.kill()
     t.equal(await status(await build(t, environ)), 404)
   })
+
+  t.same(written(), [], 'the library writes nothing by itself of a sentinel that is away')
 })

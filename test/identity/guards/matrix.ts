@@ -17,7 +17,7 @@ const REFUSED = new Set([400, 401, 403, 404, 405, 414])
  * Every caller asks every route by its own address, and every spelling of each address is asked for by one caller of
  * so many, in turns: every pair of caller and spelling meets at many routes.
  */
-const SHARE = 10
+const SHARE = 20
 
 interface Route extends Guarded { method: string, url: string }
 
