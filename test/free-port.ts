@@ -17,7 +17,8 @@ let next = randomInt(PART)
 /** A loopback port that is free now. */
 export async function freePort (): Promise<number> {
   for (;;) {
-    const server = createServer().listen(begin + next++ % PART, '127.0.0.1')
+    // Somebody may connect in this moment, as to a server that was here before: it would stay open as long as they do.
+    const server = createServer((socket) => socket.destroy()).listen(begin + next++ % PART, '127.0.0.1')
     const isFree = await once(server, 'listening').then(() => true, () => false)
     if (!isFree) continue
     const { port } = server.address() as AddressInfo
