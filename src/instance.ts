@@ -24,8 +24,9 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     // Longer than any request waits for its answer: the connection must not be cut first.
     connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
-    // What says nothing holds a descriptor no longer than these together.
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+    // What says nothing holds a descriptor no longer than these together. A request without a host is refused by
+    // `plugins/security.ts`: Node's own answer has no body.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 300 },
     schemaController,
     // `plugins/closing.ts` refuses in the words of this API.

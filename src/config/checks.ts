@@ -46,6 +46,11 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
     ALLOGGIATI_ENDPOINT !== undefined &&
     !isSafeAddress(ALLOGGIATI_ENDPOINT) &&
     ['ALLOGGIATI_ENDPOINT', 'deve essere https, o http su un indirizzo di loopback'],
+  ({ PUBLIC_URL }) =>
+    PUBLIC_URL !== undefined &&
+    !isPlainAddress(PUBLIC_URL) &&
+    ['PUBLIC_URL', 'deve essere schema://host[:porta][/percorso], senza utente, ? e #'],
+  ...(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'SMTP_URL'] as const).map(decodable),
   onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'),
   ({ REDIS_URL }) =>
     REDIS_URL !== undefined && parseRedisUrl(REDIS_URL) === undefined && ['REDIS_URL', FORMS.REDIS_URL!],
@@ -123,6 +128,18 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
   }
 }
 
+/** Whoever connects reads a password out of the address: a sign of per cent in it must be spelled. */
+function decodable (name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL' | 'REDIS_URL' | 'SMTP_URL') {
+  return (env: Environment): Fault | undefined => {
+    try {
+      decodeURIComponent(env[name] ?? '')
+      return undefined
+    } catch {
+      return [name, 'ha un % che non sta per un carattere: in una password va scritto %25']
+    }
+  }
+}
+
 /** Whether a page is at a domain, or below it. */
 function isAt (page: string | undefined, domain: string): boolean {
   if (page === undefined || !URL.canParse(page)) return false
@@ -142,9 +159,14 @@ function isCidr (text: string): boolean {
 
 /** Without a user, a path or anything behind it. */
 function isBareAddress (text: string): boolean {
+  return isPlainAddress(text) && new URL(text).pathname === '/'
+}
+
+/** Without a user or anything behind the path. */
+function isPlainAddress (text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { username, password, pathname, search, hash } = new URL(text)
-  return pathname === '/' && [username, password, search, hash].every((part) => part === '')
+  const { username, password, search, hash } = new URL(text)
+  return [username, password, search, hash].every((part) => part === '')
 }
 
 function isOrigin (text: string): boolean {

@@ -3,11 +3,12 @@ const NAME_LIMIT = 200
 
 /**
  * The header `Content-Disposition` (RFC 6266): the name twice, in ASCII for those who read nothing else, and as it is.
- * Whatever the name holds, it adds no header and ends no quotation.
+ * Whatever the name holds, it adds no header, ends no quotation and names no folder: programs that save under it may
+ * take a path as it is.
  */
 export function contentDisposition (kind: 'inline' | 'attachment', name: string): string {
-  const short = name.toWellFormed().slice(0, NAME_LIMIT).toWellFormed()
-  const ascii = short.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  const short = name.toWellFormed().slice(0, NAME_LIMIT).toWellFormed().replace(/[/\\]/g, '_')
+  const ascii = short.replace(/[^\x20-\x7e]|["%]/g, '_')
   const plain = `${kind}; filename="${ascii}"`
   return ascii === short ? plain : `${plain}; filename*=UTF-8''${encodeExtended(short)}`
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/config.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { isDiskFull, postgresError } from '#src/plugins/database/problems.ts'
 import { OLD_MS } from './backup/age.ts'
 import { backUpInThread } from './backup/nightly.ts'
 import { noteBackup } from './backup/note.ts'
@@ -28,7 +29,7 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
     const today = clock.today()
     const { size, summary } = await backUpInThread(
       { config, databaseUrl, path: backupFile(folder!, today), passphrase: passphrase! }, app.closing
-    )
+    ).catch((err: unknown) => { throw isDiskFull(err) && postgresError(err) === undefined ? folderFull() : err })
     const { files, missing, foreign = [] } = summary
     app.log.info({ size, files }, 'backup made')
     if (missing.length > 0) app.log.warn({ missing }, 'stored files are missing or illegible: the backup lacks them')
@@ -53,6 +54,11 @@ const operations: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (
   })
 }
 export default operations
+
+/** Of another disk than that of the data: the server goes on writing, and what the log says of its disk is not so. */
+function folderFull (): Error {
+  return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
+}
 
 /** JSON knows no infinite number. */
 function days (age: number): number | null {

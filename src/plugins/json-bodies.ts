@@ -1,4 +1,5 @@
-import { errorCodes } from 'fastify'
+import createError from '@fastify/error'
+import { errorCodes, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 
@@ -9,6 +10,8 @@ const DEPTH_MAX = 32
  * values in it would stop the event loop for seconds.
  */
 const MARKS_MAX = 100
+
+const TipoNonSupportato = createError('TIPO_NON_SUPPORTATO', '%s', 415)
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -31,6 +34,8 @@ export default fp(async function jsonBodies (app) {
   app.decorateRequest('bodyText', '')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    const refused = refusedCoding(request)
+    if (refused !== undefined) return done(new TipoNonSupportato(refused))
     if (text === '') return done(null, undefined)
     const { holdsBody, marksMax = MARKS_MAX } = request.routeOptions.config
     const messaggio = faultOf(text, holdsBody ? marksMax : Infinity)
@@ -40,6 +45,14 @@ export default fp(async function jsonBodies (app) {
     void parse(request, text, done)
   })
 }, { name: 'json-bodies' })
+
+/** A body in another coding would be told that it is no JSON. */
+function refusedCoding ({ headers }: FastifyRequest): string | undefined {
+  const { 'content-encoding': coding = 'identity', 'content-type': type = '' } = headers
+  if (coding.toLowerCase() !== 'identity') return 'Content-Encoding non supportato: il corpo va inviato non compresso'
+  const [, charset = 'utf-8'] = /;\s*charset="?([^\s;"]+)/i.exec(type) ?? []
+  return /^utf-?8$/i.test(charset) ? undefined : 'charset non supportato: il corpo va inviato in UTF-8'
+}
 
 /**
  * Without the look for `__proto__` in all of the text, which takes longer than the parsing: what a body as long as a

@@ -41,7 +41,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
     forgetLongWishes(request.headers)
-    done(hasHosts(request.raw.rawHeaders) ? new CampiNonValidi(HOSTS) : undefined)
+    done(hasOneHost(request.raw) ? undefined : new CampiNonValidi(HOST))
   })
   await app.register(cors, {
     origin: config.CORS_ORIGINS.length > 0 ? [...config.CORS_ORIGINS] : false,
@@ -73,11 +73,15 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
   refuseWhenBehind(app, config.OVERLOAD_AFTER_MS)
 }, { name: 'security' })
 
-const HOSTS = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
+const HOST = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
 
-/** A request with two hosts must be refused (RFC 9112, 3.2). Node.js keeps the first, a proxy may go by the last. */
-function hasHosts (rawHeaders: readonly string[] = []): boolean {
-  return rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1
+/**
+ * A request with two hosts must be refused (RFC 9112, 3.2): Node.js keeps the first, a proxy may go by the last. So
+ * must one without, but for HTTP before 1.1.
+ */
+function hasOneHost ({ httpVersion, rawHeaders = [] }: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): boolean {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host')
+  return hosts.length === 1 || (hosts.length === 0 && httpVersion !== '1.1')
 }
 
 /** Characters of the names of headers that a page wants to send. */

@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
+import { idempotency_keys } from '#drizzle/tables/idempotency.ts'
 import type { Booking } from '#schemas/booking.ts'
 import { Closed } from '#schemas/common.ts'
+import { ServizioOccupato } from '#src/lib/errors.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { booking, BOOKINGS, create, fieldsAtFault, guests, list, read, saveGuests } from './samples.ts'
 
@@ -15,6 +18,7 @@ const { app, call, token } = await build(t, {}, extraRoutes((app) => {
     done.push('fatta')
     return { testo: LARGE }
   })
+  app.post('/prova/fallita', { config, schema }, async () => { throw new ServizioOccupato() })
   app.post('/prova/iniziata', { config, schema }, async (request, reply) => {
     if (request.begun !== null) return { testo: request.begun.join() }
     done.push('iniziata')
@@ -48,6 +52,38 @@ t.test('an answer that cannot be stored is given all the same, and nothing is do
   await app.sql.unsafe('drop trigger niente on idempotency_keys; drop function niente')
   t.match((await post('senza-posto')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
   t.equal(await count(), before + 1)
+})
+
+t.test('a key that a failure could not set free, because the database was away, is free soon after', async (t) => {
+  const again = () => call('POST', '/prova/fallita', {}, { 'idempotency-key': 'non-liberata' })
+  await app.sql.unsafe(`
+    create function lontana () returns trigger language plpgsql as 'begin raise sqlstate ''57P01''; end';
+    create trigger lontana before delete on idempotency_keys for each row execute function lontana()`)
+  t.equal((await again()).statusCode, 503)
+  t.match((await again()).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+  await app.sql.unsafe('drop trigger lontana on idempotency_keys; drop function lontana')
+  while ((await again()).statusCode === 409) await sleep(100)
+  t.equal((await again()).statusCode, 503, 'it is tried as if it were new')
+})
+
+t.test('a key whose taking was not answered is free soon after, and another one of the same name is not', async (t) => {
+  const again = (key: string) => call('POST', '/prova/fallita', {}, { 'idempotency-key': key })
+  // The row is there, and its answer is lost, as when the connection breaks: in the driver's words.
+  const insert = app.db.insert.bind(app.db)
+  const lost = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
+  const values = (row: object) => {
+    const returning = async () => {
+      await insert(idempotency_keys).values(row as typeof idempotency_keys.$inferInsert)
+      throw Object.assign(new Error('write CONNECTION_CLOSED'), lost)
+    }
+    return { onConflictDoUpdate: () => ({ returning }) }
+  }
+  app.db.insert = (() => ({ values })) as never
+  t.equal((await again('persa')).statusCode, 503)
+  app.db.insert = insert as never
+  t.match((await again('persa')).json(), { codice: 'IDEMPOTENCY_KEY_IN_CORSO' })
+  while ((await again('persa')).statusCode === 409) await sleep(100)
+  t.pass('it is free')
 })
 
 t.test('the stored answer is given even when the booking has changed since', async (t) => {

@@ -90,6 +90,11 @@ const REFUSALS: readonly (readonly [request: InjectOptions, status: number, codi
     415,
     'TIPO_NON_SUPPORTATO'
   ],
+  ...[
+    { ...json, 'content-encoding': 'gzip' },
+    { ...headers, 'content-type': 'application/json; charset=utf-16' }
+  ].map((headers): [InjectOptions, number, string] => (
+    [{ method: 'POST', url: '/api/v1/prenotazioni', headers, payload: '{}' }, 415, 'TIPO_NON_SUPPORTATO'])),
   [{ url: '/prova/occupato' }, 503, 'SERVIZIO_OCCUPATO']
 ]
 
@@ -307,6 +312,7 @@ t.test('what never becomes a request is answered in the same shape and the conne
   const cases = [
     [431, target('GET', '/health/live', { 'x-long': 'a'.repeat(20_000) })],
     [400, 'CIAO\r\n\r\n'],
+    [400, 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n'],
     [400, target('GET', '/health/live', { 'content-length': '1, 2' })],
     [400, target('POST', '/health/live', { 'content-length': '3', 'transfer-encoding': 'chunked' })],
     [400, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: a\u0000b\r\n\r\n']

@@ -1,4 +1,4 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { OperationError } from '../errors.ts'
 
@@ -29,6 +29,10 @@ export async function writePartial (file: string, content: AsyncIterable<Buffer>
   const remove = () => rm(partial, { force: true }).catch(() => {})
 
   async function write (): Promise<number> {
+    const there = await lstat(file).catch(() => undefined)
+    // Its name would be taken from a device, or what it leads to would stay as it is.
+    if (there?.isSymbolicLink()) throw new OperationError(`${file} è un collegamento: indicare il file stesso`)
+    if (there && !there.isFile()) throw new OperationError(`${file} c’è già, e non è un file`)
     // One that is there was left by a process that was killed.
     await ofFile(rm(partial, { force: true }))
     const handle = await ofFile(open(partial, 'wx', 0o600))

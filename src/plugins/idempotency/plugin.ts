@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
@@ -5,8 +6,10 @@ import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '../database/connect.ts'
+import { mayPass } from '../database/problems.ts'
 import { deleteInBatches } from '../database/delete-in-batches.ts'
 import type { FindFaults } from '../faults.ts'
+import { freedLater } from './freed-later.ts'
 import { forgetAnswers, forgetLateAnswers, type ForgetAnswers } from './forgotten-answers.ts'
 
 export const ChiaveRiusata = createError(
@@ -86,7 +89,8 @@ const SEPARATOR = ' '
  * answer, another body 422, a first request still at work 409. The key is stored before the handler runs. When a
  * process dies half-way, the key stays taken: it is not known whether the work was done, and doing it twice is
  * the greater harm. A route that notes what it has begun answers a repeated request from that; one that notes in its
- * transaction that the work is done is not asked again. After a 5xx of work that was neither, the key is free.
+ * transaction that the work is done is not asked again. After a 5xx of work that was neither, the key is free; where
+ * the database was away, as soon as it is back.
  *
  * An answer that is too large is not stored. What was begun is told of by its reference; a refusal of a request that
  * began nothing sets its key free; of any other request the key says that it was done, and it is not done again (409).
@@ -108,6 +112,9 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   })
 
   app.decorate('forgetAnswers', forgetAnswers)
+
+  const later = freedLater()
+  app.addHook('preClose', () => later.stop())
 
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return
@@ -139,11 +146,19 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     const fingerprint = secrets
       .fingerprint('idempotency', request.method, request.url, request.bodyText)
       .toString('hex')
-    const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint }).onConflictDoUpdate({
+    // Tells this request's row from another one's of the same key.
+    const headers = { claim: randomUUID() }
+    const [taken] = await app.db.insert(keys).values({ principal, key, fingerprint, headers }).onConflictDoUpdate({
       target: [keys.principal, keys.key],
-      set: { fingerprint, status: null, body: null, headers: null, reference: null, created_at: sql`now()` },
+      set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
       setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
-    }).returning({ key: keys.key })
+    }).returning({ key: keys.key }).catch((err: unknown) => {
+      // It may be there all the same: the connection was lost before it was said.
+      const own = sql`${keys.headers} ->> 'claim' = ${headers.claim}`
+      const row = and(eq(keys.principal, principal), eq(keys.key, key), own)
+      if (mayPass(err)) later.add(() => app.db.delete(keys).where(row))
+      throw err
+    })
     if (taken) {
       request.idempotencyKey = key
       return
@@ -179,10 +194,15 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     if (request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)) {
       const isOver = request.failedTransiently && request.hasEnded
       const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
-      await app.db.delete(keys).where(isOver ? mine : nothingDone)
+      const setFree = async () => {
+        await app.db.delete(keys).where(isOver ? mine : nothingDone)
         // What was done has lost its answer.
-        .then(() => app.db.update(keys).set({ status }).where(and(under, eq(keys.status, DONE))))
-        .catch((err: unknown) => request.log.error({ err }, 'an Idempotency-Key could not be set free'))
+        await app.db.update(keys).set({ status }).where(and(under, eq(keys.status, DONE)))
+      }
+      await setFree().catch((err: unknown) => {
+        request.log.error({ err }, 'an Idempotency-Key could not be set free: it is tried again')
+        later.add(setFree)
+      })
     } else {
       const headers = Object.fromEntries(
         KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])

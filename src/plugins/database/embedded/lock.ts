@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const SQLITE_BUSY = 5
+const SQLITE_FULL = 13
 const RETRY_MS = 20
 
 /**
@@ -34,10 +35,13 @@ function createPrivate (file: string): void {
 
 function acquire (lock: DatabaseSync): boolean {
   try {
-    lock.exec('BEGIN EXCLUSIVE')
+    // Nothing is ever written: without a journal the lock is had on a full disk, too.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return true
   } catch (err) {
-    if (err instanceof Error && 'errcode' in err && (Number(err.errcode) & 0xff) === SQLITE_BUSY) return false
+    const code = err instanceof Error && 'errcode' in err ? Number(err.errcode) & 0xff : undefined
+    if (code === SQLITE_BUSY) return false
+    if (code === SQLITE_FULL) throw Object.assign(new Error('the disk is full', { cause: err }), { code: 'ENOSPC' })
     throw err
   }
 }

@@ -1,0 +1,24 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { writePartial } from '#src/operations/backup/whole-file.ts'
+import { temporaryFolder } from '#test/helper.ts'
+
+const content = () => Readable.from([Buffer.from('nuovo')]) as AsyncIterable<Buffer>
+
+t.test('a file takes the place of one that is there, and of nothing else', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'vero.bak')
+  writeFileSync(file, 'vecchio')
+  symlinkSync(file, join(folder, 'legame.bak'))
+  mkdirSync(join(folder, 'cartella.bak'))
+  await t.rejects(writePartial(join(folder, 'legame.bak'), content()), { message: /è un collegamento/ })
+  await t.rejects(writePartial(join(folder, 'cartella.bak'), content()), { message: /non è un file/ })
+  await t.rejects(writePartial('/dev/null', content()), { message: /non è un file/ })
+  t.ok(lstatSync('/dev/null').isCharacterDevice())
+  t.equal(readFileSync(file, 'utf8'), 'vecchio')
+  await (await writePartial(file, content())).settle()
+  t.equal(readFileSync(file, 'utf8'), 'nuovo')
+  t.same(readdirSync(folder), ['cartella.bak', 'legame.bak', 'vero.bak'], 'nothing else is left')
+})
