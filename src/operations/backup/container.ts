@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import type { TransformOptions } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress, type ZstdOptions } from 'node:zlib'
@@ -152,9 +152,12 @@ export async function readContainer<T> (
   passphrase: string,
   read: (content: AsyncIterable<Buffer>) => Promise<T>
 ): Promise<T> {
-  const handle = await open(path, 'r').catch((err: NodeJS.ErrnoException) => {
+  const orRefuse = (err: NodeJS.ErrnoException) => {
     throw new OperationError(`${path} non si può leggere (${err.code})`)
-  })
+  }
+  // Before it is opened: a pipe would be waited for.
+  if (!(await stat(path).catch(orRefuse)).isFile()) throw new OperationError(`${path} non è un file`)
+  const handle = await open(path, 'r').catch(orRefuse)
   try {
     const header = Buffer.alloc(HEADER_BYTES)
     const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0)

@@ -51,13 +51,15 @@ export function redis ({ config: { REDIS_URL: url } }: Installation): Look {
       retryStrategy: () => null,
       sentinelRetryStrategy: () => null
     })
-    client.on('error', () => {})
+    // What the library throws in the end does not say why.
+    let reason: unknown
+    client.on('error', (err) => { reason = err })
     try {
       await client.connect()
       await client.ping()
       return ok('risponde')
     } catch (err) {
-      return fault(`REDIS_URL non risponde (${codeOf(err)}): i limiti si contano per processo`)
+      return fault(`REDIS_URL non risponde (${codeOf(reason ?? err)}): i limiti si contano per processo`)
     } finally {
       client.disconnect()
     }
