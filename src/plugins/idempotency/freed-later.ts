@@ -8,10 +8,12 @@ export interface FreedLater {
   stop (): Promise<void>
 }
 
-export function freedLater (retryMs = RETRY_MS): FreedLater {
+/** Keys of this process: those of one that dies stay taken, because nobody knows what it did. */
+export function freedLater (): FreedLater {
   const owed = new Set<() => PromiseLike<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
+  let isStopped = false
 
   async function tryAll (): Promise<void> {
     for (const work of owed) {
@@ -30,23 +32,23 @@ export function freedLater (retryMs = RETRY_MS): FreedLater {
         timer = undefined
         if (owed.size > 0) start()
       })
-    }, retryMs).unref()
+    }, RETRY_MS).unref()
   }
 
   return {
     add (work) {
-      if (owed.size >= OWED_MAX) return
+      if (isStopped || owed.size >= OWED_MAX) return
       owed.add(work)
       start()
     },
 
     // Once more, while the database is still open.
     async stop () {
-      clearTimeout(timer)
+      isStopped = true
       await running
+      clearTimeout(timer)
       await tryAll()
       owed.clear()
-      clearTimeout(timer)
     }
   }
 }
