@@ -34,14 +34,9 @@ const sitemap: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { con
 }
 export default sitemap
 
-/**
- * A sitemap of the protocol of sitemaps.org, version 0.9.
- * @param base of its credentials, query and fragment nothing is shown
- */
+/** A sitemap of the protocol of sitemaps.org, version 0.9. */
 function sitemapOf (base: string, pages: ReadonlySet<string>): string {
-  const { origin, pathname } = new URL(base)
-  const home = origin + pathname.replace(/\/+$/, '')
-  const urls = [...pages].map((page) => html`<url><loc>${strict(new URL(home + page))}</loc></url>\n`)
+  const urls = [...pages].map((page) => html`<url><loc>${strict(new URL(base + page))}</loc></url>\n`)
   return '<?xml version="1.0" encoding="UTF-8"?>\n' +
     html`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${urls}</urlset>\n`.html
 }
